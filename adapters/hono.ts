@@ -1,0 +1,123 @@
+/**
+ * hookbox for Hono: `webhookHandler` stores events, `webhookVerifier` only checks them.
+ *
+ * @module
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Context, Handler, MiddlewareHandler } from 'hono';
+import {
+  createVerifier,
+  isRefusal,
+  type Delivery,
+  type InvalidEvent,
+  type Outcome,
+  type Receiver,
+  type UnknownEvent,
+  type VerifierOptions,
+  type WebhookEvent,
+} from '../src/index.ts';
+import { nodeBodyReader } from './read-node-body.ts';
+import { webBodyReader } from './read-web-body.ts';
+
+/** What `webhookVerifier` puts into `c.var`. */
+export interface WebhookVariables {
+  /** typed by `type`; an authentic event that fits no schema has `type: null` and its issues */
+  webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
+  /** the raw bytes that were verified */
+  webhookBody: Uint8Array;
+}
+
+/**
+ * Mounts a receiver in a Hono app. Needs the raw body, so nothing before it may parse it.
+ *
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/hono';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const app = new Hono();
+ * app.post('/webhooks', webhookHandler(createReceiver({ secret: 'a signing secret', inbox: memoryInbox() })));
+ * ```
+ */
+export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
+  return async (c) => answer(c, await receiver.receive(deliveryOf(c)));
+}
+
+/**
+ * Middleware that lets only authentic events through to your own handler: no storage, no deduplication.
+ *
+ * @throws ConfigurationError for a secret or a limit that cannot work
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { webhookVerifier } from 'hookbox/hono';
+ *
+ * const app = new Hono();
+ * app.post('/webhooks', webhookVerifier({ secret: 'a signing secret' }), (c) => {
+ *   const event = c.var.webhookEvent;
+ *   if (event.type === 'order.created') console.log(event.data.total);
+ *   return c.json({ received: true });
+ * });
+ * ```
+ */
+export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ Variables: WebhookVariables }> {
+  const verifier = createVerifier(options);
+  return async (c, next) => {
+    const verified = await verifier.verify(deliveryOf(c), performance.now() + verifier.deadlineMs);
+    if (isRefusal(verified)) return answer(c, verified);
+    c.set('webhookEvent', verified.event);
+    c.set('webhookBody', verified.body);
+    // So that c.req.json() and the like still work for whoever comes next.
+    // Hono keeps promises there, whatever its type says.
+    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(Uint8Array.from(verified.body).buffer) });
+    return next();
+  };
+}
+
+function deliveryOf(c: Context): Delivery {
+  const incoming = nodeRequest(c);
+  if (incoming === null) {
+    return {
+      method: c.req.method,
+      signature: c.req.header('x-signature'),
+      contentEncoding: c.req.header('content-encoding'),
+      body: cachedBody(c) ?? webBodyReader(c.req.raw),
+    };
+  }
+  const { headers } = incoming;
+  return {
+    method: c.req.method,
+    signature: joined(headers['x-signature']),
+    contentEncoding: headers['content-encoding'],
+    body: cachedBody(c) ?? nodeBodyReader(incoming),
+  };
+}
+
+/** The request of @hono/node-server, whose events are faster to read than its web stream. */
+function nodeRequest(c: Context): IncomingMessage | null {
+  const bindings: unknown = c.env;
+  if (typeof bindings !== 'object' || bindings === null || !('incoming' in bindings)) return null;
+  const { incoming } = bindings;
+  const isRequest = typeof incoming === 'object' && incoming !== null && 'headers' in incoming && 'on' in incoming;
+  return isRequest ? (incoming as IncomingMessage) : null;
+}
+
+/** Bytes that a middleware before us has read through Hono, which keeps them. */
+function cachedBody(c: Context): Delivery['body'] | null {
+  const { bodyCache } = c.req;
+  if (bodyCache.arrayBuffer === undefined && bodyCache.text === undefined && bodyCache.blob === undefined) return null;
+  return async ({ maxBytes }) => {
+    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
+  };
+}
+
+function joined(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
+
+function answer(c: Context, { status, headers, body }: Outcome): Response {
+  return c.body(JSON.stringify(body), status, { ...headers, 'Content-Type': 'application/json' });
+}

@@ -1,0 +1,39 @@
+import type { BodyRead, BodyReader } from '../src/index.ts';
+
+/** Reads the body of a web `Request`, within the limits and without ever decompressing. */
+export function webBodyReader(request: Request): BodyReader {
+  return async ({ maxBytes, deadline }) => {
+    if (request.bodyUsed) return { ended: 'consumed' };
+    const { body } = request;
+    if (body === null) return { ended: 'complete', bytes: new Uint8Array() };
+
+    const declared = request.headers.get('content-length');
+    if (declared !== null && Number(declared) > maxBytes) return { ended: 'too-large' };
+
+    const reader = body.getReader();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<BodyRead>((resolve) => {
+      timer = setTimeout(() => resolve({ ended: 'too-slow' }), deadline - performance.now());
+    });
+    const read = await Promise.race([count(reader, maxBytes), late]);
+    clearTimeout(timer);
+    // Not waited for: a source that hangs may never finish cancelling.
+    if (read.ended !== 'complete') reader.cancel().catch(() => {});
+    return read;
+  };
+}
+
+async function count(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<BodyRead> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      size += part.value.byteLength;
+      if (size > maxBytes) return { ended: 'too-large' };
+      chunks.push(part.value);
+    }
+  } catch {
+    return { ended: 'aborted' };
+  }
+  return { ended: 'complete', bytes: Buffer.concat(chunks, size) };
+}

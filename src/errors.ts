@@ -1,0 +1,68 @@
+/** What every error of hookbox has: a `code` that stays the same when the wording of the message improves. */
+export abstract class HookboxError extends Error {
+  abstract readonly code: string;
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** An option that cannot work: thrown when something is created, never while a delivery is under way. */
+export class ConfigurationError extends HookboxError {
+  readonly code: 'UNUSABLE_SECRET' | 'UNKNOWN_EVENT_TYPE' | 'INVALID_OPTION';
+
+  constructor(code: ConfigurationError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox`. */
+export class InboxOpenError extends HookboxError {
+  readonly code:
+    | 'FOLDER_MISSING'
+    | 'NOT_A_DATABASE'
+    | 'NEEDS_NEWER_HOOKBOX'
+    | 'NETWORK_FILE_SYSTEM'
+    | 'NOT_DURABLE'
+    | 'NODE_TOO_OLD'
+    | 'LOCKED'
+    | 'CANNOT_OPEN';
+
+  constructor(code: InboxOpenError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/**
+ * An inbox that could not take an event now. Nothing was stored as far as the caller knows; the delivery is answered
+ * 503 and the service sends it again.
+ */
+export class InboxUnavailableError extends HookboxError {
+  readonly code: 'OVERLOADED' | 'CLOSED' | 'DEADLINE' | 'FAILED';
+
+  constructor(code: InboxUnavailableError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/**
+ * Thrown by a handler to say that no retry will help: the event becomes `dead(failed)` at once.
+ *
+ * @example
+ * ```ts
+ * import { PermanentError } from 'hookbox';
+ *
+ * throw new PermanentError('this order was deleted in our shop');
+ * ```
+ */
+export class PermanentError extends HookboxError {
+  readonly code = 'PERMANENT';
+}
+
+/** The text of whatever was thrown: merchants' code may throw anything. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { cartData } from './cart.ts';
+import { inventoryData } from './inventory.ts';
+import { orderConfirmedData, orderData } from './order.ts';
+
+/**
+ * The envelope of one type (interface 6.2). The schemas check and do not change: an event is the parsed JSON itself,
+ * so unknown fields and the numbers as JSON.parse gives them survive.
+ */
+function envelope<const Type extends string, Data extends z.ZodType>(type: Type, data: Data) {
+  return z.object({
+    id: z.string(),
+    type: z.literal(type),
+    /** ISO 8601 date-time; a time without a zone is UTC */
+    created: z.string(),
+    data,
+  });
+}
+
+/** The schema of each of the eleven types (interface 6.1), keyed by type. */
+export const eventSchemas = {
+  'order.created': envelope('order.created', orderData),
+  'order.confirmed': envelope('order.confirmed', orderConfirmedData),
+  'order.ready': envelope('order.ready', orderData),
+  'order.completed': envelope('order.completed', orderData),
+  'order.cancelled': envelope('order.cancelled', orderData),
+  'order.failed': envelope('order.failed', orderData),
+  'inventory.updated': envelope('inventory.updated', inventoryData),
+  'inventory.low_stock': envelope('inventory.low_stock', inventoryData),
+  'inventory.out_of_stock': envelope('inventory.out_of_stock', inventoryData),
+  'cart.abandoned': envelope('cart.abandoned', cartData),
+  'cart.expires_soon': envelope('cart.expires_soon', cartData),
+} as const;
+
+/** What an event of a type hookbox does not know must still have. */
+export const unknownEventSchema = z.object({
+  id: z.string(),
+  type: z.string(),
+  created: z.string(),
+  data: z.record(z.string(), z.unknown()),
+});
+
+/** One of the eleven event types (interface 6.1). */
+export type EventType = keyof typeof eventSchemas;
+
+/** The event of one type: `EventOf<'order.ready'>`. */
+export type EventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
+
+/** Any event of the eleven types, told apart by `type`. */
+export type WebhookEvent = { [T in EventType]: EventOf<T> }[EventType];
+
+/** An authentic event of a type that this version of hookbox does not know. */
+export type UnknownEvent = z.infer<typeof unknownEventSchema>;
+
+/** Authentic, but its envelope or data does not fit; told apart by `type: null`. Its raw bytes are what there is. */
+export interface InvalidEvent {
+  readonly id: string;
+  readonly type: null;
+  readonly issues: readonly Issue[];
+}
+
+/** Something about an event that does not fit. It names the place and the expectation, never the value. */
+export interface Issue {
+  /** where in the envelope, for example `data.items.0.price`; empty for the envelope itself */
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * The eleven event types, in the order of interface 6.1.
+ *
+ * @example
+ * ```ts
+ * import { eventTypes } from 'hookbox';
+ *
+ * console.log(eventTypes.includes('order.created')); // true
+ * ```
+ */
+export const eventTypes: readonly EventType[] = Object.freeze(Object.keys(eventSchemas).filter(isEventType));
+
+/** Tells whether a name is one of the eleven. */
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(eventSchemas, type);
+}
+
+/**
+ * Narrows what a `'*'` handler is given to the eleven known types.
+ *
+ * @example
+ * ```ts
+ * import { isKnown, type UnknownEvent, type WebhookEvent } from 'hookbox';
+ *
+ * function describe(event: WebhookEvent | UnknownEvent): string {
+ *   return isKnown(event) ? `one of the eleven: ${event.type}` : `new to us: ${event.type}`;
+ * }
+ * ```
+ */
+export function isKnown(event: WebhookEvent | UnknownEvent | InvalidEvent): event is WebhookEvent {
+  return event.type !== null && isEventType(event.type);
+}

@@ -1,0 +1,170 @@
+import type { z } from 'zod';
+import { findDuplicateKey } from './duplicate-keys.ts';
+import {
+  eventSchemas,
+  isEventType,
+  unknownEventSchema,
+  type EventType,
+  type Issue,
+  type UnknownEvent,
+  type WebhookEvent,
+} from './event.ts';
+import { parseInstant, type Instant } from './instant.ts';
+
+/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without one it is none at all. */
+export type ParsedEvent =
+  | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
+  | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }
+  | { readonly ok: false; readonly id: string | null; readonly issues: readonly Issue[] };
+
+/** What the inbox wants to know of a body beside the event itself. */
+export interface EventFacts {
+  /** `null` where an invalid event has no readable type */
+  readonly type: string | null;
+  /** `null` for invalid events */
+  readonly created: Instant | null;
+}
+
+/** Why a body is no event at all, or the event with its facts. */
+export type ReadEvent =
+  | { readonly parsed: ParsedEvent & { readonly ok: true }; readonly facts: EventFacts & { created: Instant } }
+  | { readonly parsed: ParsedEvent & { readonly ok: false; readonly id: string }; readonly facts: EventFacts }
+  | { readonly parsed: ParsedEvent & { readonly ok: false; readonly id: null }; readonly facts: null };
+
+const MAX_ID_CHARACTERS = 255;
+
+// ignoreBOM keeps a BOM in the text, where JSON.parse refuses it: what is parsed is exactly what was signed.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads the body of a delivery as an event (interface 6.2). Call it on verified bytes.
+ *
+ * @param body - the raw bytes
+ * @returns the typed event, the event of an unknown type, or why it is neither; never throws on what a sender controls
+ * @example
+ * ```ts
+ * import { parseEvent } from 'hookbox';
+ *
+ * const body = new TextEncoder().encode('{"id":"evt_1","type":"order.ready","created":"2026-01-01T00:00:00Z","data":{}}');
+ * const parsed = parseEvent(body);
+ * if (parsed.ok && parsed.known && parsed.event.type === 'order.ready') console.log(parsed.event.data.total);
+ * ```
+ */
+export function parseEvent(body: Uint8Array): ParsedEvent {
+  return readEvent(body).parsed;
+}
+
+/** `parseEvent` with the facts that the inbox stores. */
+export function readEvent(body: Uint8Array): ReadEvent {
+  const text = decode(body);
+  if (text === null) return refused('the body is not valid UTF-8');
+  const value = parseJson(text);
+  if (value === undefined) return refused('the body is not valid JSON');
+  if (!isObject(value)) return refused('the body is not a JSON object');
+  const id = value['id'];
+  if (!isUsableId(id)) {
+    return refused(`id must be a well-formed string of 1 to ${MAX_ID_CHARACTERS} characters`, 'id');
+  }
+  const type = typeof value['type'] === 'string' ? value['type'] : null;
+
+  const twice = findDuplicateKey(text);
+  if (twice !== null) {
+    // Only names that the interface has are repeated here; any other key is the sender's text.
+    const path = Object.hasOwn(unknownEventSchema.shape, twice) ? twice : '';
+    return invalid(id, type, [{ path, message: 'the envelope has a key twice' }]);
+  }
+  return check(value, id, type);
+}
+
+function check(value: Record<string, unknown>, id: string, type: string | null): ReadEvent {
+  const known = type !== null && isEventType(type);
+  const failure = known ? mismatch(eventSchemas[type], value) : mismatch(unknownEventSchema, value);
+  if (failure !== null) return invalid(id, type, failure);
+
+  const event = value as WebhookEvent | UnknownEvent; // the schema above has just said so
+  const created = parseInstant(event.created);
+  if (created === null) {
+    return invalid(id, type, [{ path: 'created', message: 'created must be an ISO 8601 date-time' }]);
+  }
+  const facts = { type, created };
+  return known
+    ? {
+        parsed: { ok: true, known, event: event as WebhookEvent, issues: oddities(event as WebhookEvent, type) },
+        facts,
+      }
+    : { parsed: { ok: true, known, event: event as UnknownEvent, issues: [] }, facts };
+}
+
+/** Things worth telling that are no reason to keep an event from its handler. */
+function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
+  const issues: Issue[] = [];
+  const family = type.slice(0, type.indexOf('.'));
+  const { object } = event.data;
+  if (object !== undefined && object !== null && object !== family) {
+    issues.push({ path: 'data.object', message: `should be "${family}" in an event of type ${type}` });
+  }
+  for (const field of ['estimated_ready_time', 'last_activity'] as const) {
+    const time: unknown = (event.data as Record<string, unknown>)[field];
+    if (typeof time === 'string' && parseInstant(time) === null) {
+      issues.push({ path: `data.${field}`, message: 'should be an ISO 8601 date-time' });
+    }
+  }
+  return issues;
+}
+
+function mismatch(schema: z.ZodType, value: unknown): readonly Issue[] | null {
+  const result = schema.safeParse(value);
+  if (result.success) return null;
+  return result.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+}
+
+function refused(message: string, path = ''): ReadEvent {
+  return { parsed: { ok: false, id: null, issues: [{ path, message }] }, facts: null };
+}
+
+function invalid(id: string, type: string | null, issues: readonly Issue[]): ReadEvent {
+  return { parsed: { ok: false, id, issues }, facts: { type, created: null } };
+}
+
+function decode(body: Uint8Array): string | null {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return null;
+  }
+}
+
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  // Any letter of the key may be spelled as an escape, and those of ASCII all begin with \u00.
+  if (text.includes('__proto__') || text.includes('\\u00')) dropProtoKeys(value);
+  return value;
+}
+
+/**
+ * JSON.parse makes `__proto__` a harmless own property, but a handler that copies the object key by key would set a
+ * prototype with it. The stored bytes keep it. Iterative, because a body may be nested deeper than the stack.
+ */
+function dropProtoKeys(value: unknown): void {
+  const open: unknown[] = [value];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (typeof one !== 'object' || one === null) continue;
+    if (Object.hasOwn(one, '__proto__')) Reflect.deleteProperty(one, '__proto__');
+    for (const inner of Object.values(one)) if (typeof inner === 'object' && inner !== null) open.push(inner);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Lone surrogates are refused because different ones become the same bytes in SQLite. Characters are code points. */
+function isUsableId(id: unknown): id is string {
+  if (typeof id !== 'string' || id === '' || id.length > 2 * MAX_ID_CHARACTERS || !id.isWellFormed()) return false;
+  return id.length <= MAX_ID_CHARACTERS || [...id].length <= MAX_ID_CHARACTERS;
+}

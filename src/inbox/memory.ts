@@ -1,0 +1,121 @@
+import { InboxUnavailableError } from '../errors.ts';
+import { resolve } from './known-event.ts';
+import type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox.ts';
+
+type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] };
+
+const RECENT = 20;
+const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
+
+/**
+ * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of
+ * the contract but durability.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox: memoryInbox() });
+ * await receiver.close();
+ * ```
+ */
+export function memoryInbox(): Inbox {
+  const entries: Entry[] = [];
+  const byKey = new Map<string, Entry>();
+  let closed = false;
+
+  function accept(event: IncomingEvent): Acceptance {
+    const key = keyOf(event);
+    const known = byKey.get(key);
+    if (known !== undefined) return acceptAgain(known, event);
+    const entry: Entry = {
+      ...contentOf(event),
+      endpoint: event.endpoint,
+      id: event.id,
+      seq: entries.length + 1,
+      receivedAt: new Date(event.receivedAt),
+      redeliveries: NONE,
+      conflict: null,
+    };
+    entries.push(entry);
+    byKey.set(key, entry);
+    return { result: 'stored', conflict: false, replaced: false };
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+  }
+
+  return {
+    async accept(event, deadline) {
+      if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
+      if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
+      return accept(event);
+    },
+    async get(key) {
+      const entry = byKey.get(keyOf(key));
+      return entry === undefined ? null : { ...entry };
+    },
+    async list({ after = 0, limit = 100 } = {}) {
+      return entries.slice(after, after + limit).map((entry) => ({ ...entry }));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
+  const now = new Date(event.receivedAt);
+  const resolution = resolve(
+    { state: known.state, invalid: known.deadReason === 'invalid', verified: known.verified },
+    { ...event, sameBytes: known.body !== null && Buffer.compare(known.body, event.body) === 0 },
+  );
+  known.redeliveries = again(known.redeliveries, now);
+  switch (resolution) {
+    case 'same':
+      break;
+    case 'verify':
+      known.verified = true;
+      break;
+    case 'conflict':
+      known.conflict = { ...again(known.conflict ?? NONE, now), body: event.body.slice() };
+      break;
+    case 'replace': {
+      const displaced = known.body;
+      if (displaced !== null && Buffer.compare(displaced, event.body) !== 0) {
+        known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
+      }
+      Object.assign(known, contentOf(event));
+      break;
+    }
+  }
+  return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+}
+
+/** What a body says of its event, and the state that follows from it. */
+function contentOf(event: IncomingEvent) {
+  return {
+    type: event.type,
+    created: event.created,
+    entity: event.entity,
+    verified: event.verified,
+    state: event.valid ? ('pending' as const) : ('dead' as const),
+    deadReason: event.valid ? null : ('invalid' as const),
+    // A copy: the caller may reuse its buffer.
+    body: event.body.slice(),
+  };
+}
+
+function again(before: Occurrences, now: Date): Occurrences {
+  return {
+    count: before.count + 1,
+    firstAt: before.firstAt ?? now,
+    lastAt: now,
+    recent: [...before.recent, now].slice(-RECENT),
+  };
+}
+
+function keyOf({ endpoint, id }: EventKey): string {
+  return JSON.stringify([endpoint, id]);
+}

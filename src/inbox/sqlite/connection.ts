@@ -1,0 +1,111 @@
+import { statSync } from 'node:fs';
+import { InboxUnavailableError } from '../../errors.ts';
+import type { SqliteDatabase, SqliteStatement } from './database.ts';
+import type { Transactions } from './group-commit.ts';
+import { adopt, assertFull, openFile } from './open.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+
+/** A connection with what hookbox has prepared on it. */
+export interface Connection extends Transactions<Statements> {
+  /** For reading outside a transaction. */
+  statements(): Statements;
+  close(): void;
+}
+
+interface Prepared {
+  readonly database: SqliteDatabase;
+  readonly statements: Statements;
+  readonly begin: SqliteStatement;
+  readonly commit: SqliteStatement;
+}
+
+/**
+ * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
+ * that the inbox recovers by itself when the cause goes away.
+ */
+export function ownConnection(path: string): Connection {
+  let open: Prepared | null = prepare(openFile(path));
+  let identity = identityOf(path);
+  let broken = false;
+
+  /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */
+  const moved = (): boolean => identityOf(path) !== identity;
+
+  const current = (): Prepared => {
+    if (open !== null && !broken && !moved()) return open;
+    open?.database.close();
+    open = null;
+    // The file must exist: a fresh one would have forgotten which events are known.
+    open = prepare(openFile(path, { mustExist: true }));
+    identity = identityOf(path);
+    broken = false;
+    return open;
+  };
+
+  return {
+    begin() {
+      const { begin, statements } = current();
+      begin.run();
+      return statements;
+    },
+    commit: () => void open?.commit.run(),
+    rollback: () => open !== null && rollback(open.database),
+    failed: () => {
+      broken = true;
+    },
+    statements: () => current().statements,
+    close: () => void open?.database.close(),
+  };
+}
+
+/** The merchant's own connection: their settings stay, and only they close it. */
+export function adoptedConnection(database: SqliteDatabase): Connection {
+  adopt(database);
+  const { statements, begin, commit } = prepare(database);
+  return {
+    begin() {
+      // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
+      if (database.inTransaction) throw busyWithTheMerchant();
+      assertFull(database);
+      const timeout = Number(database.pragma('busy_timeout', { simple: true }));
+      database.pragma('busy_timeout = 0'); // a busy wait would block the event loop
+      try {
+        begin.run();
+      } finally {
+        database.pragma(`busy_timeout = ${timeout}`);
+      }
+      return statements;
+    },
+    commit: () => void commit.run(),
+    rollback: () => rollback(database),
+    failed: () => {},
+    statements: () => statements,
+    close: () => {},
+  };
+}
+
+function prepare(database: SqliteDatabase): Prepared {
+  return {
+    database,
+    statements: prepareStatements(database),
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
+  };
+}
+
+function rollback(database: SqliteDatabase): void {
+  // SQLite rolls back by itself when the disk is full or failing.
+  if (database.open && database.inTransaction) database.exec('ROLLBACK');
+}
+
+function busyWithTheMerchant(): Error {
+  return Object.assign(new Error('the connection has an open transaction'), { code: 'SQLITE_BUSY' });
+}
+
+function identityOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    throw new InboxUnavailableError('FAILED', `${path} is gone. Put the file back; it holds which events are known.`);
+  }
+  return `${stats.dev}:${stats.ino}`;
+}

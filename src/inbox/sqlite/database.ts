@@ -1,0 +1,42 @@
+/**
+ * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
+ * hookbox's types need no types of better-sqlite3.
+ */
+export interface SqliteDatabase {
+  /** the path it was opened with */
+  readonly name: string;
+  readonly open: boolean;
+  readonly inTransaction: boolean;
+  readonly readonly: boolean;
+  readonly memory: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+  pragma(source: string, options?: { simple?: boolean }): unknown;
+  close(): unknown;
+}
+
+/** A prepared statement of a better-sqlite3 connection. */
+export interface SqliteStatement {
+  run(...parameters: unknown[]): { changes: number; lastInsertRowid: number | bigint };
+  get(...parameters: unknown[]): unknown;
+  all(...parameters: unknown[]): unknown[];
+  /** asked for plain numbers explicitly, because the merchant's connection may default to BigInt */
+  safeIntegers(toggle?: boolean): SqliteStatement;
+}
+
+/** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
+export function sqliteCode(failure: unknown): string | null {
+  if (!(failure instanceof Error) || !('code' in failure)) return null;
+  return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
+}
+
+/** Somebody else has the lock: waiting helps. */
+export function isBusy(failure: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
+}
+
+/** One row is at fault, not the file: the others of its group can still be stored. */
+export function isRowFault(failure: unknown): boolean {
+  const code = sqliteCode(failure);
+  return code === null || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code);
+}

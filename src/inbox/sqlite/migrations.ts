@@ -1,0 +1,131 @@
+import { InboxOpenError } from '../../errors.ts';
+import { deadReasons, eventStates } from '../state.ts';
+import type { SqliteDatabase } from './database.ts';
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /**
+   * The oldest schema version a process must know to work on a file with this one. It grows only with a major version,
+   * so that old and new processes share a file while a deploy is under way.
+   */
+  readonly needs: number;
+  readonly sql: string;
+}
+
+const list = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+
+/** Numbered and named; within a major version they only add. */
+const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'events',
+    needs: 1,
+    sql: `
+      CREATE TABLE hookbox_events (
+        seq            INTEGER PRIMARY KEY,
+        endpoint       TEXT    NOT NULL,
+        id             TEXT    NOT NULL,
+        type           TEXT,
+        created_ms     INTEGER,
+        created_ns     INTEGER,
+        entity         TEXT,
+        verified       INTEGER NOT NULL CHECK (verified IN (0, 1)),
+        state          TEXT    NOT NULL CHECK (state IN (${list(eventStates)})),
+        dead_reason    TEXT             CHECK (dead_reason IN (${list(deadReasons)})),
+        received_ms    INTEGER NOT NULL,
+        settled_ms     INTEGER,
+        attempts       INTEGER NOT NULL DEFAULT 0,
+        crashes        INTEGER NOT NULL DEFAULT 0,
+        due_ms         INTEGER NOT NULL DEFAULT 0,
+        fence          INTEGER NOT NULL DEFAULT 0,
+        lease_until_ms INTEGER,
+        body_sha256    BLOB,
+        body           BLOB,
+        CONSTRAINT dead_events_have_a_reason
+          CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
+        CONSTRAINT events_in_processing_have_a_lease
+          CHECK ((state = 'processing') = (lease_until_ms IS NOT NULL)),
+        CONSTRAINT settled_events_know_since_when
+          CHECK ((state IN ('processed', 'dead', 'ignored')) = (settled_ms IS NOT NULL)),
+        CONSTRAINT valid_events_have_a_type_and_a_time
+          CHECK ((type IS NOT NULL AND created_ms IS NOT NULL AND created_ns IS NOT NULL) OR dead_reason IS 'invalid'),
+        CONSTRAINT tombstones_keep_a_hash
+          CHECK ((body IS NULL) = (body_sha256 IS NOT NULL)),
+        CONSTRAINT only_settled_events_become_tombstones
+          CHECK (body IS NOT NULL OR state IN ('processed', 'dead', 'ignored'))
+      ) STRICT;
+
+      -- A rowid table with a unique index takes bodies faster than a WITHOUT ROWID table (docs/benchmarks.md).
+      CREATE UNIQUE INDEX hookbox_events_by_key ON hookbox_events (id, endpoint);
+
+      CREATE TABLE hookbox_redeliveries (
+        seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
+        count    INTEGER NOT NULL CHECK (count > 0),
+        first_ms INTEGER NOT NULL,
+        last_ms  INTEGER NOT NULL,
+        recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20)
+      ) STRICT;
+
+      CREATE TABLE hookbox_conflicts (
+        seq      INTEGER PRIMARY KEY REFERENCES hookbox_events (seq),
+        count    INTEGER NOT NULL CHECK (count > 0),
+        first_ms INTEGER NOT NULL,
+        last_ms  INTEGER NOT NULL,
+        recent   TEXT    NOT NULL CHECK (json_array_length(recent) BETWEEN 1 AND 20),
+        body     BLOB    NOT NULL
+      ) STRICT;
+    `,
+  },
+];
+
+const KNOWN_VERSION = Math.max(...migrations.map(({ version }) => version));
+
+/**
+ * Brings the tables of a file up to date, in one transaction that also is the write after which the caller looks at
+ * `synchronous`. Safe when several processes start at once: the second one finds the work done.
+ *
+ * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX`
+ */
+export function migrate(database: SqliteDatabase): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS hookbox_migrations (
+        version    INTEGER PRIMARY KEY,
+        name       TEXT    NOT NULL,
+        needs      INTEGER NOT NULL,
+        applied_ms INTEGER NOT NULL
+      ) STRICT
+    `);
+    const present = versionOf(database);
+    if (present.needs > KNOWN_VERSION) {
+      throw new InboxOpenError(
+        'NEEDS_NEWER_HOOKBOX',
+        `${database.name} was written by a newer hookbox: it needs schema version ${present.needs} and this hookbox ` +
+          `knows up to ${KNOWN_VERSION}. Update the package hookbox in this process; the file is unchanged.`,
+      );
+    }
+    for (const { version, name, needs, sql } of migrations) {
+      if (version <= present.version) continue;
+      database.exec(sql);
+      database
+        .prepare('INSERT INTO hookbox_migrations (version, name, needs, applied_ms) VALUES (?, ?, ?, ?)')
+        .run(version, name, needs, Date.now());
+    }
+    // The write that FULL is asserted after, also when there was nothing to migrate.
+    database.exec('UPDATE hookbox_migrations SET name = name WHERE version = 1');
+    database.exec('COMMIT');
+  } catch (failure) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw failure;
+  }
+}
+
+function versionOf(database: SqliteDatabase): { version: number; needs: number } {
+  const row = database
+    .prepare('SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM hookbox_migrations')
+    .safeIntegers(false)
+    .get();
+  return row as { version: number; needs: number }; // the columns of the statement above
+}

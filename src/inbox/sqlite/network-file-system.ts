@@ -1,0 +1,60 @@
+import { readFileSync, statfsSync } from 'node:fs';
+import { platform } from 'node:os';
+
+/** Magic numbers of statfs(2) on Linux. */
+const NETWORK_MAGICS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB2'],
+  [0xff534d42, 'CIFS'],
+  [0x01021997, '9P'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x01161970, 'GFS2'],
+  [0x7461636f, 'OCFS2'],
+  [0x47504653, 'GPFS'],
+]);
+const FUSE_MAGIC = 0x65735546;
+/** FUSE carries local file systems too, so there the name decides. */
+const NETWORK_FUSE =
+  /^fuse\.(sshfs|s3fs|gcsfuse|glusterfs|rclone|davfs|goofys|mount-s3|blobfuse2?|juicefs|cephfs|ossfs|smbnetfs|curlftpfs|nfs)/;
+
+/**
+ * Names the network file system that a folder is on, or `null`. SQLite's locks and its shared memory do not hold between
+ * machines, so an inbox there would be corrupted sooner or later.
+ */
+export function networkFileSystem(folder: string): string | null {
+  if (/^(\\\\|\/\/)[^?./\\]/.test(folder)) return 'network share';
+  if (platform() !== 'linux') return null;
+  // statfs reports the magic as a signed number on some architectures.
+  const magic = statfsSync(folder).type >>> 0;
+  if (magic !== FUSE_MAGIC) return NETWORK_MAGICS.get(magic) ?? null;
+  const type = mountedType(folder, readMounts());
+  return type !== null && NETWORK_FUSE.test(type) ? type : null;
+}
+
+/** The type of the file system that a folder is on, from the text of /proc/self/mounts; the longest mount point wins. */
+export function mountedType(folder: string, mounts: string): string | null {
+  let best = '';
+  let type: string | null = null;
+  for (const line of mounts.split('\n')) {
+    const [, escaped = '', name = ''] = line.split(' ');
+    // Spaces and the like are written as octal escapes.
+    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+    const within = point === '/' || folder === point || folder.startsWith(`${point}/`);
+    if (name !== '' && within && point.length >= best.length) {
+      best = point;
+      type = name;
+    }
+  }
+  return type;
+}
+
+function readMounts(): string {
+  try {
+    return readFileSync('/proc/self/mounts', 'utf8');
+  } catch {
+    return '';
+  }
+}

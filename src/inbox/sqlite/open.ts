@@ -1,0 +1,186 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { platform } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { InboxOpenError, messageOf } from '../../errors.ts';
+import { nodeTooOld } from '../../node-version.ts';
+import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { migrate } from './migrations.ts';
+import { networkFileSystem } from './network-file-system.ts';
+
+/** How long opening waits for another process's lock. Only here may waiting block: nothing is being served yet. */
+const OPEN_WAIT_MS = 5_000;
+
+/**
+ * Pages in the write-ahead log before a checkpoint. Each event touches a random page of the index on ids; a longer log
+ * lets many events share the writing back of such a page (docs/benchmarks.md).
+ */
+const CHECKPOINT_PAGES = 8_000;
+/** After a checkpoint the log is cut to this, so that one burst does not keep the disk for ever. */
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+/** Negative means KiB: room for the index on the ids of a few hundred thousand events. */
+const CACHE_SIZE = -64 * 1024;
+
+/**
+ * Opens a file for an inbox of its own.
+ *
+ * @throws InboxOpenError that says what to change
+ */
+export function openFile(path: string, { mustExist = false } = {}): SqliteDatabase {
+  const file = resolve(path);
+  assertUsablePath(path, file);
+  const Database = loadBetterSqlite();
+  let database: SqliteDatabase | undefined;
+  try {
+    database = new Database(file, { timeout: OPEN_WAIT_MS, fileMustExist: mustExist });
+    prepareConnection(database);
+    database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
+    database.pragma(`cache_size = ${CACHE_SIZE}`);
+    database.pragma('busy_timeout = 0');
+    return database;
+  } catch (failure) {
+    database?.close();
+    throw openError(file, failure);
+  }
+}
+
+/**
+ * Makes the merchant's own connection fit for an inbox: the same guarantees, and none of their other settings changed.
+ *
+ * @throws InboxOpenError that says what to change
+ */
+export function adopt(database: SqliteDatabase): void {
+  if (!database.open) throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Give an open one.');
+  if (database.memory) {
+    throw new InboxOpenError(
+      'NOT_DURABLE',
+      'The database connection is in memory, where nothing survives the process. Open a file, or use memoryInbox() in tests.',
+    );
+  }
+  if (database.readonly) {
+    throw new InboxOpenError('CANNOT_OPEN', `${database.name} was opened read-only. Open it for writing.`);
+  }
+  if (database.inTransaction) {
+    throw new InboxOpenError(
+      'CANNOT_OPEN',
+      `${database.name} has an open transaction. End it before creating the inbox.`,
+    );
+  }
+  assertLocal(resolve(database.name));
+  try {
+    prepareConnection(database);
+  } catch (failure) {
+    throw openError(database.name, failure);
+  }
+}
+
+/** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
+function prepareConnection(database: SqliteDatabase): void {
+  switchToWal(database);
+  database.pragma('synchronous = FULL');
+  if (platform() === 'darwin') {
+    database.pragma('fullfsync = 1');
+    database.pragma('checkpoint_fullfsync = 1');
+  }
+  migrate(database);
+  assertFull(database);
+}
+
+/**
+ * Whether each commit reaches the disk before it returns. better-sqlite3 is compiled so that a new WAL database goes from
+ * FULL to NORMAL with its first write, so this is asked after a write.
+ *
+ * @throws InboxOpenError `NOT_DURABLE`
+ */
+export function assertFull(database: SqliteDatabase): void {
+  const synchronous = Number(database.pragma('synchronous', { simple: true }));
+  if (synchronous >= 2) return;
+  throw new InboxOpenError(
+    'NOT_DURABLE',
+    `${database.name} has synchronous = ${synchronous}, so a power cut could take back what was answered 2xx. ` +
+      'Leave it at FULL (2) or EXTRA (3) on this connection.',
+  );
+}
+
+/** The switch needs the file alone for a moment and does not wait by itself, so two processes that start at once take turns. */
+function switchToWal(database: SqliteDatabase): void {
+  const giveUpAt = performance.now() + OPEN_WAIT_MS;
+  for (;;) {
+    try {
+      const mode = database.pragma('journal_mode = WAL', { simple: true });
+      if (mode === 'wal') return;
+      throw new InboxOpenError(
+        'NOT_DURABLE',
+        `${database.name} stays in journal mode ${String(mode)}; it must be WAL.`,
+      );
+    } catch (failure) {
+      if (!isBusy(failure) || performance.now() > giveUpAt) throw failure;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+}
+
+function assertUsablePath(path: string, file: string): void {
+  if (path === '' || path === ':memory:') {
+    throw new InboxOpenError(
+      'NOT_DURABLE',
+      'sqliteInbox needs the path of a file: a database in memory does not survive the process. Use memoryInbox() in tests.',
+    );
+  }
+  const folder = dirname(file);
+  if (!existsSync(folder)) {
+    throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or give another path.`);
+  }
+  if (!statSync(folder).isDirectory()) {
+    throw new InboxOpenError('FOLDER_MISSING', `${folder} is no folder. Give a path inside one.`);
+  }
+  assertLocal(file);
+}
+
+function assertLocal(file: string): void {
+  // A link may lead elsewhere, so the file itself is followed where it exists.
+  const folder = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
+  const name = networkFileSystem(folder);
+  if (name === null) return;
+  throw new InboxOpenError(
+    'NETWORK_FILE_SYSTEM',
+    `${folder} is on a network file system (${name}), where SQLite's locks do not hold. Use a path on a local disk.`,
+  );
+}
+
+type DatabaseClass = new (path: string, options: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
+
+/** Loaded on first use and by require, so that a Node that is too old gets a sentence instead of a crash. */
+function loadBetterSqlite(): DatabaseClass {
+  const tooOld = nodeTooOld();
+  if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
+  const loaded: unknown = createRequire(import.meta.url)('better-sqlite3');
+  return loaded as DatabaseClass; // better-sqlite3 exports its class and nothing else
+}
+
+function openError(file: string, failure: unknown): InboxOpenError {
+  if (failure instanceof InboxOpenError) return failure;
+  const code = sqliteCode(failure) ?? '';
+  const options = { cause: failure };
+  if (code.startsWith('SQLITE_NOTADB')) {
+    return new InboxOpenError(
+      'NOT_A_DATABASE',
+      `${file} is no SQLite database. Give another path; it was not changed.`,
+      options,
+    );
+  }
+  if (isBusy(failure)) {
+    const seconds = OPEN_WAIT_MS / 1000;
+    const message = `${file} was locked by another process for ${seconds} s. Find what holds it open in a transaction, and start again.`;
+    return new InboxOpenError('LOCKED', message, options);
+  }
+  if (/^SQLITE_READONLY/.test(code)) {
+    return new InboxOpenError(
+      'CANNOT_OPEN',
+      `${file} cannot be written to. Check its permissions and its folder's.`,
+      options,
+    );
+  }
+  return new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${messageOf(failure)}.`, options);
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
+import { resolve } from '../known-event.ts';
+import type { EventState } from '../state.ts';
+import { adoptedConnection, ownConnection } from './connection.ts';
+import type { SqliteDatabase } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+import { contentOf, oneMore, storedEvent } from './records.ts';
+import type { Statements } from './statements.ts';
+
+export type { SqliteDatabase, SqliteStatement } from './database.ts';
+
+export interface SqliteInboxOptions {
+  /** How many deliveries may wait for the disk before new ones are answered 503; 10,000 unless set. */
+  readonly maxWaiting?: number;
+  /** How many bytes of bodies may wait; 64 MiB unless set. */
+  readonly maxWaitingBytes?: number;
+}
+
+interface KnownRow {
+  readonly seq: number;
+  readonly state: EventState;
+  readonly invalid: 0 | 1;
+  readonly verified: 0 | 1;
+  readonly body: Uint8Array | null;
+  readonly body_sha256: Uint8Array | null;
+}
+
+const MAX_WAITING = 10_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Roughly what a waiting delivery holds beside its body. */
+const OVERHEAD_BYTES = 512;
+
+/**
+ * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
+ * machine may share the file. Every commit is on disk before it is answered (WAL with `synchronous=FULL`).
+ *
+ * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
+ * better-sqlite3 connection, which stays the merchant's to close
+ * @throws InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
+ * hookbox, on a network file system, in memory, locked
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * await using receiver = createReceiver({ secret: 'a signing secret', inbox });
+ * ```
+ */
+export function sqliteInbox(
+  source: string | { readonly database: SqliteDatabase },
+  { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES }: SqliteInboxOptions = {},
+): Inbox {
+  const connection = typeof source === 'string' ? ownConnection(source) : adoptedConnection(source.database);
+  const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
+  let closed: Promise<void> | undefined;
+
+  const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
+
+  return {
+    accept(event, deadline) {
+      const bytes = event.body.byteLength + OVERHEAD_BYTES;
+      return commits.submit((statements) => accept(statements, event), bytes, deadline);
+    },
+    async get({ endpoint, id }) {
+      const statements = connection.statements();
+      const row = statements.getEvent.get(id, endpoint);
+      return row === undefined ? null : storedEvent(row, statements);
+    },
+    async list({ after = 0, limit = 100 } = {}) {
+      const statements = connection.statements();
+      return statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
+
+/** Runs inside a transaction that holds the write lock, so nothing comes between looking and writing. */
+function accept(statements: Statements, event: IncomingEvent): Acceptance {
+  const { about, verified, state, deadReason, settledMs } = contentOf(event);
+  const { changes } = statements.insertEvent.run(
+    event.endpoint,
+    event.id,
+    ...about,
+    verified,
+    state,
+    deadReason,
+    event.receivedAt,
+    settledMs,
+    event.body,
+  );
+  return changes === 1 ? STORED : acceptAgain(statements, event);
+}
+
+function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
+  const known = statements.findKnownEvent.get(event.id, event.endpoint) as KnownRow;
+  const sameBytes = isSameBody(known, event.body);
+  const resolution = resolve(
+    { state: known.state, invalid: known.invalid === 1, verified: known.verified === 1 },
+    { valid: event.valid, verified: event.verified, sameBytes },
+  );
+
+  const { seq } = known;
+  statements.saveRedeliveries.run(seq, ...oneMore(statements.findRedeliveries.get(seq), event.receivedAt));
+  const keepBeside = (body: Uint8Array): void => {
+    statements.saveConflict.run(seq, ...oneMore(statements.findConflict.get(seq), event.receivedAt), body);
+  };
+
+  switch (resolution) {
+    case 'same':
+      break;
+    case 'verify':
+      statements.markVerified.run(seq);
+      break;
+    case 'conflict':
+      keepBeside(event.body);
+      break;
+    case 'replace': {
+      if (!sameBytes && known.body !== null) keepBeside(known.body);
+      const { about, verified, state, deadReason, settledMs } = contentOf(event);
+      statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
+      break;
+    }
+  }
+  return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+}
+
+/** A tombstone has lost its body but not the hash of it. */
+function isSameBody(known: KnownRow, body: Uint8Array): boolean {
+  if (known.body !== null) return Buffer.compare(known.body, body) === 0;
+  const hash = createHash('sha256').update(body).digest();
+  return known.body_sha256 !== null && Buffer.compare(known.body_sha256, hash) === 0;
+}

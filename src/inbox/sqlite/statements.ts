@@ -1,0 +1,42 @@
+import type { SqliteDatabase } from './database.ts';
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** Every statement of the inbox by name, prepared once for a connection. */
+export function prepareStatements(database: SqliteDatabase) {
+  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  return {
+    insertEvent: prepare(`
+      INSERT INTO hookbox_events
+        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id, endpoint) DO NOTHING
+    `),
+    findKnownEvent: prepare(`
+      SELECT seq, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256
+      FROM hookbox_events WHERE id = ? AND endpoint = ?
+    `),
+    replaceEvent: prepare(`
+      UPDATE hookbox_events
+      SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
+          body = ?, body_sha256 = NULL, due_ms = 0
+      WHERE seq = ?
+    `),
+    markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
+
+    findRedeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = ?'),
+    saveRedeliveries: prepare(`
+      INSERT INTO hookbox_redeliveries (seq, count, first_ms, last_ms, recent) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (seq) DO UPDATE SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent
+    `),
+    findConflict: prepare('SELECT count, first_ms, last_ms, recent, body FROM hookbox_conflicts WHERE seq = ?'),
+    saveConflict: prepare(`
+      INSERT INTO hookbox_conflicts (seq, count, first_ms, last_ms, recent, body) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (seq) DO UPDATE
+      SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent, body = excluded.body
+    `),
+
+    getEvent: prepare('SELECT * FROM hookbox_events WHERE id = ? AND endpoint = ?'),
+    listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?'),
+  };
+}

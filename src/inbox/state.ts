@@ -1,0 +1,26 @@
+/**
+ * The states of an event. Who moves an event in, and who takes it out:
+ *
+ * - `pending`: `accept` stores every valid event here; a failed attempt with attempts left and a rerun bring it back.
+ *   A processor takes it out by claiming it.
+ * - `processing`: a processor holds a lease on it. The processor takes it out when the handler has ended; so does
+ *   whoever finds that the lease has run out.
+ * - `processed`: its handler succeeded. Final; pruning leaves a tombstone.
+ * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that failed
+ *   for the last time. A rerun takes it out.
+ * - `ignored`: no processor has had a handler for its type for ten minutes. A rerun takes it out.
+ */
+export const eventStates = ['pending', 'processing', 'processed', 'dead', 'ignored'] as const;
+
+export type EventState = (typeof eventStates)[number];
+
+/**
+ * Why an event is dead.
+ *
+ * - `failed`: its handler failed for the last time, or said that no retry will help
+ * - `crashed`: whatever ran it went away without a word three times
+ * - `invalid`: authentic, but its envelope or data does not fit the schema
+ */
+export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
+
+export type DeadReason = (typeof deadReasons)[number];

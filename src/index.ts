@@ -1,0 +1,30 @@
+/**
+ * hookbox: a durable inbox for the webhooks of the Commerce Ordering Service.
+ *
+ * @module
+ */
+export { createReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
+export { signBody, verifySignature, type Secret } from './signature.ts';
+export type { SecretOption, SecretProvider, Secrets } from './secrets.ts';
+export { parseEvent, type ParsedEvent } from './events/parse.ts';
+export {
+  eventTypes,
+  isKnown,
+  type EventOf,
+  type EventType,
+  type InvalidEvent,
+  type Issue,
+  type UnknownEvent,
+  type WebhookEvent,
+} from './events/event.ts';
+export { entityOf, type EntityOf } from './events/entity.ts';
+export type { Instant } from './events/instant.ts';
+export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handlers.ts';
+export type { BodyLimits, BodyRead, BodyReader, Delivery } from './delivery.ts';
+export type { AnswerCode, ErrorBody, Outcome, Reason } from './outcome.ts';
+export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
+export type { DeadReason, EventState } from './inbox/state.ts';
+export type { Logger } from './logger.ts';
+export { ConfigurationError, HookboxError, InboxOpenError, InboxUnavailableError, PermanentError } from './errors.ts';
+// For adapters, ours and others'.
+export { createVerifier, isRefusal, type VerifiedDelivery, type Verifier, type VerifierOptions } from './verifier.ts';

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+
+/** Codes of error answers; the body around them has the shape of interface 7.2. */
+export type AnswerCode =
+  | 'INVALID_SIGNATURE'
+  | 'INVALID_BODY'
+  | 'BODY_TOO_LARGE'
+  | 'BODY_CONSUMED'
+  | 'UNSUPPORTED_ENCODING'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNAVAILABLE'
+  | 'BUSY'
+  | 'HANDLER_FAILED'
+  | 'TIMEOUT';
+
+export interface AcceptedBody {
+  readonly received: true;
+  readonly duplicate: boolean;
+  readonly id: string;
+}
+
+export interface ErrorBody {
+  readonly error: {
+    readonly code: AnswerCode;
+    readonly message: string;
+    readonly details?: readonly { readonly field: string; readonly message: string }[];
+    readonly request_id: string;
+  };
+}
+
+type Status = 200 | 400 | 401 | 405 | 409 | 413 | 415 | 500 | 503;
+
+interface Answer<Body> {
+  readonly status: Status;
+  /** beside `Content-Type: application/json` */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Body;
+}
+
+interface Accepted extends Answer<AcceptedBody> {
+  /** the event's id */
+  readonly id: string;
+}
+
+interface Refused extends Answer<ErrorBody> {
+  readonly code: AnswerCode;
+  /** what exactly was wrong, for logs and statistics; the service only sees `code` */
+  readonly reason: Reason;
+}
+
+/**
+ * What became of a delivery, with its HTTP answer in `status`, `headers` and `body`.
+ *
+ * - `stored`: on disk for the first time
+ * - `duplicate`: it was there already
+ * - `rejected`: not authentic, or no event at all; sending it again will not help
+ * - `unavailable`: not stored now; the service sends it again
+ */
+export type Outcome =
+  | (Accepted & { readonly kind: 'stored' })
+  | (Accepted & { readonly kind: 'duplicate' })
+  | (Refused & { readonly kind: 'rejected' })
+  | (Refused & { readonly kind: 'unavailable' });
+
+export type Refusal = Extract<Outcome, { kind: 'rejected' | 'unavailable' }>;
+
+/** Each way a delivery can end without being accepted. */
+export type Reason = keyof typeof REFUSALS;
+
+interface RefusalRow {
+  readonly kind: Refusal['kind'];
+  readonly status: Status;
+  readonly code: AnswerCode;
+  /** what to do about it; never repeats the secret, the signature or the payload */
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Long enough for a lock or a restart to pass; the service keeps to its own schedule anyway (interface 6.4). */
+const RETRY_AFTER = { 'Retry-After': '5' } as const;
+const CLOSE = { Connection: 'close' } as const;
+
+const signed = 'Send X-Signature with the 64 lowercase hexadecimal digits of the HMAC-SHA256 of the exact body bytes';
+
+/** The one table of refusals (design section 3). */
+const REFUSALS = {
+  'signature-missing': rejected(401, 'INVALID_SIGNATURE', `X-Signature is missing. ${signed}.`),
+  'signature-malformed': rejected(401, 'INVALID_SIGNATURE', `X-Signature is malformed. ${signed}.`),
+  'signature-mismatch': rejected(
+    401,
+    'INVALID_SIGNATURE',
+    `X-Signature does not match the body. ${signed}, under the signing secret of this endpoint.`,
+  ),
+  'not-an-event': rejected(400, 'INVALID_BODY', 'The body is no event.'),
+  'body-incomplete': rejected(400, 'INVALID_BODY', 'The body ended before it was complete. Send it again.', CLOSE),
+  'body-too-large': rejected(413, 'BODY_TOO_LARGE', 'The body is larger than this endpoint accepts.', CLOSE),
+  'encoding-unsupported': rejected(
+    415,
+    'UNSUPPORTED_ENCODING',
+    'The body has a Content-Encoding. Send the signed bytes as they are.',
+  ),
+  'method-not-allowed': rejected(405, 'METHOD_NOT_ALLOWED', 'Deliveries are sent with POST.', { Allow: 'POST' }),
+  'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
+  'body-consumed': {
+    kind: 'unavailable',
+    status: 500,
+    code: 'BODY_CONSUMED',
+    message:
+      'The raw body was read before hookbox saw it, so it cannot be verified. Mount the webhook route before anything that parses bodies.',
+  },
+  'no-secret': unavailable('The signing secret cannot be had at the moment. Send it again later.'),
+  overloaded: unavailable('Too many deliveries are waiting. Send it again later.'),
+  closing: unavailable('This receiver is shutting down. Send it again.', CLOSE),
+  deadline: unavailable('The event could not be stored in time. Send it again later.'),
+  internal: unavailable('The delivery could not be taken in. Send it again later.'),
+  'inbox-failing': unavailable('The event cannot be stored at the moment. Send it again later.'),
+} as const satisfies Record<string, RefusalRow>;
+
+export function accepted(kind: 'stored' | 'duplicate', id: string): Outcome {
+  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate: kind === 'duplicate', id } };
+}
+
+/** The answer for one way of ending without being accepted, under a request id of its own. */
+export function refusal(reason: Reason, details?: ErrorBody['error']['details']): Refusal {
+  const { kind, status, code, message, headers = {} }: RefusalRow = REFUSALS[reason];
+  const error = { code, message, request_id: randomUUID() };
+  const body: ErrorBody = { error: details === undefined ? error : { ...error, details } };
+  return { kind, status, code, reason, headers, body };
+}
+
+function rejected(
+  status: Status,
+  code: AnswerCode,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): RefusalRow {
+  return { kind: 'rejected', status, code, message, ...(headers && { headers }) };
+}
+
+function unavailable(message: string, headers?: Readonly<Record<string, string>>): RefusalRow {
+  return { kind: 'unavailable', status: 503, code: 'UNAVAILABLE', message, headers: { ...RETRY_AFTER, ...headers } };
+}

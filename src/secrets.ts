@@ -1,0 +1,112 @@
+import { ConfigurationError, messageOf } from './errors.ts';
+import { signingKeys, type Secret, type SigningKey } from './signature.ts';
+
+/** One secret, or several while a rotation is under way. */
+export type Secrets = Secret | readonly Secret[];
+
+/** Fetches the secrets from wherever they are kept, for example a secret manager. */
+export type SecretProvider = () => Secrets | Promise<Secrets>;
+
+/** What `secret` accepts; `undefined` only so that `process.env.SIGNING_SECRET` compiles: it refuses to start. */
+export type SecretOption = Secrets | SecretProvider | undefined;
+
+/** Where a verifier gets its keys from. */
+export interface KeySource {
+  /** The keys of now, or `null` when there are none to be had. Synchronous whenever it can be. */
+  current(): readonly SigningKey[] | null | Promise<readonly SigningKey[] | null>;
+  /** Fresh keys after a mismatch, or `null` when asking again is not due or brought nothing. */
+  afterMismatch(): Promise<readonly SigningKey[] | null>;
+}
+
+const MINUTE_MS = 60_000;
+/** A provider is asked again once a value is this old. */
+const REFRESH_MS = MINUTE_MS;
+/** A mismatch may be a rotation, so it may ask sooner, but no flood of forgeries makes it ask more often than this. */
+const MISMATCH_REFRESH_MS = 5_000;
+/** The last good value serves this long while the provider fails. */
+const LAST_GOOD_MS = 60 * MINUTE_MS;
+const CALL_LIMIT_MS = 2_000;
+
+/**
+ * Makes the `secret` option ready. A value is checked here and now; a provider is called at once, and what it returns
+ * is checked each time.
+ *
+ * @throws ConfigurationError `UNUSABLE_SECRET`
+ */
+export function keySource(
+  secret: SecretOption,
+  onProviderFailure: (message: string) => void,
+  now: () => number = () => performance.now(),
+): KeySource {
+  if (secret === undefined || secret === null) {
+    throw new ConfigurationError(
+      'UNUSABLE_SECRET',
+      'secret is missing. Set it to the signing secret from the dashboard, for example through SIGNING_SECRET; ' +
+        'an account without one must say unsafeUnsigned: true.',
+    );
+  }
+  if (typeof secret !== 'function') {
+    const keys = signingKeys(secret);
+    return { current: () => keys, afterMismatch: () => Promise.resolve(null) };
+  }
+  return providedKeys(secret, onProviderFailure, now);
+}
+
+function providedKeys(provider: SecretProvider, onFailure: (message: string) => void, now: () => number): KeySource {
+  let keys: readonly SigningKey[] | null = null;
+  let fetchedAt = -Infinity;
+  let askedAt = -Infinity;
+  let call: Promise<boolean> | null = null;
+
+  /** One call at a time; everyone who needs it waits for the same one. Resolves with whether it brought keys. */
+  const ask = (): Promise<boolean> => {
+    askedAt = now();
+    call ??= withLimit(provider)
+      .then((secrets) => {
+        keys = signingKeys(secrets);
+        fetchedAt = now();
+        return true;
+      })
+      .catch((failure: unknown) => {
+        // A ConfigurationError describes a secret without quoting it; anything else is the provider's own text.
+        onFailure(failure instanceof ConfigurationError ? failure.message : `it failed: ${messageOf(failure)}`);
+        return false;
+      })
+      .finally(() => {
+        call = null;
+      });
+    return call;
+  };
+  const lastGood = (): readonly SigningKey[] | null => (now() - fetchedAt <= LAST_GOOD_MS ? keys : null);
+
+  void ask();
+  return {
+    current() {
+      const usable = lastGood();
+      const due = now() - Math.max(fetchedAt, askedAt) >= REFRESH_MS;
+      if (usable !== null) {
+        if (due) void ask();
+        return usable;
+      }
+      if (call !== null || due) return (call ?? ask()).then(lastGood);
+      return null;
+    },
+    async afterMismatch() {
+      if (call === null && now() - askedAt < MISMATCH_REFRESH_MS) return null;
+      const brought = await (call ?? ask());
+      return brought ? lastGood() : null;
+    },
+  };
+}
+
+async function withLimit(provider: SecretProvider): Promise<Secrets> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_LIMIT_MS} ms`)), CALL_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([Promise.resolve().then(provider), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,160 @@
+import { LATE, withinDeadline } from './deadline.ts';
+import type { BodyLimits, BodyRead, Delivery } from './delivery.ts';
+import { ConfigurationError, messageOf } from './errors.ts';
+import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
+import { readEvent, type EventFacts } from './events/parse.ts';
+import { consoleLogger, throttle, type Logger } from './logger.ts';
+import { refusal, type Reason, type Refusal } from './outcome.ts';
+import { keySource, type KeySource, type SecretOption } from './secrets.ts';
+import { isWellFormedSignature, matchesSignature } from './signature.ts';
+
+export interface VerifierOptions {
+  /**
+   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
+   * fetches them. A function is called at start and then once a minute at most.
+   */
+  readonly secret?: SecretOption;
+  /** For an account without a signing secret only: anyone who knows the URL can then send events. */
+  readonly unsafeUnsigned?: boolean;
+  /** The largest body that is accepted, in bytes; 1 MiB unless set. */
+  readonly maxBodyBytes?: number;
+  /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
+  readonly deadlineMs?: number;
+  /** Where rejections and failures are reported; warnings and errors go to the console unless set. */
+  readonly logger?: Logger;
+}
+
+/** A delivery whose bytes are authentic and hold an event, typed or invalid. */
+export interface VerifiedDelivery {
+  readonly body: Uint8Array;
+  readonly verified: boolean;
+  readonly id: string;
+  readonly event: WebhookEvent | UnknownEvent | InvalidEvent;
+  readonly facts: EventFacts;
+}
+
+/** The first half of a delivery's way: read, verify, parse. */
+export interface Verifier {
+  readonly deadlineMs: number;
+  readonly logger: Logger;
+  /** @param deadline - on the clock of `performance.now()`: until then the body has to be there */
+  verify(delivery: Delivery, deadline: number): Promise<VerifiedDelivery | Refusal>;
+  /** The refusal for a reason, reported to the logger; `cause` goes there only. */
+  refuse(reason: Reason, more?: { details?: Refusal['body']['error']['details']; cause?: unknown }): Refusal;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const DEADLINE_MS = 9_000;
+
+/** @throws ConfigurationError for a secret or a limit that cannot work */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
+  const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS);
+  const logger = options.logger ?? consoleLogger;
+  const keys = chosenKeys(options, logger);
+  const report = reporter(logger);
+
+  const refuse: Verifier['refuse'] = (reason, { details, cause } = {}) => {
+    const outcome = refusal(reason, details);
+    report(outcome, cause);
+    return outcome;
+  };
+
+  /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
+  async function signatureFault(
+    body: Uint8Array,
+    signature: Delivery['signature'],
+    deadline: number,
+  ): Promise<Reason | null> {
+    if (keys === 'unsigned') return null;
+    if (signature === null || signature === undefined || signature === '') return 'signature-missing';
+    if (!isWellFormedSignature(signature)) return 'signature-malformed';
+    const now = keys.current();
+    const current = now instanceof Promise ? await withinDeadline(now, deadline) : now;
+    if (current === null || current === LATE) return 'no-secret';
+    if (matchesSignature(body, signature, current)) return null;
+    const fresh = await withinDeadline(keys.afterMismatch(), deadline);
+    if (fresh === LATE) return 'no-secret';
+    return fresh !== null && matchesSignature(body, signature, fresh) ? null : 'signature-mismatch';
+  }
+
+  return {
+    deadlineMs,
+    logger,
+    refuse,
+    async verify(delivery, deadline) {
+      if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
+      if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
+
+      const read = await readBody(delivery.body, { maxBytes, deadline });
+      if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
+
+      const fault = await signatureFault(read.bytes, delivery.signature, deadline);
+      if (fault !== null) return refuse(fault);
+
+      const { parsed, facts } = readEvent(read.bytes);
+      if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail) });
+      const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
+      return { body: read.bytes, verified: keys !== 'unsigned', id: event.id, event, facts };
+    },
+  };
+}
+
+/** Tells a refusal from what went through. */
+export function isRefusal(result: object): result is Refusal {
+  return 'kind' in result;
+}
+
+const UNREAD = {
+  'too-large': 'body-too-large',
+  'too-slow': 'body-too-slow',
+  aborted: 'body-incomplete',
+  consumed: 'body-consumed',
+} as const satisfies Record<Exclude<BodyRead['ended'], 'complete'>, Reason>;
+
+async function readBody(body: Delivery['body'], limits: BodyLimits): Promise<BodyRead> {
+  if (typeof body === 'function') return body(limits);
+  if (!(body instanceof Uint8Array)) {
+    throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
+  }
+  return body.byteLength > limits.maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: body };
+}
+
+function isIdentity(encoding: string | null | undefined): boolean {
+  return encoding === undefined || encoding === null || ['', 'identity'].includes(encoding.trim().toLowerCase());
+}
+
+function chosenKeys(options: VerifierOptions, logger: Logger): KeySource | 'unsigned' {
+  if (options.unsafeUnsigned === true) {
+    if (options.secret !== undefined) {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        'secret and unsafeUnsigned: true exclude each other. Keep the secret and drop unsafeUnsigned.',
+      );
+    }
+    return 'unsigned';
+  }
+  return keySource(options.secret, (why) => logger.error({}, `the secret provider brought nothing: ${why}`));
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new ConfigurationError('INVALID_OPTION', `${name} must be a positive number, not ${String(value)}.`);
+}
+
+function asDetail({ path, message }: { path: string; message: string }): { field: string; message: string } {
+  return { field: path, message };
+}
+
+/** A client that went away is nobody's fault, so it is not reported. */
+function reporter(logger: Logger): (outcome: Refusal, cause: unknown) => void {
+  const seldom = throttle();
+  return ({ kind, reason, status, body }, cause) => {
+    if (reason === 'body-incomplete') return;
+    seldom(reason, (suppressed) => {
+      const facts = { reason, status, requestId: body.error.request_id, suppressed };
+      if (kind === 'rejected') logger.warn(facts, 'delivery rejected');
+      else logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, 'delivery not stored');
+    });
+  };
+}

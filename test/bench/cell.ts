@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runLoad, type Generator, type LoadResult } from './load/generator.ts';
+import { proveStored, proveVerifies } from './proof.ts';
+import type { RequestPools } from './request-pool.ts';
+import type { Row } from './rows.ts';
+import { startServer } from './server-process.ts';
+
+/** Above this share of a core it is the generator that is measured. */
+const GENERATOR_LIMIT = 0.9;
+
+/** How many connections warm a server up, so that it is compiled whatever the measured number is. */
+const WARM_UP_CONNECTIONS = 64;
+
+/** One measurement: a row at a number of connections. */
+export interface Cell {
+  readonly row: string;
+  readonly connections: number;
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly share2xx: number;
+  readonly socketErrors: number;
+  readonly serverCpu: number | null;
+  readonly generatorCpu: number | null;
+  /** The generator was the limit, so the numbers say little about the server. */
+  readonly void: boolean;
+}
+
+export interface CellSettings {
+  readonly generator: Generator;
+  readonly pools: RequestPools;
+  readonly folder: string;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  /** Puts a database file in place before the server opens it. */
+  readonly prepareDatabase?: (file: string) => Promise<void>;
+}
+
+// More than any row answers here; a faster machine is noticed by an exhausted pool.
+let requestsPerSecond = 45_000;
+
+/** Measures a row on a fresh server with a fresh database file. */
+export async function measureCell(row: Row, connections: number, settings: CellSettings): Promise<Cell> {
+  for (;;) {
+    const result = await loadOnce(row, connections, settings);
+    if (!result.exhausted) return cellOf(row, connections, result);
+    requestsPerSecond *= 2;
+  }
+}
+
+async function loadOnce(row: Row, connections: number, settings: CellSettings): Promise<LoadResult> {
+  const { generator, pools, seconds, warmUpSeconds } = settings;
+  const warmUp = await pools.get(row.scheme, 'warm-up', warmUpSeconds * requestsPerSecond);
+  const measured = await pools.get(row.scheme, 'measured', seconds * requestsPerSecond);
+  const folder = await mkdtemp(join(settings.folder, 'cell-'));
+  try {
+    const databaseFile = join(folder, 'inbox.db');
+    await settings.prepareDatabase?.(databaseFile);
+    await using server = await startServer(row, databaseFile);
+    await proveVerifies(row, server.port);
+    const target = { port: server.port, serverPid: server.pid };
+    await runLoad(generator, {
+      ...target,
+      connections: WARM_UP_CONNECTIONS,
+      seconds: warmUpSeconds,
+      file: warmUp.file,
+    });
+    const result = await runLoad(generator, { ...target, connections, seconds, file: measured.file });
+    await proveStored(row, server.port, measured.sent);
+    return result;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function cellOf(row: Row, connections: number, result: LoadResult): Cell {
+  return {
+    row: row.name,
+    connections,
+    requestsPerSecond: result.requests / result.seconds,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    share2xx: result.requests === 0 ? 0 : 1 - result.non2xx / result.requests,
+    socketErrors: result.socketErrors,
+    serverCpu: result.serverCpu,
+    generatorCpu: result.generatorCpu,
+    void: result.generatorCpu !== null && result.generatorCpu > GENERATOR_LIMIT,
+  };
+}

@@ -1,0 +1,15 @@
+// The ceiling: node:http reads the body and answers; nothing is verified, parsed or stored.
+import { createServer } from 'node:http';
+import { answer } from '../bare-answer.ts';
+import { listen } from '../report-port.ts';
+
+listen(
+  createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      Buffer.concat(chunks);
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length }).end(answer);
+    });
+  }),
+);

@@ -1,0 +1,12 @@
+// hookbox without an inbox: verified and parsed, then the merchant's own handler.
+import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import { webhookVerifier } from 'hookbox/hono';
+import { answer } from '../bare-answer.ts';
+import { reportPort } from '../report-port.ts';
+import { secret } from '../signing-schemes.ts';
+
+const app = new Hono();
+app.post('/webhooks', webhookVerifier({ secret }), (c) => c.body(answer, 200, { 'content-type': 'application/json' }));
+
+serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => reportPort(port));

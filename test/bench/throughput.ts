@@ -1,0 +1,56 @@
+import { measureCell, type Cell, type CellSettings } from './cell.ts';
+import { median } from './median.ts';
+import type { Row } from './rows.ts';
+
+/** What was measured of a row at a number of connections, as medians over the rounds. */
+export type ThroughputCell = Cell & { readonly rounds: number };
+
+/**
+ * Every row at every number of connections, once a round. Rows take turns within a round, so that a machine that
+ * grows slower for a while does so for all of them.
+ */
+export async function measureThroughput(
+  rows: readonly Row[],
+  connections: readonly number[],
+  rounds: number,
+  settings: CellSettings,
+  progress: (line: string) => void,
+): Promise<ThroughputCell[]> {
+  const cells: Cell[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const count of connections) {
+      for (const row of rows) {
+        const cell = await measureCell(row, count, settings);
+        cells.push(cell);
+        progress(`round ${round}, ${count} connections, ${row.name}: ${Math.round(cell.requestsPerSecond)} requests/s`);
+      }
+    }
+  }
+  return connections.flatMap((count) =>
+    rows.map((row) => mediansOf(cells.filter((cell) => cell.row === row.name && cell.connections === count))),
+  );
+}
+
+/** One cell of several: medians of what varies, the worst of what must not. */
+export function mediansOf(cells: readonly Cell[]): ThroughputCell {
+  const [first] = cells;
+  if (first === undefined) throw new Error('There is no middle of nothing.');
+  const middle = (of: (cell: Cell) => number): number => median(cells.map(of));
+  const middleOrNull = (of: (cell: Cell) => number | null): number | null => {
+    const known = cells.map(of).filter((value) => value !== null);
+    return known.length === 0 ? null : median(known);
+  };
+  return {
+    row: first.row,
+    connections: first.connections,
+    rounds: cells.length,
+    requestsPerSecond: middle((cell) => cell.requestsPerSecond),
+    p50Ms: middle((cell) => cell.p50Ms),
+    p99Ms: middle((cell) => cell.p99Ms),
+    share2xx: Math.min(...cells.map((cell) => cell.share2xx)),
+    socketErrors: cells.reduce((sum, cell) => sum + cell.socketErrors, 0),
+    serverCpu: middleOrNull((cell) => cell.serverCpu),
+    generatorCpu: middleOrNull((cell) => cell.generatorCpu),
+    void: cells.some((cell) => cell.void),
+  };
+}
