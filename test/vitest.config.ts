@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 30_000,
+    // Crash and fault tests start processes of their own: two cores, two files at a time.
+    maxWorkers: 2,
+    typecheck: { enabled: true, include: ['test/**/*.test-d.ts'] },
+  },
+});
