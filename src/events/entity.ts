@@ -12,10 +12,10 @@ export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
  *
  * @example
  * ```ts
- * import { entityOf, type WebhookEvent } from 'hookbox';
+ * import { entityOf } from 'hookbox';
  *
- * declare const event: WebhookEvent;
- * entityOf(event); // 'order:mer_7:ord_42'
+ * const data = { merchant_id: 'mer_7', id: 'ord_42' };
+ * entityOf({ id: 'evt_1', type: 'order.ready', created: '2026-01-01T00:00:00Z', data }); // 'order:mer_7:ord_42'
  * ```
  */
 export const entityOf: EntityOf = (event) => {

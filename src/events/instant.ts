@@ -38,8 +38,3 @@ export function parseInstant(text: string): Instant | null {
     ns: withinMs,
   };
 }
-
-/** Negative when `a` is earlier, positive when it is later, 0 for the same instant. */
-export function compareInstants(a: Instant, b: Instant): number {
-  return a.ms - b.ms || a.ns - b.ns;
-}

@@ -92,7 +92,7 @@ function check(value: Record<string, unknown>, id: string, type: string | null):
         parsed: { ok: true, known, event: event as WebhookEvent, issues: oddities(event as WebhookEvent, type) },
         facts,
       }
-    : { parsed: { ok: true, known, event: event as UnknownEvent, issues: [] }, facts };
+    : { parsed: { ok: true, known, event, issues: [] }, facts };
 }
 
 /** Things worth telling that are no reason to keep an event from its handler. */

@@ -72,7 +72,7 @@ export class GroupCommit<Store> {
         );
       }
       // The result is handed on as it came from `work`, whose type the job forgets.
-      this.#waiting.push({ run: work, bytes, deadline, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ run: work, bytes, deadline, resolve, reject });
       this.#waitingBytes += bytes;
       this.#schedule();
     });

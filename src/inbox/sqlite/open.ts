@@ -175,7 +175,7 @@ function openError(file: string, failure: unknown): InboxOpenError {
     const message = `${file} was locked by another process for ${seconds} s. Find what holds it open in a transaction, and start again.`;
     return new InboxOpenError('LOCKED', message, options);
   }
-  if (/^SQLITE_READONLY/.test(code)) {
+  if (code.startsWith('SQLITE_READONLY')) {
     return new InboxOpenError(
       'CANNOT_OPEN',
       `${file} cannot be written to. Check its permissions and its folder's.`,

@@ -44,8 +44,10 @@ const OVERHEAD_BYTES = 512;
  * import { createReceiver } from 'hookbox';
  * import { sqliteInbox } from 'hookbox/sqlite';
  *
- * await using inbox = sqliteInbox('shop.db');
- * await using receiver = createReceiver({ secret: 'a signing secret', inbox });
+ * const inbox = sqliteInbox('shop.db');
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox });
+ * await receiver.close();
+ * await inbox.close();
  * ```
  */
 export function sqliteInbox(

@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = new URL('..', import.meta.url).pathname;
+const secret = 'the secret of the examples';
+
+// Inside the package, so that its own name resolves as it will for a merchant; in dist, which git ignores.
+let folder: string;
+beforeAll(() => {
+  if (!existsSync(join(root, 'dist'))) throw new Error('dist is missing: the examples run against it; npm run build');
+  mkdirSync(join(root, 'dist/examples'), { recursive: true });
+  folder = mkdtempSync(join(root, 'dist/examples/run-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function blocks(markdown: string, language: string): string[] {
+  return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+    ([, code = '']) => code,
+  );
+}
+
+function run(command: string, args: string[], env: Record<string, string>): ChildProcess {
+  return spawn(command, args, { cwd: folder, env: { ...process.env, SIGNING_SECRET: secret, ...env } });
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await once(child, 'close');
+  return { code: child.exitCode, output };
+}
+
+async function runTypeScript(code: string, name: string): Promise<{ code: number | null; output: string }> {
+  const file = join(folder, `${name}.ts`);
+  writeFileSync(file, code);
+  return ended(run(process.execPath, [file], { HOOKBOX_DB: join(folder, `${name}.db`) }));
+}
+
+describe('README', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [quickStart = '', ...others] = blocks(readme, 'ts');
+  const commands = blocks(readme, 'sh').find((block) => block.includes('curl')) ?? '';
+
+  it('has a quick start of about twenty lines whose server takes what its curl command sends, once', async () => {
+    expect(quickStart.trim().split('\n').length).toBeLessThanOrEqual(21);
+    const port = await freePort();
+    const env = { PORT: String(port), HOOKBOX_DB: join(folder, 'quick-start.db') };
+    writeFileSync(join(folder, 'server.ts'), quickStart);
+    const server = run(process.execPath, ['server.ts'], env);
+    const done = ended(server);
+    try {
+      await listening(port);
+      const first = await ended(run('bash', ['-c', commands], env));
+      expect(first.output).toBe('{"received":true,"duplicate":false,"id":"evt_1"}');
+      const second = await ended(run('bash', ['-c', commands], env));
+      expect(second.output).toBe('{"received":true,"duplicate":true,"id":"evt_1"}');
+    } finally {
+      server.kill('SIGTERM');
+    }
+    expect(await done).toEqual({ code: 0, output: '' });
+  });
+
+  it.each(others.map((code, index) => ({ name: `readme-${index + 2}`, code })))(
+    '$name runs as it stands',
+    async (block) => {
+      const { code, output } = await runTypeScript(block.code, block.name);
+      expect(output).not.toMatch(/error/i);
+      expect(code).toBe(0);
+    },
+  );
+});
+
+describe('TSDoc examples', () => {
+  const examples = globSync(['src/**/*.ts', 'adapters/*.ts'], { cwd: root }).flatMap((file) => {
+    const comments = readFileSync(join(root, file), 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? [];
+    const texts = comments.map((comment) => comment.replace(/^ *\/?\*+ ?\/?/gm, ''));
+    return texts.flatMap((text) => blocks(text, 'ts')).map((code, index) => ({ name: `${file} ${index + 1}`, code }));
+  });
+
+  it('are on the public functions', () => expect(examples.length).toBeGreaterThanOrEqual(10));
+
+  it.each(examples)('$name runs as it stands', async ({ name, code }) => {
+    const throws = code.includes('throw new');
+    const result = await runTypeScript(code, name.replaceAll(/\W/g, '-'));
+    if (throws) expect(result.output).toContain('PermanentError');
+    else expect(result).toMatchObject({ code: 0 });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0);
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+async function listening(port: number): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await fetch(`http://localhost:${port}/`);
+      return;
+    } catch (failure) {
+      if (attempt > 200) throw failure;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
