@@ -65,7 +65,7 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
 export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ Variables: WebhookVariables }> {
   const verifier = createVerifier(options);
   return async (c, next) => {
-    const verified = await verifier.verify(deliveryOf(c), performance.now() + verifier.deadlineMs);
+    const verified = await verifier.verify(deliveryOf(c));
     if (isRefusal(verified)) return answer(c, verified);
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);

@@ -9,16 +9,17 @@ const LINGER_MS = 2_000;
  * only one that stops at the limit without buffering (docs/benchmarks.md).
  */
 export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
-  return ({ maxBytes, deadline }) =>
+  return ({ maxBytes, late }) =>
     new Promise<BodyRead>((resolve) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      const timer = setTimeout(() => stop('too-slow'), deadline - performance.now());
+      let settled = false;
 
       incoming.on('data', onData);
       incoming.on('end', onEnd);
       incoming.on('error', onAborted);
       incoming.on('close', onAborted);
+      void late.then(() => stop('too-slow'));
       if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) stop('too-large');
       else if (incoming.destroyed) onAborted();
 
@@ -38,7 +39,7 @@ export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
         settle({ ended: 'aborted' });
       }
       function settle(read: BodyRead): void {
-        clearTimeout(timer);
+        settled = true;
         incoming.off('data', onData);
         incoming.off('end', onEnd);
         incoming.off('error', onAborted);
@@ -46,6 +47,7 @@ export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
         resolve(read);
       }
       function stop(ended: 'too-large' | 'too-slow'): void {
+        if (settled) return;
         linger(incoming);
         settle({ ended });
       }

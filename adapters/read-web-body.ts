@@ -2,7 +2,7 @@ import type { BodyRead, BodyReader } from '../src/index.ts';
 
 /** Reads the body of a web `Request`, within the limits and without ever decompressing. */
 export function webBodyReader(request: Request): BodyReader {
-  return async ({ maxBytes, deadline }) => {
+  return async ({ maxBytes, late }) => {
     if (request.bodyUsed) return { ended: 'consumed' };
     const { body } = request;
     if (body === null) return { ended: 'complete', bytes: new Uint8Array() };
@@ -11,12 +11,8 @@ export function webBodyReader(request: Request): BodyReader {
     if (declared !== null && Number(declared) > maxBytes) return { ended: 'too-large' };
 
     const reader = body.getReader();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<BodyRead>((resolve) => {
-      timer = setTimeout(() => resolve({ ended: 'too-slow' }), deadline - performance.now());
-    });
-    const read = await Promise.race([count(reader, maxBytes), late]);
-    clearTimeout(timer);
+    const tooSlow = late.then((): BodyRead => ({ ended: 'too-slow' }));
+    const read = await Promise.race([count(reader, maxBytes), tooSlow]);
     // Not waited for: a source that hangs may never finish cancelling.
     if (read.ended !== 'complete') reader.cancel().catch(() => {});
     return read;

@@ -1,18 +1,28 @@
-/** What `withinDeadline` resolves with when the time is up. */
+/** What waiting ends with when the time is up. */
 export const LATE = Symbol('late');
 
-/**
- * Waits for a promise until a deadline on the clock of `performance.now()`. Something that blocks the event loop past the
- * deadline and then succeeds is not late: its promise settles before the timer can fire.
- */
-export async function withinDeadline<T>(promise: Promise<T>, deadline: number): Promise<T | typeof LATE> {
+/** By when a delivery has to be answered. One timer serves every step of its way. */
+export interface Deadline {
+  /** on the clock of `performance.now()` */
+  readonly at: number;
+  /** resolves when the time is up, and never once the deadline is met */
+  readonly passed: Promise<typeof LATE>;
+  /** The delivery is answered: nothing waits any more. */
+  met(): void;
+}
+
+export function startDeadline(withinMs: number): Deadline {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), deadline - performance.now());
+  const passed = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(resolve, withinMs, LATE);
   });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return { at: performance.now() + withinMs, passed, met: () => clearTimeout(timer) };
+}
+
+/**
+ * Waits for a promise until the deadline. Something that blocks the event loop past it and then succeeds is not late: its
+ * promise settles before the timer can fire.
+ */
+export function withinDeadline<T>(promise: Promise<T>, deadline: Deadline): Promise<T | typeof LATE> {
+  return Promise.race([promise, deadline.passed]);
 }

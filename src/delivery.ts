@@ -19,8 +19,8 @@ export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 export interface BodyLimits {
   /** stop when one byte more than this has arrived */
   readonly maxBytes: number;
-  /** stop at this time, on the clock of `performance.now()` */
-  readonly deadline: number;
+  /** stop when this resolves */
+  readonly late: Promise<unknown>;
 }
 
 export type BodyRead =

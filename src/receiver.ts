@@ -1,4 +1,4 @@
-import { LATE, withinDeadline } from './deadline.ts';
+import { LATE, startDeadline, withinDeadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
@@ -59,15 +59,17 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** One delivery's way: bytes → verify → parse → accept → answer. */
   async function takeIn(delivery: Delivery): Promise<Outcome> {
     if (closing) return verifier.refuse('closing');
-    const deadline = performance.now() + verifier.deadlineMs;
+    const deadline = startDeadline(verifier.deadlineMs);
     try {
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
-      const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline), deadline);
+      const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
       return acceptance === LATE ? verifier.refuse('deadline') : accepted(acceptance.result, verified.id);
     } catch (failure) {
       return verifier.refuse(reasonOf(failure), { cause: failure });
+    } finally {
+      deadline.met();
     }
   }
 

@@ -1,4 +1,4 @@
-import { LATE, withinDeadline } from './deadline.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import type { BodyLimits, BodyRead, Delivery } from './delivery.ts';
 import { ConfigurationError, messageOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
@@ -37,8 +37,8 @@ export interface VerifiedDelivery {
 export interface Verifier {
   readonly deadlineMs: number;
   readonly logger: Logger;
-  /** @param deadline - on the clock of `performance.now()`: until then the body has to be there */
-  verify(delivery: Delivery, deadline: number): Promise<VerifiedDelivery | Refusal>;
+  /** @param deadline - until then the body has to be there; `deadlineMs` from now unless given */
+  verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
   refuse(reason: Reason, more?: { details?: Refusal['body']['error']['details']; cause?: unknown }): Refusal;
 }
@@ -64,7 +64,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   async function signatureFault(
     body: Uint8Array,
     signature: Delivery['signature'],
-    deadline: number,
+    deadline: Deadline,
   ): Promise<Reason | null> {
     if (keys === 'unsigned') return null;
     if (signature === null || signature === undefined || signature === '') return 'signature-missing';
@@ -78,24 +78,33 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return fresh !== null && matchesSignature(body, signature, fresh) ? null : 'signature-mismatch';
   }
 
+  async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | Refusal> {
+    if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
+    if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
+
+    const read = await readBody(delivery.body, { maxBytes, late: deadline.passed });
+    if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
+
+    const fault = await signatureFault(read.bytes, delivery.signature, deadline);
+    if (fault !== null) return refuse(fault);
+
+    const { parsed, facts } = readEvent(read.bytes);
+    if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail) });
+    const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
+    return { body: read.bytes, verified: keys !== 'unsigned', id: event.id, event, facts };
+  }
+
   return {
     deadlineMs,
     logger,
     refuse,
-    async verify(delivery, deadline) {
-      if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
-      if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
-
-      const read = await readBody(delivery.body, { maxBytes, deadline });
-      if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
-
-      const fault = await signatureFault(read.bytes, delivery.signature, deadline);
-      if (fault !== null) return refuse(fault);
-
-      const { parsed, facts } = readEvent(read.bytes);
-      if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail) });
-      const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
-      return { body: read.bytes, verified: keys !== 'unsigned', id: event.id, event, facts };
+    async verify(delivery, given) {
+      const deadline = given ?? startDeadline(deadlineMs);
+      try {
+        return await verify(delivery, deadline);
+      } finally {
+        if (given === undefined) deadline.met();
+      }
     },
   };
 }

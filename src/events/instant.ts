@@ -9,32 +9,47 @@ export interface Instant {
   readonly ns: number;
 }
 
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d):?(\d\d)?)?$/;
+const DATE = /^(\d{4})-(\d\d)-(\d\d)[Tt]/;
+const TIME = /^(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?/;
+const ZONE = /^(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
 
 /**
  * Reads an ISO 8601 date-time as a point in time; a time without a zone is UTC. `null` when it is none, such as
  * the 30th of February.
  */
 export function parseInstant(text: string): Instant | null {
-  const match = DATE_TIME.exec(text);
-  if (match === null) return null;
-  const [, year, month, day, hour, minute, second = '0', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] =
-    match;
-  const h = Number(hour);
-  const min = Number(minute);
-  const s = Number(second);
-  if (h > 23 || min > 59 || s > 59 || Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return null;
+  return parseUsual(text) ?? parseAny(text);
+}
+
+/** `2026-01-01T12:00:00.000Z`, as nearly every event has it, in half the time of the general way. */
+function parseUsual(text: string): Instant | null {
+  if (text.length !== 24 || !text.endsWith('Z')) return null;
+  const ms = Date.parse(text);
+  // Date.parse takes the 30th of February for the 2nd of March; a date that reads back the same is one.
+  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? null : { ms, ns: 0 };
+}
+
+function parseAny(text: string): Instant | null {
+  const date = DATE.exec(text);
+  if (date === null) return null;
+  const time = TIME.exec(text.slice(date[0].length));
+  if (time === null) return null;
+  const zone = ZONE.exec(text.slice(date[0].length + time[0].length));
+  if (zone === null) return null;
+
+  const [year, month, day] = date.slice(1).map(Number) as [number, number, number];
+  const [hour, minute, second] = time.slice(1, 4).map((part) => Number(part ?? 0)) as [number, number, number];
+  const [offsetHours, offsetMinutes] = zone.slice(2).map((part) => Number(part ?? 0)) as [number, number];
+  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null;
 
   // setUTCFullYear, because Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null;
+  const midnight = new Date(0);
+  midnight.setUTCFullYear(year, month - 1, day);
+  if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return null;
 
-  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -1 : 1);
-  const nanoseconds = Number(fraction.slice(0, 9).padEnd(9, '0'));
-  const withinMs = nanoseconds % 1_000_000;
-  return {
-    ms: date.getTime() + ((h * 60 + min - offset) * 60 + s) * 1000 + (nanoseconds - withinMs) / 1_000_000,
-    ns: withinMs,
-  };
+  const offset = (offsetHours * 60 + offsetMinutes) * (zone[1] === '-' ? -1 : 1);
+  const nanoseconds = Number((time[4] ?? '').slice(0, 9).padEnd(9, '0'));
+  const ns = nanoseconds % 1_000_000;
+  const ms = midnight.getTime() + ((hour * 60 + minute - offset) * 60 + second) * 1000 + (nanoseconds - ns) / 1_000_000;
+  return { ms, ns };
 }

@@ -35,17 +35,23 @@ const migrations: readonly Migration[] = [
         dead_reason    TEXT             CHECK (dead_reason IN (${list(deadReasons)})),
         received_ms    INTEGER NOT NULL,
         settled_ms     INTEGER,
+        due_ms         INTEGER NOT NULL,
+        parked         INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1)),
         attempts       INTEGER NOT NULL DEFAULT 0,
+        failures       INTEGER NOT NULL DEFAULT 0,
         crashes        INTEGER NOT NULL DEFAULT 0,
-        due_ms         INTEGER NOT NULL DEFAULT 0,
+        trigger        TEXT    NOT NULL DEFAULT 'auto' CHECK (trigger IN ('auto', 'manual')),
         fence          INTEGER NOT NULL DEFAULT 0,
+        claimed_ms     INTEGER,
         lease_until_ms INTEGER,
         body_sha256    BLOB,
         body           BLOB,
         CONSTRAINT dead_events_have_a_reason
           CHECK ((state = 'dead') = (dead_reason IS NOT NULL)),
         CONSTRAINT events_in_processing_have_a_lease
-          CHECK ((state = 'processing') = (lease_until_ms IS NOT NULL)),
+          CHECK ((state = 'processing') = (lease_until_ms IS NOT NULL) AND (state = 'processing') = (claimed_ms IS NOT NULL)),
+        CONSTRAINT only_pending_events_are_parked
+          CHECK (parked = 0 OR state = 'pending'),
         CONSTRAINT settled_events_know_since_when
           CHECK ((state IN ('processed', 'dead', 'ignored')) = (settled_ms IS NOT NULL)),
         CONSTRAINT valid_events_have_a_type_and_a_time

@@ -92,6 +92,7 @@ function accept(statements: Statements, event: IncomingEvent): Acceptance {
     state,
     deadReason,
     event.receivedAt,
+    event.receivedAt,
     settledMs,
     event.body,
   );

@@ -8,8 +8,9 @@ export function prepareStatements(database: SqliteDatabase) {
   return {
     insertEvent: prepare(`
       INSERT INTO hookbox_events
-        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, due_ms,
+         settled_ms, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id, endpoint) DO NOTHING
     `),
     findKnownEvent: prepare(`
@@ -19,7 +20,7 @@ export function prepareStatements(database: SqliteDatabase) {
     replaceEvent: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, due_ms = 0
+          body = ?, body_sha256 = NULL, parked = 0
       WHERE seq = ?
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
