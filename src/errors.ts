@@ -62,6 +62,16 @@ export class PermanentError extends HookboxError {
   readonly code = 'PERMANENT';
 }
 
+/** Why `ctx.transaction` did not commit. */
+export class TransactionError extends HookboxError {
+  readonly code: 'LEASE_LOST' | 'ALREADY_COMMITTED' | 'NOT_SYNCHRONOUS' | 'ENDED_BY_ITSELF';
+
+  constructor(code: TransactionError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
 /** The text of whatever was thrown: merchants' code may throw anything. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

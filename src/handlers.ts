@@ -7,6 +7,7 @@ import {
   type UnknownEvent,
   type WebhookEvent,
 } from './events/event.ts';
+import type { SqliteDatabase } from './inbox/sqlite/database.ts';
 import type { Logger } from './logger.ts';
 
 /** What a handler is told about the delivery that brought its event. */
@@ -26,9 +27,20 @@ export interface HandlerContext {
   /** a newer event of the same entity was processed already: what this one says is out of date */
   readonly superseded: boolean;
   readonly delivery: DeliveryFacts;
-  /** the receiver's logger with endpoint, id and type filled in */
+  /** the logger with endpoint, id, type and attempt filled in */
   readonly log: Logger;
+  /**
+   * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
+   * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.
+   *
+   * @param work - synchronous; it is given the inbox's better-sqlite3 connection and must not end the transaction
+   * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
+   */
+  transaction<T>(work: (database: SqliteDatabase) => Synchronous<T>): Promise<T>;
 }
+
+/** Anything but a promise: an `await` inside a transaction would commit early. */
+export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
 /** Runs until it returns or its promise resolves; whatever it throws is a failed attempt. */
 export type Handler<Event> = (event: Event, context: HandlerContext) => unknown;

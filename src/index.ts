@@ -4,6 +4,14 @@
  * @module
  */
 export { createReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
+export {
+  createProcessor,
+  type Processor,
+  type ProcessorOptions,
+  type RetentionOptions,
+} from './processing/processor.ts';
+export type { ProcessingOptions } from './processing/limits.ts';
+export type { RetryOptions } from './processing/backoff.ts';
 export { signBody, verifySignature, type Secret } from './signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './secrets.ts';
 export { parseEvent, type ParsedEvent } from './events/parse.ts';
@@ -23,6 +31,7 @@ export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handler
 export type { BodyLimits, BodyRead, BodyReader, Delivery } from './delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason } from './outcome.ts';
 export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
+export type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, Lease, Settlement, WorkQueue } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
 export type { Logger } from './logger.ts';
 export { ConfigurationError, HookboxError, InboxOpenError, InboxUnavailableError, PermanentError } from './errors.ts';

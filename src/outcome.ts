@@ -38,6 +38,7 @@ interface Answer<Body> {
 }
 
 interface Accepted extends Answer<AcceptedBody> {
+  readonly kind: 'stored' | 'duplicate' | 'processed';
   /** the event's id */
   readonly id: string;
 }
@@ -53,16 +54,20 @@ interface Refused extends Answer<ErrorBody> {
  *
  * - `stored`: on disk for the first time
  * - `duplicate`: it was there already
+ * - `processed`: its handler ran and succeeded (inline mode)
+ * - `busy`, `failed`, `timeout`: stored, but its handler could not run, threw, or still runs (inline mode)
  * - `rejected`: not authentic, or no event at all; sending it again will not help
  * - `unavailable`: not stored now; the service sends it again
  */
 export type Outcome =
-  | (Accepted & { readonly kind: 'stored' })
-  | (Accepted & { readonly kind: 'duplicate' })
+  | Accepted
   | (Refused & { readonly kind: 'rejected' })
-  | (Refused & { readonly kind: 'unavailable' });
+  | (Refused & { readonly kind: 'unavailable' })
+  | (Refused & { readonly kind: 'busy' })
+  | (Refused & { readonly kind: 'failed' })
+  | (Refused & { readonly kind: 'timeout' });
 
-export type Refusal = Extract<Outcome, { kind: 'rejected' | 'unavailable' }>;
+export type Refusal = Exclude<Outcome, Accepted>;
 
 /** Each way a delivery can end without being accepted. */
 export type Reason = keyof typeof REFUSALS;
@@ -113,11 +118,31 @@ const REFUSALS = {
   closing: unavailable('This receiver is shutting down. Send it again.', CLOSE),
   deadline: unavailable('The event could not be stored in time. Send it again later.'),
   internal: unavailable('The delivery could not be taken in. Send it again later.'),
+  'handler-busy': {
+    kind: 'busy',
+    status: 409,
+    code: 'BUSY',
+    message: 'The event is stored; its handler, or one for the same order, cart or product, is running. Send it again.',
+    headers: RETRY_AFTER,
+  },
+  'handler-failed': {
+    kind: 'failed',
+    status: 500,
+    code: 'HANDLER_FAILED',
+    message: 'The event is stored; its handler failed. Send it again to run it again.',
+  },
+  'handler-timeout': {
+    kind: 'timeout',
+    status: 503,
+    code: 'TIMEOUT',
+    message: 'The event is stored; its handler is still running. Send it again to hear how it ended.',
+    headers: RETRY_AFTER,
+  },
   'inbox-failing': unavailable('The event cannot be stored at the moment. Send it again later.'),
 } as const satisfies Record<string, RefusalRow>;
 
-export function accepted(kind: 'stored' | 'duplicate', id: string): Outcome {
-  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate: kind === 'duplicate', id } };
+export function accepted(kind: Accepted['kind'], id: string, duplicate: boolean): Outcome {
+  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
 }
 
 /** The answer for one way of ending without being accepted, under a request id of its own. */

@@ -5,6 +5,9 @@ import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import type { Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
+import { createInlineRunner, type InlineResult } from './processing/inline.ts';
+import type { ProcessingOptions } from './processing/limits.ts';
+import { createProcessor, type RetentionOptions } from './processing/processor.ts';
 import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 export interface ReceiverOptions extends VerifierOptions {
@@ -12,8 +15,15 @@ export interface ReceiverOptions extends VerifierOptions {
   readonly inbox: Inbox;
   /** The name of this webhook registration, for a merchant with several; `default` unless set. */
   readonly endpoint?: string;
-  /** What to run for each type of event. */
+  /** What to run for each type of event, once `start()` was called; in inline mode, while the delivery waits. */
   readonly handlers?: Handlers;
+  /** `false` runs the events of one entity in any order and side by side. */
+  readonly ordering?: boolean;
+  readonly retention?: RetentionOptions;
+  readonly processing?: ProcessingOptions & {
+    /** `inline` runs the handler before the answer, on hosts that have no background; `background` unless set. */
+    readonly mode?: 'background' | 'inline';
+  };
   /** Names what an event is about, where the built-in rule does not fit. */
   readonly entity?: EntityOf;
 }
@@ -25,7 +35,9 @@ export interface Receiver extends AsyncDisposable {
    * `deadlineMs`, after the event is durable; never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
-  /** Answers new deliveries 503 and resolves when those under way are answered. Idempotent; the inbox stays open. */
+  /** Begins to run the handlers. Idempotent; nothing to do in inline mode. */
+  start(): Promise<void>;
+  /** Answers new deliveries 503 and resolves when those under way are answered and no handler runs. Idempotent; the inbox stays open. */
   close(): Promise<void>;
 }
 
@@ -46,11 +58,16 @@ export interface Receiver extends AsyncDisposable {
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { inbox, endpoint = 'default', entity = entityOf, handlers = {} } = options;
+  const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
   if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
   assertHandlers(handlers);
   const verifier = createVerifier(options);
   const { logger } = verifier;
+
+  const forProcessing = { ...options, handlers, ordering, logger };
+  const inline = processing.mode === 'inline' ? createInlineRunner(forProcessing) : null;
+  const processor = createProcessor(forProcessing);
+  let mayBeForgotten = inline === null && Object.keys(handlers).length > 0;
 
   let underWay = 0;
   let closing = false;
@@ -65,7 +82,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (isRefusal(verified)) return verified;
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
-      return acceptance === LATE ? verifier.refuse('deadline') : accepted(acceptance.result, verified.id);
+      if (acceptance === LATE) return verifier.refuse('deadline');
+      remindOfStart();
+      const duplicate = acceptance.result === 'duplicate';
+      if (inline === null || !hasHandler(verified.event)) return accepted(acceptance.result, verified.id, duplicate);
+      const ran = await inline.run({ endpoint, id: verified.id }, deadline);
+      if (ran === 'nothing to run') return accepted(acceptance.result, verified.id, duplicate);
+      return ran === 'processed' ? accepted('processed', verified.id, duplicate) : verifier.refuse(RAN[ran]);
     } catch (failure) {
       return verifier.refuse(reasonOf(failure), { cause: failure });
     } finally {
@@ -97,13 +120,27 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
+  function hasHandler({ type }: VerifiedDelivery['event']): boolean {
+    return type !== null && (Object.hasOwn(handlers, type) || handlers['*'] !== undefined);
+  }
+
+  function remindOfStart(): void {
+    if (!mayBeForgotten) return;
+    mayBeForgotten = false;
+    logger.warn(
+      { endpoint },
+      'events are stored but not handled: call receiver.start(), or run a createProcessor elsewhere',
+    );
+  }
+
   const allAnswered = new Promise<void>((resolve) => {
     drained = resolve;
   });
-  const close = (): Promise<void> => {
+  const close = async (): Promise<void> => {
     closing = true;
     if (underWay === 0) drained();
-    return allAnswered;
+    await Promise.all([allAnswered, processor.close()]);
+    await inline?.idle();
   };
 
   return {
@@ -114,10 +151,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (closing && underWay === 0) drained();
       return outcome;
     },
+    async start() {
+      mayBeForgotten = false;
+      if (inline === null) await processor.start();
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
+
+const RAN = {
+  busy: 'handler-busy',
+  failed: 'handler-failed',
+  timeout: 'handler-timeout',
+} as const satisfies Record<Exclude<InlineResult, 'processed' | 'nothing to run'>, Reason>;
 
 const REASONS = {
   OVERLOADED: 'overloaded',

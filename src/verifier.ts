@@ -155,11 +155,11 @@ function asDetail({ path, message }: { path: string; message: string }): { field
   return { field: path, message };
 }
 
-/** A client that went away is nobody's fault, so it is not reported. */
+/** A client that went away is nobody's fault, and how handlers end is reported where they run. */
 function reporter(logger: Logger): (outcome: Refusal, cause: unknown) => void {
   const seldom = throttle();
   return ({ kind, reason, status, body }, cause) => {
-    if (reason === 'body-incomplete') return;
+    if (reason === 'body-incomplete' || (kind !== 'rejected' && kind !== 'unavailable')) return;
     seldom(reason, (suppressed) => {
       const facts = { reason, status, requestId: body.error.request_id, suppressed };
       if (kind === 'rejected') logger.warn(facts, 'delivery rejected');

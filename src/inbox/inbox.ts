@@ -1,5 +1,6 @@
 import type { Instant } from '../events/instant.ts';
 import type { DeadReason, EventState } from './state.ts';
+import type { WorkQueue } from './work.ts';
 
 /** An event is known by its id within an endpoint, for ever. */
 export interface EventKey {
@@ -67,7 +68,7 @@ export interface Occurrences {
  * The durable store of events. `test/inbox/conformance.ts` says in tests what each inbox must do; nothing that uses one
  * knows where it keeps its events.
  */
-export interface Inbox extends AsyncDisposable {
+export interface Inbox extends WorkQueue, AsyncDisposable {
   /**
    * Stores an event unless its key is known, and resolves once that is durable.
    *

@@ -1,8 +1,7 @@
 import { InboxUnavailableError } from '../errors.ts';
 import { resolve } from './known-event.ts';
 import type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox.ts';
-
-type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] };
+import { memoryWork, type Entry } from './memory-work.ts';
 
 const RECENT = 20;
 const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
@@ -23,6 +22,7 @@ const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
 export function memoryInbox(): Inbox {
   const entries: Entry[] = [];
   const byKey = new Map<string, Entry>();
+  const { queue, notify } = memoryWork(entries, (key) => byKey.get(keyOf(key)));
   let closed = false;
 
   function accept(event: IncomingEvent): Acceptance {
@@ -37,6 +37,16 @@ export function memoryInbox(): Inbox {
       receivedAt: new Date(event.receivedAt),
       redeliveries: NONE,
       conflict: null,
+      dueAt: event.receivedAt,
+      settledAt: event.receivedAt,
+      failures: 0,
+      crashes: 0,
+      fence: 0,
+      claimedAt: 0,
+      leaseUntil: 0,
+      trigger: 'auto',
+      attempts: [],
+      attemptCount: 0,
     };
     entries.push(entry);
     byKey.set(key, entry);
@@ -48,17 +58,20 @@ export function memoryInbox(): Inbox {
   }
 
   return {
+    ...queue,
     async accept(event, deadline) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      return accept(event);
+      const acceptance = accept(event);
+      if (acceptance.result === 'stored' || acceptance.replaced) notify();
+      return acceptance;
     },
     async get(key) {
       const entry = byKey.get(keyOf(key));
-      return entry === undefined ? null : { ...entry };
+      return entry === undefined ? null : shown(entry);
     },
     async list({ after = 0, limit = 100 } = {}) {
-      return entries.slice(after, after + limit).map((entry) => ({ ...entry }));
+      return entries.slice(after, after + limit).map(shown);
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -91,6 +104,26 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
     }
   }
   return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
+}
+
+function shown(entry: Entry): StoredEvent {
+  const { seq, endpoint, id, type, created, entity, verified, state, deadReason, body, receivedAt } = entry;
+  const { redeliveries, conflict } = entry;
+  return {
+    seq,
+    endpoint,
+    id,
+    type,
+    created,
+    entity,
+    verified,
+    state,
+    deadReason,
+    body,
+    receivedAt,
+    redeliveries,
+    conflict,
+  };
 }
 
 /** What a body says of its event, and the state that follows from it. */

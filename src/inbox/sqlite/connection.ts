@@ -9,6 +9,8 @@ import { prepareStatements, type Statements } from './statements.ts';
 export interface Connection extends Transactions<Statements> {
   /** For reading outside a transaction. */
   statements(): Statements;
+  /** The connection itself, for the merchant's part of a transaction. */
+  database(): SqliteDatabase;
   close(): void;
 }
 
@@ -54,6 +56,7 @@ export function ownConnection(path: string): Connection {
       broken = true;
     },
     statements: () => current().statements,
+    database: () => current().database,
     close: () => void open?.database.close(),
   };
 }
@@ -80,6 +83,7 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
     rollback: () => rollback(database),
     failed: () => {},
     statements: () => statements,
+    database: () => database,
     close: () => {},
   };
 }

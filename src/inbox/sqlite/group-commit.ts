@@ -63,16 +63,27 @@ export class GroupCommit<Store> {
    * @throws InboxUnavailableError
    */
   submit<T>(work: (store: Store) => T, bytes: number, deadline: number): Promise<T> {
+    const full = this.#waiting.length >= this.#limits.maxWaiting;
+    if (full || this.#waitingBytes + bytes > this.#limits.maxWaitingBytes) {
+      const message = `${this.#waiting.length} deliveries are waiting already`;
+      return Promise.reject(new InboxUnavailableError('OVERLOADED', message));
+    }
+    return this.#enqueue(work, bytes, deadline);
+  }
+
+  /**
+   * As `submit`, for the moves of events that are in the inbox already: they are bounded by the number of handlers, and an
+   * attempt that ended must be written however many deliveries wait.
+   */
+  submitMove<T>(work: (store: Store) => T): Promise<T> {
+    return this.#enqueue(work, 0, Infinity);
+  }
+
+  #enqueue<T>(run: (store: Store) => T, bytes: number, deadline: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) return reject(new InboxUnavailableError('CLOSED', 'the inbox is closed'));
-      const full = this.#waiting.length >= this.#limits.maxWaiting;
-      if (full || this.#waitingBytes + bytes > this.#limits.maxWaitingBytes) {
-        return reject(
-          new InboxUnavailableError('OVERLOADED', `${this.#waiting.length} deliveries are waiting already`),
-        );
-      }
-      // The result is handed on as it came from `work`, whose type the job forgets.
-      this.#waiting.push({ run: work, bytes, deadline, resolve, reject });
+      // The result is handed on as it came from `run`, whose type the job forgets.
+      this.#waiting.push({ run, bytes, deadline, resolve, reject });
       this.#waitingBytes += bytes;
       this.#schedule();
     });

@@ -6,7 +6,9 @@ import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { contentOf, oneMore, storedEvent } from './records.ts';
+import { effectTransaction } from './effect-transaction.ts';
 import type { Statements } from './statements.ts';
+import { announce, attemptsOf, claim, claimOne, nextDue, noteLateError, prune, renew, rerun, settle } from './work.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 
@@ -58,12 +60,16 @@ export function sqliteInbox(
   const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
   let closed: Promise<void> | undefined;
 
+  const listeners = new Set<() => void>();
+
   const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
 
   return {
-    accept(event, deadline) {
+    async accept(event, deadline) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
-      return commits.submit((statements) => accept(statements, event), bytes, deadline);
+      const acceptance = await commits.submit((statements) => accept(statements, event), bytes, deadline);
+      if (acceptance.result === 'stored' || acceptance.replaced) for (const listener of listeners) listener();
+      return acceptance;
     },
     async get({ endpoint, id }) {
       const statements = connection.statements();
@@ -73,6 +79,29 @@ export function sqliteInbox(
     async list({ after = 0, limit = 100 } = {}) {
       const statements = connection.statements();
       return statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements));
+    },
+    claim: (request, limit) => commits.submitMove(({ work }) => claim(work, request, limit)),
+    claimOne: (key, request) => commits.submitMove(({ work }) => claimOne(work, key, request)),
+    renew: (leases, now, leaseMs) => commits.submitMove(({ work }) => renew(work, leases, now, leaseMs)),
+    settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
+    transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
+    noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
+    announce: (types, now, ignoreBefore) => commits.submitMove(({ work }) => announce(work, types, now, ignoreBefore)),
+    rerun: async (key, content, now) => {
+      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now));
+      if (moved) for (const listener of listeners) listener();
+      return moved;
+    },
+    prune: (processedBefore, limit) => commits.submitMove(({ work }) => prune(work, processedBefore, limit)),
+    async nextDue(types) {
+      return nextDue(connection.statements().work, types);
+    },
+    async attempts(key) {
+      return attemptsOf(connection.statements().work, key);
+    },
+    onPending(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     close,
     [Symbol.asyncDispose]: close,

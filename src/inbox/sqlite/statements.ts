@@ -1,4 +1,5 @@
 import type { SqliteDatabase } from './database.ts';
+import { prepareWorkStatements } from './work-statements.ts';
 
 export type Statements = ReturnType<typeof prepareStatements>;
 
@@ -6,6 +7,8 @@ export type Statements = ReturnType<typeof prepareStatements>;
 export function prepareStatements(database: SqliteDatabase) {
   const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
   return {
+    work: prepareWorkStatements(database),
+
     insertEvent: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, due_ms,

@@ -1,0 +1,173 @@
+import type { SqliteDatabase } from './database.ts';
+
+export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
+
+/** What a lease must still be for its holder to change anything. */
+const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
+
+/** The statements that move events from state to state, each named for its move. */
+export function prepareWorkStatements(database: SqliteDatabase) {
+  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  return {
+    /** Types with something due, by one step through the index for each. */
+    pendingTypes: prepare(`
+      WITH RECURSIVE types (type) AS (
+        SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
+        UNION ALL
+        SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
+        FROM types WHERE types.type IS NOT NULL
+      )
+      SELECT type FROM types WHERE type IS NOT NULL
+    `),
+    dueOfType: prepare(`
+      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
+      FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND type = :type AND due_ms <= :now AND (crashes = 0 OR :suspects)
+      ORDER BY due_ms, seq LIMIT :limit
+    `),
+    runningSuspect: prepare(`SELECT 1 FROM hookbox_events WHERE state = 'processing' AND crashes > 0 LIMIT 1`),
+    leaseOfEntity: prepare(`
+      SELECT 1 FROM hookbox_events WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1
+    `),
+    /** An older event that waits, and whose type somebody handles. */
+    olderOfEntity: prepare(`
+      SELECT 1 FROM hookbox_events AS older
+      WHERE state = 'pending' AND entity = :entity AND endpoint = :endpoint
+        AND (created_ms, created_ns, seq) < (:created_ms, :created_ns, :seq)
+        AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (older.type, '*') AND seen_ms > :takenSince)
+      LIMIT 1
+    `),
+    highWater: prepare(`
+      SELECT 1 FROM hookbox_entities
+      WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
+    `),
+    park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
+    firstTakenOfEntity: prepare(`
+      SELECT created_ms, created_ns, seq FROM hookbox_events AS e
+      WHERE state = 'pending' AND entity = :entity AND endpoint = :endpoint
+        AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (e.type, '*') AND seen_ms > :takenSince)
+      ORDER BY created_ms, created_ns, seq LIMIT 1
+    `),
+    unparkUpTo: prepare(`
+      UPDATE hookbox_events SET parked = 0
+      WHERE state = 'pending' AND parked = 1 AND entity = :entity AND endpoint = :endpoint
+        AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
+    `),
+
+    claim: prepare(`
+      UPDATE hookbox_events
+      SET state = 'processing', dead_reason = NULL, settled_ms = NULL, parked = 0,
+          fence = fence + 1, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
+      WHERE seq = :seq AND state != 'processing'
+      RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
+    `),
+    eventToRun: prepare(`
+      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned
+      FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
+    `),
+    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
+    held: prepare(`
+      SELECT seq, endpoint, entity, created_ms, created_ns, attempts, trigger, claimed_ms FROM hookbox_events WHERE ${HELD}
+    `),
+    ranOut: prepare(`
+      SELECT seq, endpoint, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :now
+    `),
+
+    toProcessed: prepare(`
+      UPDATE hookbox_events
+      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    toRetry: prepare(`
+      UPDATE hookbox_events
+      SET state = 'pending', due_ms = :due, failures = failures + :failed, crashes = crashes + :crashed,
+          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    toDead: prepare(`
+      UPDATE hookbox_events
+      SET state = 'dead', dead_reason = :reason, settled_ms = :now, failures = failures + :failed,
+          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    toPending: prepare(`
+      UPDATE hookbox_events
+      SET state = 'pending', dead_reason = NULL, settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0,
+          trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
+      WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
+    `),
+    toIgnored: prepare(`
+      UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
+      WHERE seq = :seq AND state = 'pending'
+    `),
+    untakenOfType: prepare(`
+      SELECT seq, endpoint, entity FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND type = :type AND due_ms <= :before
+        AND NOT EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (:type, '*') AND seen_ms > :takenSince)
+      ORDER BY due_ms LIMIT 500
+    `),
+    take: prepare(`
+      INSERT INTO hookbox_takers (type, seen_ms) VALUES (:type, :now)
+      ON CONFLICT (type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)
+    `),
+
+    raiseHighWater: prepare(`
+      INSERT INTO hookbox_entities (entity, endpoint, created_ms, created_ns)
+      VALUES (:entity, :endpoint, :created_ms, :created_ns)
+      ON CONFLICT (entity, endpoint) DO UPDATE SET created_ms = excluded.created_ms, created_ns = excluded.created_ns
+      WHERE (excluded.created_ms, excluded.created_ns) > (created_ms, created_ns)
+    `),
+    addAttempt: prepare(`
+      INSERT INTO hookbox_attempts
+        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack)
+    `),
+    noteLateError: prepare(`
+      UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack
+      WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
+    `),
+    attemptsOf: prepare(`
+      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack
+      FROM hookbox_attempts
+      WHERE seq = (SELECT seq FROM hookbox_events WHERE id = :id AND endpoint = :endpoint)
+      ORDER BY number
+    `),
+
+    /** One statement, because an idle processor asks every second. */
+    nextDue: prepare(`
+      SELECT min(at) AS at FROM (
+        SELECT (
+          SELECT due_ms FROM hookbox_events
+          WHERE state = 'pending' AND parked = 0 AND type = types.value ORDER BY due_ms LIMIT 1
+        ) AS at FROM json_each(:types) AS types
+        UNION ALL
+        SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+      )
+    `),
+    nextDueOfAll: prepare(`
+      WITH RECURSIVE types (type) AS (
+        SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
+        UNION ALL
+        SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
+        FROM types WHERE types.type IS NOT NULL
+      )
+      SELECT min(at) AS at FROM (
+        SELECT (
+          SELECT due_ms FROM hookbox_events
+          WHERE state = 'pending' AND parked = 0 AND type = types.type ORDER BY due_ms LIMIT 1
+        ) AS at FROM types
+        UNION ALL
+        SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+      )
+    `),
+
+    prunable: prepare(`
+      SELECT seq, body FROM hookbox_events
+      WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT :limit
+    `),
+    prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
+    pruneAttempts: prepare('UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL WHERE seq = :seq'),
+    pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
+  };
+}

@@ -1,0 +1,109 @@
+import type { SqliteDatabase } from './sqlite/database.ts';
+import type { EventKey, IncomingEvent } from './inbox.ts';
+
+/**
+ * The right to run a handler for one event for a while. The fence grows with every claim, so whoever has lost the lease
+ * is told apart from whoever holds it now.
+ */
+export interface Lease {
+  readonly seq: number;
+  readonly fence: number;
+}
+
+export interface ClaimRequest {
+  /** milliseconds since 1970 */
+  readonly now: number;
+  readonly leaseMs: number;
+  /** the types there is a handler for; `'*'` takes every type */
+  readonly types: readonly string[] | '*';
+  /** one live lease for each entity, and its events in their order */
+  readonly ordered: boolean;
+}
+
+/** An event under a lease, with what a handler is told. */
+export interface ClaimedEvent extends EventKey {
+  readonly lease: Lease;
+  readonly body: Uint8Array;
+  readonly verified: boolean;
+  readonly receivedAt: Date;
+  /** 1 for the first run of a handler for this event */
+  readonly attempt: number;
+  /** how often it has failed since it was stored or rerun */
+  readonly failures: number;
+  /** a newer event of its entity was processed already */
+  readonly superseded: boolean;
+}
+
+/** What an attempt failed with, cut to a size that is worth keeping. */
+export interface AttemptError {
+  /** the name of the error's class, or the type of what was thrown */
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | null;
+}
+
+/** How an attempt ended. */
+export type Settlement =
+  | { readonly outcome: 'processed' }
+  | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number }
+  | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
+  /** ended by `close()`: it does not count */
+  | { readonly outcome: 'interrupted' };
+
+/** One run of a handler, as it is kept. */
+export interface Attempt {
+  readonly number: number;
+  /** `manual` for the first run after a rerun */
+  readonly trigger: 'auto' | 'manual';
+  readonly outcome: 'processed' | 'failed' | 'crashed' | 'interrupted';
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  /** also set on a processed attempt whose handler threw after its transaction was committed */
+  readonly error: AttemptError | null;
+}
+
+/** The part of an inbox that processors use. Each call is atomic, and durable when it resolves. */
+export interface WorkQueue {
+  /** Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. */
+  claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
+  /**
+   * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
+   * when there is nothing to run.
+   */
+  claimOne(key: EventKey, request: ClaimRequest): Promise<ClaimedEvent | 'busy' | 'settled'>;
+  /** Extends leases; resolves with those that are still held. */
+  renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
+  /** Ends an attempt; `false` when the lease was lost and nothing was changed. */
+  settle(lease: Lease, settlement: Settlement, now: number): Promise<boolean>;
+  /**
+   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.
+   *
+   * @throws TransactionError, or what `work` or the commit threw; nothing has happened then
+   */
+  transaction<T>(
+    lease: Lease,
+    work: (database: SqliteDatabase) => T,
+    attempt: { readonly now: () => number; readonly signal: AbortSignal },
+  ): Promise<T>;
+  /** Notes what a handler threw after its transaction had been committed. */
+  noteLateError(lease: Lease, error: AttemptError): Promise<void>;
+  /** When the next event of these types is due or a lease runs out, in milliseconds since 1970; `null` for never. */
+  nextDue(types: readonly string[] | '*'): Promise<number | null>;
+  /** Tells other processors which types have a taker; with `ignoreBefore`, puts away what has been due since and has none. */
+  announce(types: readonly string[] | '*', now: number, ignoreBefore: number | null): Promise<void>;
+  /** Calls back whenever this inbox has stored an event that may be due. Returns how to stop. */
+  onPending(listener: () => void): () => void;
+  /** The attempts of an event, oldest first. */
+  attempts(key: EventKey): Promise<readonly Attempt[]>;
+  /**
+   * Brings a dead or ignored event back to pending, with what today's schemas make of its body; `false` when it is neither.
+   */
+  rerun(key: EventKey, content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number): Promise<boolean>;
+  /** Makes tombstones of up to `limit` events that were processed before; resolves with how many. */
+  prune(processedBefore: number, limit: number): Promise<number>;
+}
+
+/** A type counts as taken this long after a processor that handles it was last seen. */
+export const TAKER_MS = 10 * 60_000;
+/** An event is dead(crashed) after this many crashes. */
+export const MAX_CRASHES = 3;

@@ -1,0 +1,26 @@
+export interface RetryOptions {
+  /** How often a handler is run before its event is dead; 20 unless set. */
+  readonly attempts?: number;
+  /** The longest wait before the second attempt, in milliseconds; 1,000 unless set. It doubles with each failure. */
+  readonly baseMs?: number;
+  /** The longest wait before any attempt, in milliseconds; one hour unless set. */
+  readonly maxMs?: number;
+}
+
+/** Twenty attempts: at most 1 s, 2 s, 4 s … 34 min, then 1 h between them; on average half of that, four to five hours in all. */
+export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
+
+/**
+ * Exponential backoff with full jitter: anything from 0 to the longest wait, so that events that failed together do not
+ * come back together.
+ *
+ * @param failures - how often the event has failed, this time included
+ * @returns milliseconds
+ */
+export function backoffMs(
+  failures: number,
+  { baseMs, maxMs }: Required<RetryOptions>,
+  random: () => number = Math.random,
+): number {
+  return Math.round(random() * Math.min(maxMs, baseMs * 2 ** (failures - 1)));
+}

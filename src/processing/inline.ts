@@ -1,0 +1,85 @@
+import { LATE, withinDeadline, type Deadline } from '../deadline.ts';
+import { messageOf } from '../errors.ts';
+import type { EventKey } from '../inbox/inbox.ts';
+import type { Lease } from '../inbox/work.ts';
+import { systemClock } from './clock.ts';
+import type { ProcessorOptions } from './processor.ts';
+import { limitsOf } from './limits.ts';
+import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
+
+/** What became of an event that was run while its delivery waited. */
+export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'nothing to run';
+
+/** Runs handlers inside deliveries, on hosts without a background. */
+export interface InlineRunner {
+  run(key: EventKey, deadline: Deadline): Promise<InlineResult>;
+  /** Resolves when no handler runs any more. */
+  idle(): Promise<void>;
+}
+
+/**
+ * One run for each delivery: no backoff and no budget, because the service's own schedule is the retry. A handler that
+ * outlives the deadline keeps its lease for as long as it runs, and no longer.
+ */
+export function createInlineRunner(
+  options: Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering' | 'logger'>> &
+    Pick<ProcessorOptions, 'processing' | 'clock'>,
+): InlineRunner {
+  const { inbox, handlers, ordering, logger, clock = systemClock } = options;
+  const { leaseMs, timeoutMs, types } = limitsOf(options);
+  // The budget and the backoff are the service's.
+  const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
+  const running = new Set<Promise<unknown>>();
+
+  async function settled(key: EventKey, lease: Lease, attempt: RunningAttempt): Promise<AttemptEnd['outcome']> {
+    const stopRenewing = keepLease(lease, attempt);
+    const end = await attempt.ended.finally(stopRenewing);
+    if (end.outcome === 'committed' || end.outcome === 'lost') return end.outcome;
+    const held = await inbox.settle(lease, end, clock.now());
+    if (end.outcome === 'retry' || end.outcome === 'dead') {
+      logger.warn({ ...key, error: end.error.name }, 'handler failed; it runs again when the service sends again');
+    }
+    return held ? end.outcome : 'lost';
+  }
+
+  function keepLease(lease: Lease, attempt: RunningAttempt): () => void {
+    let cancel = clock.after(leaseMs / 3, renew);
+    let stopped = false;
+    function renew(): void {
+      inbox
+        .renew([lease], clock.now(), leaseMs)
+        .then((held) => {
+          if (held.length === 0) attempt.abort('lost');
+          else if (!stopped) cancel = clock.after(leaseMs / 3, renew);
+        })
+        .catch((failure: unknown) => {
+          logger.error({ cause: messageOf(failure) }, 'cannot renew a lease');
+          if (!stopped) cancel = clock.after(leaseMs / 3, renew);
+        });
+    }
+    return () => {
+      stopped = true;
+      cancel();
+    };
+  }
+
+  return {
+    async run(key, deadline) {
+      const claimed = await inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      if (claimed === 'busy') return 'busy';
+      if (claimed === 'settled') return 'nothing to run';
+      const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
+      const outcome = settled(key, claimed.lease, attempt);
+      running.add(outcome);
+      outcome
+        .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended'))
+        .finally(() => running.delete(outcome));
+      const result = await withinDeadline(outcome, deadline);
+      if (result === LATE) return 'timeout';
+      return result === 'processed' || result === 'committed' ? 'processed' : 'failed';
+    },
+    async idle() {
+      await Promise.allSettled(running);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { ConfigurationError } from '../errors.ts';
+import type { Handlers } from '../handlers.ts';
+import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
+
+export interface ProcessingOptions {
+  /** How many handlers run at once; 10 unless set. */
+  readonly concurrency?: number;
+  /** How long a handler may run before its signal is aborted, in milliseconds; 30,000 unless set. */
+  readonly timeoutMs?: number;
+  /** How long a lease holds without being renewed, in milliseconds; 15,000 unless set. */
+  readonly leaseMs?: number;
+  readonly retry?: RetryOptions;
+}
+
+/** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */
+export function limitsOf({
+  processing = {},
+  handlers,
+}: {
+  processing?: ProcessingOptions | undefined;
+  handlers: Handlers;
+}) {
+  const retry = { ...DEFAULT_RETRY, ...processing.retry };
+  return {
+    concurrency: positive('concurrency', processing.concurrency ?? 10),
+    timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000),
+    leaseMs: positive('leaseMs', processing.leaseMs ?? 15_000),
+    retry: { ...retry, attempts: positive('retry.attempts', retry.attempts) },
+    types: handlers['*'] === undefined ? Object.keys(handlers) : ('*' as const),
+  };
+}
+
+export function positive(name: string, value: number): number {
+  if (value > 0) return value;
+  throw new ConfigurationError('INVALID_OPTION', `${name} must be a positive number, not ${String(value)}.`);
+}

@@ -1,0 +1,230 @@
+import { messageOf } from '../errors.ts';
+import { assertHandlers, type Handlers } from '../handlers.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { TAKER_MS, type ClaimedEvent, type Lease } from '../inbox/work.ts';
+import { consoleLogger, throttle, type Logger } from '../logger.ts';
+import { systemClock, type Clock } from './clock.ts';
+import { limitsOf, positive, type ProcessingOptions } from './limits.ts';
+import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
+
+export interface RetentionOptions {
+  /** Processed events become tombstones after this many days; 30 unless set, and never with `Infinity`. */
+  readonly processedDays?: number;
+}
+
+export interface ProcessorOptions {
+  readonly inbox: Inbox;
+  /** What to run for each type of event; types without a handler are left to other processors. */
+  readonly handlers: Handlers;
+  /** `false` runs the events of one entity in any order and side by side. */
+  readonly ordering?: boolean;
+  readonly processing?: ProcessingOptions;
+  readonly retention?: RetentionOptions;
+  readonly logger?: Logger;
+  /** for tests */
+  readonly clock?: Clock;
+}
+
+/** Claims events from an inbox and runs their handlers. */
+export interface Processor extends AsyncDisposable {
+  /** Begins to process. Idempotent. */
+  start(): Promise<void>;
+  /**
+   * Claims nothing more, gives running handlers ten seconds, then aborts their signals, and gives back what they have not
+   * finished. Idempotent. The inbox stays open.
+   */
+  close(): Promise<void>;
+}
+
+/** An idle processor looks this often whether another process has stored something. */
+const POLL_MS = 1_000;
+/** Well under the ten minutes after which a type counts as untaken. */
+const ANNOUNCE_MS = TAKER_MS / 2;
+const CLOSE_LIMIT_MS = 10_000;
+/** What a handler whose signal was aborted by `close` has left to clean up. */
+const CLOSE_GRACE_MS = 1_000;
+const PRUNE_EVERY_MS = 60_000;
+const PRUNE_BATCH = 100;
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
+ * when whoever ran it goes away.
+ *
+ * @throws ConfigurationError for handlers or limits that cannot work
+ * @example
+ * ```ts
+ * import { createProcessor } from 'hookbox';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const worker = createProcessor({
+ *   inbox: memoryInbox(),
+ *   handlers: { 'order.created': async (event) => console.log(event.data.total) },
+ * });
+ * await worker.start();
+ * await worker.close();
+ * ```
+ */
+export function createProcessor(options: ProcessorOptions): Processor {
+  const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
+  assertHandlers(handlers);
+  const logger = options.logger ?? consoleLogger;
+  const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
+  const processedMs = positive('processedDays', retention.processedDays ?? 30) * DAY_MS;
+  const seldom = throttle();
+
+  const running = new Map<Lease, RunningAttempt>();
+  const cancels = new Set<() => void>();
+  let state: 'new' | 'started' | 'closing' = 'new';
+  let claiming: Promise<void> | null = null;
+  let again = false;
+  let startedAt = 0;
+  let stopListening = (): void => {};
+  let slotFreed = (): void => {};
+  let closed: Promise<void> | undefined;
+
+  /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
+  function pump(): void {
+    if (state !== 'started' || running.size >= concurrency) return;
+    if (claiming !== null) {
+      again = true;
+      return;
+    }
+    again = false;
+    claiming = claimAndRun()
+      .catch((failure: unknown) => report('cannot claim events', failure))
+      .finally(() => {
+        claiming = null;
+        if (again) pump();
+      });
+  }
+
+  async function claimAndRun(): Promise<void> {
+    const free = concurrency - running.size;
+    const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
+    for (const event of claimed) run(event);
+    if (claimed.length === free) again = true;
+  }
+
+  function run(claimed: ClaimedEvent): void {
+    const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
+    running.set(claimed.lease, attempt);
+    if (state === 'closing') attempt.abort('closing');
+    void attempt.ended
+      .then((end) => settle(claimed, end))
+      .catch((failure: unknown) => report('cannot write how an attempt ended', failure))
+      .finally(() => {
+        running.delete(claimed.lease);
+        slotFreed();
+        pump();
+      });
+  }
+
+  async function settle(claimed: ClaimedEvent, end: AttemptEnd): Promise<void> {
+    if (end.outcome === 'committed') return;
+    const held = end.outcome !== 'lost' && (await inbox.settle(claimed.lease, end, clock.now()));
+    const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt };
+    if (!held) logger.warn(facts, 'the lease was lost before the handler ended; the event runs again');
+    else if (end.outcome === 'dead') logger.error({ ...facts, error: end.error.name }, 'event is dead');
+    else if (end.outcome === 'retry')
+      logger.warn({ ...facts, error: end.error.name }, 'handler failed; it is run again');
+  }
+
+  /** Renewed three times before it runs out; whoever is not renewed has lost it. */
+  async function renewAll(): Promise<void> {
+    const leases = [...running.keys()];
+    if (leases.length === 0) return;
+    const held = new Set(await inbox.renew(leases, clock.now(), leaseMs));
+    for (const lease of leases) if (!held.has(lease)) running.get(lease)?.abort('lost');
+  }
+
+  async function poll(): Promise<void> {
+    if (running.size >= concurrency) return;
+    const due = await inbox.nextDue(types);
+    if (due === null) return;
+    const wait = due - clock.now();
+    if (wait <= 0) pump();
+    else if (wait < POLL_MS) later(wait, pump);
+  }
+
+  async function announce(): Promise<void> {
+    const now = clock.now();
+    // Before it has been up that long itself, it cannot know that nobody else takes a type.
+    await inbox.announce(types, now, now - startedAt >= TAKER_MS ? now - TAKER_MS : null);
+  }
+
+  async function prune(): Promise<void> {
+    if (processedMs === Infinity) return;
+    while (state === 'started' && (await inbox.prune(clock.now() - processedMs, PRUNE_BATCH)) === PRUNE_BATCH);
+  }
+
+  function later(ms: number, callback: () => void): void {
+    const cancel = clock.after(ms, () => {
+      cancels.delete(cancel);
+      callback();
+    });
+    cancels.add(cancel);
+  }
+
+  /** The next turn begins when this one has ended, so that a slow disk is not asked twice at once. */
+  function every(ms: number, what: string, task: () => Promise<void>): void {
+    later(ms, () => {
+      task()
+        .catch((failure: unknown) => report(what, failure))
+        .finally(() => {
+          if (cancels.size > 0 || running.size > 0 || state === 'started') every(ms, what, task);
+        });
+    });
+  }
+
+  function report(what: string, failure: unknown): void {
+    seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
+  }
+
+  async function start(): Promise<void> {
+    if (state !== 'new') return;
+    state = 'started';
+    startedAt = clock.now();
+    await announce();
+    stopListening = inbox.onPending(pump);
+    every(POLL_MS, 'cannot look for events', poll);
+    every(leaseMs / 3, 'cannot renew leases', renewAll);
+    every(ANNOUNCE_MS, 'cannot announce the handlers', announce);
+    every(PRUNE_EVERY_MS, 'cannot prune', prune);
+    pump();
+  }
+
+  async function stop(): Promise<void> {
+    state = 'closing';
+    stopListening();
+    await claiming;
+    await ended(CLOSE_LIMIT_MS);
+    for (const attempt of running.values()) attempt.abort('closing');
+    await ended(CLOSE_GRACE_MS);
+    for (const lease of running.keys()) {
+      // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
+      await inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
+        report('cannot give back an event', failure);
+      });
+    }
+    running.clear();
+    for (const cancel of cancels) cancel();
+    cancels.clear();
+  }
+
+  /** Waits until nothing runs, but not longer than a limit. */
+  function ended(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (running.size === 0) return resolve();
+      const cancel = clock.after(limitMs, resolve);
+      slotFreed = () => {
+        if (running.size > 0) return;
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  const close = (): Promise<void> => (closed ??= stop());
+  return { start, close, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,135 @@
+import { PermanentError, TransactionError } from '../errors.ts';
+import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
+import { readEvent } from '../events/parse.ts';
+import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
+import type { Logger } from '../logger.ts';
+import { attemptError } from './attempt-error.ts';
+import { backoffMs, type RetryOptions } from './backoff.ts';
+import type { Clock } from './clock.ts';
+
+/** What an attempt needs to know of its processor. */
+export interface AttemptOptions {
+  readonly inbox: Inbox;
+  readonly handlers: Handlers;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly retry: Required<RetryOptions>;
+}
+
+/** How an attempt ended: with a settlement to write, committed by its own transaction, or without a lease. */
+export type AttemptEnd = Settlement | { readonly outcome: 'committed' } | { readonly outcome: 'lost' };
+
+/** A handler that is running. */
+export interface RunningAttempt {
+  /** resolves when the attempt is over and its slot may be used again; never rejects */
+  readonly ended: Promise<AttemptEnd>;
+  /** Aborts the handler's signal: its lease is gone, or the processor closes. */
+  abort(reason: 'lost' | 'closing'): void;
+}
+
+/** How long a handler that was told to stop may still hold its slot and its entity. */
+const GRACE_MS = 30_000;
+
+/** Runs the handler for one claimed event. */
+export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): RunningAttempt {
+  const { inbox, handlers, logger, clock, timeoutMs, retry } = options;
+  const { parsed } = readEvent(claimed.body);
+  if (!parsed.ok) {
+    // Valid when it was stored, but not to this version of hookbox.
+    const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
+    const error = { name: 'InvalidEvent', message, stack: null };
+    return { ended: Promise.resolve({ outcome: 'dead', reason: 'invalid', error }), abort() {} };
+  }
+
+  const controller = new AbortController();
+  let stopped: 'timeout' | 'lost' | 'closing' | null = null;
+  let committed = false;
+  let spoiled: TransactionError | null = null;
+  const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
+  let cancelGrace = (): void => {};
+
+  const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
+    if (stopped !== null) return;
+    stopped = reason;
+    controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
+    cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
+  };
+  const cancelTimeout = clock.after(timeoutMs, () => stop('timeout', `the handler took longer than ${timeoutMs} ms`));
+
+  const context: HandlerContext = {
+    attempt: claimed.attempt,
+    signal: controller.signal,
+    superseded: claimed.superseded,
+    delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
+    log: about(logger, claimed, parsed.event.type),
+    async transaction(work) {
+      if (committed)
+        throw new TransactionError('ALREADY_COMMITTED', 'ctx.transaction has committed already: call it once.');
+      try {
+        const result = await inbox.transaction(claimed.lease, work, { now: clock.now, signal: controller.signal });
+        committed = true;
+        return result as never; // the type of `work` keeps promises out, which TypeScript cannot follow here
+      } catch (failure) {
+        if (failure instanceof TransactionError && failure.code === 'ENDED_BY_ITSELF') spoiled = failure;
+        throw failure;
+      }
+    },
+  };
+
+  async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
+    let thrown: { error: unknown } | null = null;
+    try {
+      const finished = await Promise.race([Promise.resolve(handlerFor(handlers, event.type)(event, context)), gaveUp]);
+      if (finished === 'gave up') thrown = { error: controller.signal.reason };
+    } catch (error) {
+      thrown = { error };
+    } finally {
+      cancelTimeout();
+      cancelGrace();
+    }
+    if (committed) {
+      if (thrown !== null) await inbox.noteLateError(claimed.lease, attemptError(thrown.error));
+      return { outcome: 'committed' };
+    }
+    if (stopped === 'lost') return { outcome: 'lost' };
+    if (stopped === 'closing' && thrown !== null) return { outcome: 'interrupted' };
+    if (stopped === 'timeout') return failed(controller.signal.reason);
+    if (spoiled !== null) return failed(spoiled);
+    return thrown === null ? { outcome: 'processed' } : failed(thrown.error);
+  }
+
+  function failed(thrown: unknown): Settlement {
+    const error = attemptError(thrown);
+    const failures = claimed.failures + 1;
+    const permanent = thrown instanceof PermanentError || thrown === spoiled;
+    if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
+    return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
+  }
+
+  return {
+    ended: run(parsed.event),
+    abort(reason) {
+      stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
+    },
+  };
+}
+
+/** The handler of a type, or `'*'`. The record's types hold that each is given the event it is written for. */
+function handlerFor(handlers: Handlers, type: string): Handler<WebhookEvent | UnknownEvent> {
+  const own = Object.hasOwn(handlers, type) ? (handlers as Record<string, Handler<never>>)[type] : undefined;
+  const handler = own ?? handlers['*'];
+  if (handler === undefined) throw new Error(`no handler for ${type}`);
+  return handler as Handler<WebhookEvent | UnknownEvent>;
+}
+
+function about(logger: Logger, { endpoint, id, attempt }: ClaimedEvent, type: string): Logger {
+  const facts = { endpoint, id, type, attempt };
+  return {
+    info: (more, message) => logger.info({ ...facts, ...more }, message),
+    warn: (more, message) => logger.warn({ ...facts, ...more }, message),
+    error: (more, message) => logger.error({ ...facts, ...more }, message),
+  };
+}
