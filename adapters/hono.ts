@@ -16,7 +16,7 @@ import {
   type VerifierOptions,
   type WebhookEvent,
 } from '../src/index.ts';
-import { nodeBodyReader } from './read-node-body.ts';
+import { lingering, nodeBodyReader } from './read-node-body.ts';
 import { webBodyReader } from './read-web-body.ts';
 
 /** What `webhookVerifier` puts into `c.var`. */
@@ -91,7 +91,7 @@ function deliveryOf(c: Context): Delivery {
     method: c.req.method,
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
-    body: cachedBody(c) ?? nodeBodyReader(incoming),
+    body: cachedBody(c) ?? servedBody(c.req.raw, incoming),
   };
 }
 
@@ -104,13 +104,35 @@ function nodeRequest(c: Context): IncomingMessage | null {
   return isRequest ? (incoming as IncomingMessage) : null;
 }
 
+function servedBody(raw: Request, incoming: IncomingMessage): Delivery['body'] {
+  if (raw.bodyUsed) return () => Promise.resolve({ ended: 'consumed' });
+  return hasWebStream(raw) ? lingering(incoming, webBodyReader(raw)) : nodeBodyReader(incoming);
+}
+
+/**
+ * Whether somebody has touched the web body: cloned it, looked at it, put another request in its place. Then the events of
+ * the Node request belong to that stream. The server makes it on first use and keeps it under these symbols.
+ */
+function hasWebStream(raw: Request): boolean {
+  let isServers = false;
+  for (const { description } of Object.getOwnPropertySymbols(raw)) {
+    if (description === 'requestCache') return true;
+    if (description === 'incomingKey') isServers = true;
+  }
+  return !isServers;
+}
+
 /** Bytes that a middleware before us has read through Hono, which keeps them. */
 function cachedBody(c: Context): Delivery['body'] | null {
   const { bodyCache } = c.req;
   if (bodyCache.arrayBuffer === undefined && bodyCache.text === undefined && bodyCache.blob === undefined) return null;
   return async ({ maxBytes }) => {
-    const bytes = new Uint8Array(await c.req.arrayBuffer());
-    return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
+    try {
+      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
+    } catch {
+      return { ended: 'aborted' };
+    }
   };
 }
 

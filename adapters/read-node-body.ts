@@ -3,6 +3,8 @@ import type { BodyRead, BodyReader } from '../src/index.ts';
 
 /** How long a client may go on sending a body that was refused, so that it sees the answer before the connection ends. */
 const LINGER_MS = 2_000;
+/** And how much of it is read and thrown away: enough for a client that writes it all before it reads. */
+const LINGER_BYTES = 4 * 1024 * 1024;
 
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
@@ -11,6 +13,9 @@ const LINGER_MS = 2_000;
 export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
   return ({ maxBytes, late }) =>
     new Promise<BodyRead>((resolve) => {
+      if (incoming.readableDidRead || incoming.readableEnded || incoming.readableEncoding !== null) {
+        return resolve({ ended: 'consumed' });
+      }
       const chunks: Buffer[] = [];
       let size = 0;
       let settled = false;
@@ -22,6 +27,7 @@ export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
       void late.then(() => stop('too-slow'));
       if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) stop('too-large');
       else if (incoming.destroyed) onAborted();
+      else incoming.resume(); // somebody may have paused it
 
       function onData(chunk: Buffer): void {
         size += chunk.byteLength;
@@ -48,26 +54,49 @@ export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
       }
       function stop(ended: 'too-large' | 'too-slow'): void {
         if (settled) return;
-        linger(incoming);
         settle({ ended });
+        linger(incoming);
       }
     });
 }
 
+/** Another way to read the body of a Node request, with the same care for whoever is refused. */
+export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyReader {
+  return async (limits) => {
+    const read = await reader(limits);
+    if (read.ended === 'too-large' || read.ended === 'too-slow') linger(incoming);
+    return read;
+  };
+}
+
 /**
  * Lets the answer out before the connection ends. Closing a socket with unread bytes resets it, and a client that is
- * still writing would lose the answer; so the rest is read and thrown away for a moment, with our half closed.
+ * still writing would lose the answer; so some of the rest is read and thrown away, and our half is closed first.
  */
 function linger(incoming: IncomingMessage): void {
-  incoming.on('error', () => {}); // the client may give up at any time from here on
-  incoming.resume();
   if (incoming.httpVersionMajor > 1) return; // a stream of its own, whose end does not reset the connection
+  incoming.on('error', () => {}); // the client may give up at any time from here on
+
+  let size = 0;
+  incoming.on('data', (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size < LINGER_BYTES) return;
+    incoming.pause();
+    // The server's own clean-up would read on, as fast as a gigabyte a second.
+    incoming.resume = () => incoming;
+  });
+  incoming.resume();
+
   const { socket } = incoming;
+  let ending = false;
   // Node calls destroySoon once an answer with `Connection: close` is written.
   socket.destroySoon = () => {
+    if (ending) return;
+    ending = true;
     socket.end();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
-    incoming.once('end', () => socket.destroy());
+    if (incoming.readableEnded) socket.destroy();
+    else incoming.once('end', () => socket.destroy());
   };
 }

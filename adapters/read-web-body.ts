@@ -6,6 +6,7 @@ export function webBodyReader(request: Request): BodyReader {
     if (request.bodyUsed) return { ended: 'consumed' };
     const { body } = request;
     if (body === null) return { ended: 'complete', bytes: new Uint8Array() };
+    if (body.locked) return { ended: 'consumed' };
 
     const declared = request.headers.get('content-length');
     if (declared !== null && Number(declared) > maxBytes) return { ended: 'too-large' };

@@ -72,7 +72,11 @@ export class TransactionError extends HookboxError {
   }
 }
 
-/** The text of whatever was thrown: merchants' code may throw anything. */
+/** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return thrown instanceof Error ? `${thrown.message}` : String(thrown);
+  } catch {
+    return 'something that has no text was thrown';
+  }
 }

@@ -13,8 +13,13 @@ export const consoleLogger: Logger = {
 };
 
 function inline(facts: Readonly<Record<string, unknown>>): string {
-  const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
+  const shown = Object.entries(facts).map(([name, value]) => `${name}=${onOneLine(String(value))}`);
   return shown.length === 0 ? '' : ` (${shown.join(', ')})`;
+}
+
+/** An id is the sender's text: no control character of it may begin another line, or steer a terminal. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /**

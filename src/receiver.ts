@@ -4,6 +4,7 @@ import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.t
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import type { Inbox, IncomingEvent } from './inbox/inbox.ts';
+import { throttle } from './logger.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
 import type { ProcessingOptions } from './processing/limits.ts';
@@ -63,6 +64,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   assertHandlers(handlers);
   const verifier = createVerifier(options);
   const { logger } = verifier;
+  const seldom = throttle();
 
   const forProcessing = { ...options, handlers, ordering, logger };
   const inline = processing.mode === 'inline' ? createInlineRunner(forProcessing) : null;
@@ -74,12 +76,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   let drained: () => void = () => {};
 
   /** One delivery's way: bytes → verify → parse → accept → answer. */
-  async function takeIn(delivery: Delivery): Promise<Outcome> {
-    if (closing) return verifier.refuse('closing');
+  async function takeIn(delivery: Delivery, tooLate: boolean): Promise<Outcome> {
     const deadline = startDeadline(verifier.deadlineMs);
     try {
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
+      // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
+      if (tooLate) return verifier.refuse('closing');
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline');
@@ -115,7 +118,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     try {
       return entity(event);
     } catch (failure) {
-      logger.error({ id: event.id, cause: messageOf(failure) }, 'the entity option threw; the event stands alone');
+      seldom('entity', (suppressed) => {
+        const facts = { id: event.id, cause: messageOf(failure), suppressed };
+        logger.error(facts, 'the entity option threw; the event stands alone');
+      });
       return null;
     }
   }
@@ -145,8 +151,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   return {
     async receive(delivery) {
+      if (closing) return takeIn(delivery, true);
       underWay += 1;
-      const outcome = await takeIn(delivery);
+      const outcome = await takeIn(delivery, false);
       underWay -= 1;
       if (closing && underWay === 0) drained();
       return outcome;

@@ -1,4 +1,4 @@
-import { ConfigurationError, messageOf } from './errors.ts';
+import { ConfigurationError } from './errors.ts';
 import { signingKeys, type Secret, type SigningKey } from './signature.ts';
 
 /** One secret, or several while a rotation is under way. */
@@ -68,8 +68,8 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         return true;
       })
       .catch((failure: unknown) => {
-        // A ConfigurationError describes a secret without quoting it; anything else is the provider's own text.
-        onFailure(failure instanceof ConfigurationError ? failure.message : `it failed: ${messageOf(failure)}`);
+        // A ConfigurationError describes a secret without quoting it. Any other text may quote it, as JSON.parse does.
+        onFailure(failure instanceof ConfigurationError ? failure.message : `it failed with ${nameOf(failure)}`);
         return false;
       })
       .finally(() => {
@@ -102,11 +102,19 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
 async function withLimit(provider: SecretProvider): Promise<Secrets> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_LIMIT_MS} ms`)), CALL_LIMIT_MS);
+    timer = setTimeout(() => reject(new ProviderTimeoutError()), CALL_LIMIT_MS);
   });
   try {
     return await Promise.race([Promise.resolve().then(provider), limit]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+class ProviderTimeoutError extends Error {
+  override readonly name = `no answer within ${CALL_LIMIT_MS} ms`;
+}
+
+function nameOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.name : `a thrown ${typeof thrown}`;
 }

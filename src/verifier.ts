@@ -1,10 +1,11 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
-import type { BodyLimits, BodyRead, Delivery } from './delivery.ts';
+import type { BodyRead, Delivery } from './delivery.ts';
 import { ConfigurationError, messageOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
 import { consoleLogger, throttle, type Logger } from './logger.ts';
 import { refusal, type Reason, type Refusal } from './outcome.ts';
+import { MAX_TIMER_MS, positive } from './positive.ts';
 import { keySource, type KeySource, type SecretOption } from './secrets.ts';
 import { isWellFormedSignature, matchesSignature } from './signature.ts';
 
@@ -49,7 +50,7 @@ const DEADLINE_MS = 9_000;
 /** @throws ConfigurationError for a secret or a limit that cannot work */
 export function createVerifier(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
-  const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS);
+  const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = options.logger ?? consoleLogger;
   const keys = chosenKeys(options, logger);
   const report = reporter(logger);
@@ -82,7 +83,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
     if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
 
-    const read = await readBody(delivery.body, { maxBytes, late: deadline.passed });
+    const read = await readBody(delivery.body, maxBytes, deadline);
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
     const fault = await signatureFault(read.bytes, delivery.signature, deadline);
@@ -121,12 +122,16 @@ const UNREAD = {
   consumed: 'body-consumed',
 } as const satisfies Record<Exclude<BodyRead['ended'], 'complete'>, Reason>;
 
-async function readBody(body: Delivery['body'], limits: BodyLimits): Promise<BodyRead> {
-  if (typeof body === 'function') return body(limits);
+async function readBody(body: Delivery['body'], maxBytes: number, deadline: Deadline): Promise<BodyRead> {
+  if (typeof body === 'function') {
+    // A reader stops by itself when it is late; the wait is bounded for one that does not.
+    const read = await withinDeadline(body({ maxBytes, late: deadline.passed }), deadline);
+    return read === LATE ? { ended: 'too-slow' } : read;
+  }
   if (!(body instanceof Uint8Array)) {
     throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
   }
-  return body.byteLength > limits.maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: body };
+  return body.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: body };
 }
 
 function isIdentity(encoding: string | null | undefined): boolean {
@@ -146,11 +151,6 @@ function chosenKeys(options: VerifierOptions, logger: Logger): KeySource | 'unsi
   return keySource(options.secret, (why) => logger.error({}, `the secret provider brought nothing: ${why}`));
 }
 
-function positive(name: string, value: number): number {
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new ConfigurationError('INVALID_OPTION', `${name} must be a positive number, not ${String(value)}.`);
-}
-
 function asDetail({ path, message }: { path: string; message: string }): { field: string; message: string } {
   return { field: path, message };
 }
@@ -161,7 +161,8 @@ function reporter(logger: Logger): (outcome: Refusal, cause: unknown) => void {
   return ({ kind, reason, status, body }, cause) => {
     if (reason === 'body-incomplete' || (kind !== 'rejected' && kind !== 'unavailable')) return;
     seldom(reason, (suppressed) => {
-      const facts = { reason, status, requestId: body.error.request_id, suppressed };
+      const { message: hint, request_id: requestId } = body.error;
+      const facts = { reason, status, requestId, suppressed, hint };
       if (kind === 'rejected') logger.warn(facts, 'delivery rejected');
       else logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, 'delivery not stored');
     });

@@ -92,7 +92,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
       known.verified = true;
       break;
     case 'conflict':
-      known.conflict = { ...again(known.conflict ?? NONE, now), body: event.body.slice() };
+      known.conflict = { ...again(known.conflict ?? NONE, now), body: Uint8Array.from(event.body) };
       break;
     case 'replace': {
       const displaced = known.body;
@@ -109,6 +109,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
 function shown(entry: Entry): StoredEvent {
   const { seq, endpoint, id, type, created, entity, verified, state, deadReason, body, receivedAt } = entry;
   const { redeliveries, conflict } = entry;
+  const copy = (bytes: Uint8Array): Uint8Array => Uint8Array.from(bytes);
   return {
     seq,
     endpoint,
@@ -119,10 +120,10 @@ function shown(entry: Entry): StoredEvent {
     verified,
     state,
     deadReason,
-    body,
+    body: body && copy(body),
     receivedAt,
     redeliveries,
-    conflict,
+    conflict: conflict && { ...conflict, body: copy(conflict.body) },
   };
 }
 
@@ -136,7 +137,7 @@ function contentOf(event: IncomingEvent) {
     state: event.valid ? ('pending' as const) : ('dead' as const),
     deadReason: event.valid ? null : ('invalid' as const),
     // A copy: the caller may reuse its buffer.
-    body: event.body.slice(),
+    body: Uint8Array.from(event.body),
   };
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { AttemptError } from '../inbox/work.ts';
 
 /** Enough to understand a failure; more would fill the file with the same stack a thousand times over. */
@@ -7,21 +8,16 @@ const STACK_CHARACTERS = 8_000;
 /** What is kept of whatever a handler threw, be it an Error or not. */
 export function attemptError(thrown: unknown): AttemptError {
   if (!(thrown instanceof Error))
-    return { name: typeof thrown, message: cut(textOf(thrown), MESSAGE_CHARACTERS), stack: null };
+    return {
+      name: typeof thrown,
+      message: cut(typeof thrown === 'string' ? thrown : inspect(thrown), MESSAGE_CHARACTERS),
+      stack: null,
+    };
   return {
     name: thrown.name,
     message: cut(thrown.message, MESSAGE_CHARACTERS),
     stack: thrown.stack === undefined ? null : cut(thrown.stack, STACK_CHARACTERS),
   };
-}
-
-/** Objects whose own text says nothing are shown as JSON; some things cannot be turned into text at all. */
-function textOf(thrown: unknown): string {
-  try {
-    return typeof thrown === 'object' ? JSON.stringify(thrown) : String(thrown);
-  } catch {
-    return 'a value without a text';
-  }
 }
 
 function cut(text: string, characters: number): string {

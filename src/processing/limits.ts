@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts';
 import type { Handlers } from '../handlers.ts';
+import { MAX_TIMER_MS, positive } from '../positive.ts';
 import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
 
 export interface ProcessingOptions {
@@ -23,14 +23,9 @@ export function limitsOf({
   const retry = { ...DEFAULT_RETRY, ...processing.retry };
   return {
     concurrency: positive('concurrency', processing.concurrency ?? 10),
-    timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000),
-    leaseMs: positive('leaseMs', processing.leaseMs ?? 15_000),
-    retry: { ...retry, attempts: positive('retry.attempts', retry.attempts) },
+    timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS),
+    leaseMs: positive('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
+    retry: { ...retry, attempts: positive('retry.attempts', retry.attempts, Infinity) },
     types: handlers['*'] === undefined ? Object.keys(handlers) : ('*' as const),
   };
-}
-
-export function positive(name: string, value: number): number {
-  if (value > 0) return value;
-  throw new ConfigurationError('INVALID_OPTION', `${name} must be a positive number, not ${String(value)}.`);
 }

@@ -4,7 +4,8 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease } from '../inbox/work.ts';
 import { consoleLogger, throttle, type Logger } from '../logger.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { limitsOf, positive, type ProcessingOptions } from './limits.ts';
+import { positive } from '../positive.ts';
+import { limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 
 export interface RetentionOptions {
@@ -70,7 +71,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   assertHandlers(handlers);
   const logger = options.logger ?? consoleLogger;
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
-  const processedMs = positive('processedDays', retention.processedDays ?? 30) * DAY_MS;
+  const processedMs = positive('processedDays', retention.processedDays ?? 30, Infinity) * DAY_MS;
   const seldom = throttle();
 
   const running = new Map<Lease, RunningAttempt>();
@@ -83,9 +84,11 @@ export function createProcessor(options: ProcessorOptions): Processor {
   let slotFreed = (): void => {};
   let closed: Promise<void> | undefined;
 
+  const isStarted = (): boolean => state === 'started';
+
   /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
   function pump(): void {
-    if (state !== 'started' || running.size >= concurrency) return;
+    if (!isStarted() || running.size >= concurrency) return;
     if (claiming !== null) {
       again = true;
       return;
@@ -155,7 +158,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   async function prune(): Promise<void> {
     if (processedMs === Infinity) return;
-    while (state === 'started' && (await inbox.prune(clock.now() - processedMs, PRUNE_BATCH)) === PRUNE_BATCH);
+    let pruned = PRUNE_BATCH;
+    while (pruned === PRUNE_BATCH && isStarted()) pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
   }
 
   function later(ms: number, callback: () => void): void {

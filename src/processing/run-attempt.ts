@@ -69,9 +69,12 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
       if (committed)
         throw new TransactionError('ALREADY_COMMITTED', 'ctx.transaction has committed already: call it once.');
       try {
-        const result = await inbox.transaction(claimed.lease, work, { now: clock.now, signal: controller.signal });
+        const result = await inbox.transaction(claimed.lease, work, {
+          now: () => clock.now(),
+          signal: controller.signal,
+        });
         committed = true;
-        return result as never; // the type of `work` keeps promises out, which TypeScript cannot follow here
+        return result;
       } catch (failure) {
         if (failure instanceof TransactionError && failure.code === 'ENDED_BY_ITSELF') spoiled = failure;
         throw failure;

@@ -3,7 +3,10 @@ import { median } from './median.ts';
 import type { Row } from './rows.ts';
 
 /** What was measured of a row at a number of connections, as medians over the rounds. */
-export type ThroughputCell = Cell & { readonly rounds: number };
+export interface ThroughputCell extends Cell {
+  /** Requests per second of each round. */
+  readonly rates: readonly number[];
+}
 
 /**
  * Every row at every number of connections, once a round. Rows take turns within a round, so that a machine that
@@ -43,7 +46,7 @@ export function mediansOf(cells: readonly Cell[]): ThroughputCell {
   return {
     row: first.row,
     connections: first.connections,
-    rounds: cells.length,
+    rates: cells.map((cell) => cell.requestsPerSecond),
     requestsPerSecond: middle((cell) => cell.requestsPerSecond),
     p50Ms: middle((cell) => cell.p50Ms),
     p99Ms: middle((cell) => cell.p99Ms),
@@ -51,6 +54,19 @@ export function mediansOf(cells: readonly Cell[]): ThroughputCell {
     socketErrors: cells.reduce((sum, cell) => sum + cell.socketErrors, 0),
     serverCpu: middleOrNull((cell) => cell.serverCpu),
     generatorCpu: middleOrNull((cell) => cell.generatorCpu),
+    othersCpu: middleOrNull((cell) => cell.othersCpu),
     void: cells.some((cell) => cell.void),
+    // The median is a quiet round's as long as most rounds were quiet.
+    disturbed: cells.filter((cell) => cell.disturbed).length * 2 > cells.length,
   };
+}
+
+/** How many times faster than `other`: the median of the rounds, each compared with its own, since machines drift. */
+export function ratioOf(cell: ThroughputCell, other: ThroughputCell): number {
+  return median(cell.rates.map((rate, round) => rate / (other.rates[round] ?? other.requestsPerSecond)));
+}
+
+/** Whether the numbers may be judged: nothing failed, and the generator was not the limit. */
+export function isSound(cell: ThroughputCell): boolean {
+  return !cell.void && cell.share2xx === 1 && cell.socketErrors === 0;
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import type { Transactions } from './group-commit.ts';
-import { adopt, assertFull, openFile } from './open.ts';
+import { adopt, assertDurable, openFile } from './open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** A connection with what hookbox has prepared on it. */
@@ -38,7 +38,8 @@ export function ownConnection(path: string): Connection {
     open?.database.close();
     open = null;
     // The file must exist: a fresh one would have forgotten which events are known.
-    open = prepare(openFile(path, { mustExist: true }));
+    // And nobody may be kept waiting, as events are under way.
+    open = prepare(openFile(path, { mustExist: true, waitMs: 0 }));
     identity = identityOf(path);
     broken = false;
     return open;
@@ -69,13 +70,11 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
     begin() {
       // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
       if (database.inTransaction) throw busyWithTheMerchant();
-      assertFull(database);
-      const timeout = Number(database.pragma('busy_timeout', { simple: true }));
-      database.pragma('busy_timeout = 0'); // a busy wait would block the event loop
       try {
-        begin.run();
-      } finally {
-        database.pragma(`busy_timeout = ${timeout}`);
+        assertDurable(database);
+        withoutWaiting(database, () => begin.run());
+      } catch (failure) {
+        throw isReading(failure) ? busyWithTheMerchant() : failure;
       }
       return statements;
     },
@@ -86,6 +85,17 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
     database: () => database,
     close: () => {},
   };
+}
+
+/** A busy wait would block the event loop; the merchant's own statements keep theirs. */
+function withoutWaiting(database: SqliteDatabase, work: () => void): void {
+  const timeout = Number(database.pragma('busy_timeout', { simple: true }));
+  database.pragma('busy_timeout = 0');
+  try {
+    work();
+  } finally {
+    database.pragma(`busy_timeout = ${timeout}`);
+  }
 }
 
 function prepare(database: SqliteDatabase): Prepared {
@@ -100,6 +110,11 @@ function prepare(database: SqliteDatabase): Prepared {
 function rollback(database: SqliteDatabase): void {
   // SQLite rolls back by itself when the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
+}
+
+/** better-sqlite3 lets nobody write while rows of a statement are being read one by one. */
+function isReading(failure: unknown): boolean {
+  return failure instanceof TypeError && failure.message.includes('busy executing a query');
 }
 
 function busyWithTheMerchant(): Error {

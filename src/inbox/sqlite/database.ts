@@ -1,3 +1,5 @@
+import { HookboxError, InboxOpenError } from '../../errors.ts';
+
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
  * hookbox's types need no types of better-sqlite3.
@@ -32,11 +34,13 @@ export function sqliteCode(failure: unknown): string | null {
 
 /** Somebody else has the lock: waiting helps. */
 export function isBusy(failure: unknown): boolean {
+  if (failure instanceof InboxOpenError) return failure.code === 'LOCKED';
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
 /** One row is at fault, not the file: the others of its group can still be stored. */
 export function isRowFault(failure: unknown): boolean {
+  if (failure instanceof HookboxError) return false;
   const code = sqliteCode(failure);
   return code === null || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code);
 }

@@ -1,4 +1,4 @@
-import { InboxUnavailableError, messageOf } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError, messageOf } from '../../errors.ts';
 import { isBusy, isRowFault } from './database.ts';
 
 /** A piece of work that becomes durable together with others. */
@@ -134,6 +134,12 @@ export class GroupCommit<Store> {
       return true;
     } catch (failure) {
       if (isBusy(failure)) return false;
+      if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) {
+        // The file itself cannot be had, so no row need try alone.
+        this.#transactions.failed(failure);
+        for (const job of group) job.reject(failed(failure));
+        return true;
+      }
     }
     // One row, or a file that is full or gone: alone, each row meets its own fate.
     for (let at = 0; at < group.length; at += 1) {

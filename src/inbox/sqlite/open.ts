@@ -8,6 +8,9 @@ import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
 
+/** What `synchronous` reads when each commit is synced. */
+const FULL = 2;
+
 /** How long opening waits for another process's lock. Only here may waiting block: nothing is being served yet. */
 const OPEN_WAIT_MS = 5_000;
 
@@ -26,14 +29,17 @@ const CACHE_SIZE = -64 * 1024;
  *
  * @throws InboxOpenError that says what to change
  */
-export function openFile(path: string, { mustExist = false } = {}): SqliteDatabase {
+export function openFile(
+  path: string,
+  { waitMs, mustExist } = { waitMs: OPEN_WAIT_MS, mustExist: false },
+): SqliteDatabase {
   const file = resolve(path);
   assertUsablePath(path, file);
   const Database = loadBetterSqlite();
   let database: SqliteDatabase | undefined;
   try {
-    database = new Database(file, { timeout: OPEN_WAIT_MS, fileMustExist: mustExist });
-    prepareConnection(database);
+    database = new Database(file, { timeout: waitMs, fileMustExist: mustExist });
+    prepareConnection(database, waitMs);
     database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
@@ -69,22 +75,23 @@ export function adopt(database: SqliteDatabase): void {
   }
   assertLocal(resolve(database.name));
   try {
-    prepareConnection(database);
+    prepareConnection(database, OPEN_WAIT_MS);
   } catch (failure) {
     throw openError(database.name, failure);
   }
 }
 
 /** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
-function prepareConnection(database: SqliteDatabase): void {
-  switchToWal(database);
-  database.pragma('synchronous = FULL');
+function prepareConnection(database: SqliteDatabase, waitMs: number): void {
+  const before = Number(database.pragma('synchronous', { simple: true }));
+  switchToWal(database, waitMs);
+  database.pragma(`synchronous = ${Math.max(before, FULL)}`);
   if (platform() === 'darwin') {
     database.pragma('fullfsync = 1');
     database.pragma('checkpoint_fullfsync = 1');
   }
   migrate(database);
-  assertFull(database);
+  assertDurable(database);
 }
 
 /**
@@ -93,19 +100,24 @@ function prepareConnection(database: SqliteDatabase): void {
  *
  * @throws InboxOpenError `NOT_DURABLE`
  */
-export function assertFull(database: SqliteDatabase): void {
+export function assertDurable(database: SqliteDatabase): void {
   const synchronous = Number(database.pragma('synchronous', { simple: true }));
-  if (synchronous >= 2) return;
-  throw new InboxOpenError(
+  if (synchronous < FULL)
+    throw notDurable(database, `synchronous = ${synchronous}`, 'Leave it at FULL (2) or EXTRA (3)');
+  const mode = String(database.pragma('journal_mode', { simple: true }));
+  if (mode !== 'wal') throw notDurable(database, `journal_mode = ${mode}`, 'Leave it at WAL');
+}
+
+function notDurable(database: SqliteDatabase, setting: string, fix: string): InboxOpenError {
+  return new InboxOpenError(
     'NOT_DURABLE',
-    `${database.name} has synchronous = ${synchronous}, so a power cut could take back what was answered 2xx. ` +
-      'Leave it at FULL (2) or EXTRA (3) on this connection.',
+    `${database.name} has ${setting}, so a power cut could take back what was answered 2xx. ${fix} on this connection.`,
   );
 }
 
 /** The switch needs the file alone for a moment and does not wait by itself, so two processes that start at once take turns. */
-function switchToWal(database: SqliteDatabase): void {
-  const giveUpAt = performance.now() + OPEN_WAIT_MS;
+function switchToWal(database: SqliteDatabase, waitMs: number): void {
+  const giveUpAt = performance.now() + waitMs;
   for (;;) {
     try {
       const mode = database.pragma('journal_mode = WAL', { simple: true });
@@ -115,7 +127,7 @@ function switchToWal(database: SqliteDatabase): void {
         `${database.name} stays in journal mode ${String(mode)}; it must be WAL.`,
       );
     } catch (failure) {
-      if (!isBusy(failure) || performance.now() > giveUpAt) throw failure;
+      if (!isBusy(failure) || performance.now() >= giveUpAt) throw failure;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
@@ -134,6 +146,9 @@ function assertUsablePath(path: string, file: string): void {
   }
   if (!statSync(folder).isDirectory()) {
     throw new InboxOpenError('FOLDER_MISSING', `${folder} is no folder. Give a path inside one.`);
+  }
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file, which may be inside it.`);
   }
   assertLocal(file);
 }

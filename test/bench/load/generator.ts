@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { cpuSeconds } from '../cpu-time.ts';
+import { watchCpu, type CpuShares } from '../cpu-time.ts';
 import { installedVersion } from '../installed-version.ts';
 
 /** What a generator saw of one load. */
@@ -25,6 +25,8 @@ const loadMeasurement = z.object({
 export interface LoadResult extends LoadMeasurement {
   readonly generatorCpu: number | null;
   readonly serverCpu: number | null;
+  /** Everything else on the machine: the more, the less this load can be trusted. */
+  readonly othersCpu: number | null;
 }
 
 export interface Load {
@@ -60,47 +62,31 @@ export async function runLoad(generator: Generator, load: Load): Promise<LoadRes
   const exited = once(child, 'exit');
   // Its first word on stderr says that the requests are in memory; CPU time before that is not part of the load.
   await Promise.race([once(child.stderr, 'data'), exited]);
-  const shares = await cpuShares([child.pid, load.serverPid], load.seconds);
+  const shares = child.pid === undefined ? null : await watchMiddle([child.pid, load.serverPid], load.seconds);
   const [code] = await exited;
   const line = (await output).trimEnd().split('\n').at(-1) ?? '';
   if (code !== 0 || !line.startsWith('{')) {
     throw new Error(`${generator.name} ended with ${String(code)}: ${(await complaints).trim()} ${await output}`);
   }
-  const [generatorCpu = null, serverCpu = null] = shares;
-  return { ...loadMeasurement.parse(JSON.parse(line)), generatorCpu, serverCpu };
+  const [generatorCpu = null, serverCpu = null] = shares?.of ?? [];
+  const othersCpu = shares?.others ?? null;
+  return { ...loadMeasurement.parse(JSON.parse(line)), generatorCpu, serverCpu, othersCpu };
 }
 
 function commandLine(generator: Generator, load: Load): { command: string; args: string[] } {
   const url = `http://127.0.0.1:${load.port}/webhooks`;
   const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   const connections = String(load.connections);
-  return generator.name === 'wrk'
-    ? {
-        command: 'wrk',
-        args: [
-          ...['-t1', '-c', connections, '-d', `${load.seconds}s`, '--timeout', '10s'],
-          ...['-s', script('wrk.lua'), url, '--', load.file],
-        ],
-      }
-    : {
-        command: process.execPath,
-        args: [script('autocannon.ts'), url, connections, String(load.seconds), load.file],
-      };
+  if (generator.name === 'autocannon') {
+    const args = [script('autocannon.ts'), url, connections, String(load.seconds), load.file];
+    return { command: process.execPath, args };
+  }
+  const args = ['-t1', '-c', connections, '-d', `${load.seconds}s`, '--timeout', '10s', '-s', script('wrk.lua')];
+  return { command: 'wrk', args: [...args, url, '--', load.file] };
 }
 
-/** CPU time in the middle of the load: from 100 ms after its start to 100 ms before its end. */
-async function cpuShares(pids: readonly (number | undefined)[], seconds: number): Promise<(number | null)[]> {
-  const sample = (): Promise<(number | null)[]> =>
-    Promise.all(pids.map(async (pid) => (pid === undefined ? null : cpuSeconds(pid))));
+/** Watches from 100 ms after the start of the load to 100 ms before its end. */
+async function watchMiddle(pids: readonly number[], seconds: number): Promise<CpuShares | null> {
   await delay(100);
-  const startedAt = performance.now();
-  const before = await sample();
-  await delay(seconds * 1000 - 200);
-  const after = await sample();
-  const elapsed = (performance.now() - startedAt) / 1000;
-  return pids.map((_pid, index) => {
-    const from = before[index] ?? null;
-    const to = after[index] ?? null;
-    return from === null || to === null ? null : (to - from) / elapsed;
-  });
+  return watchCpu(pids, delay(seconds * 1000 - 200));
 }

@@ -5,10 +5,11 @@ import { createReceiver } from 'hookbox';
 import { webhookHandler } from 'hookbox/hono';
 import { sqliteInbox } from 'hookbox/sqlite';
 import { databaseFile } from '../database-file.ts';
+import { logger } from '../quiet-logger.ts';
 import { reportPort } from '../report-port.ts';
 import { secret } from '../signing-schemes.ts';
 
-const receiver = createReceiver({ secret, inbox: sqliteInbox(databaseFile()) });
+const receiver = createReceiver({ secret, logger, inbox: sqliteInbox(databaseFile()) });
 const app = new Hono();
 app.post('/webhooks', webhookHandler(receiver));
 

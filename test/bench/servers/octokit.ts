@@ -1,7 +1,10 @@
 // @octokit/webhooks verifies and dispatches on node:http; it has no handlers here and stores nothing.
 import { createServer } from 'node:http';
 import { createNodeMiddleware, Webhooks } from '@octokit/webhooks';
+import { logger } from '../quiet-logger.ts';
 import { listen } from '../report-port.ts';
 import { secret } from '../signing-schemes.ts';
 
-listen(createServer(createNodeMiddleware(new Webhooks({ secret }), { path: '/webhooks' })));
+const middleware = createNodeMiddleware(new Webhooks({ secret }), { path: '/webhooks', log: logger });
+
+listen(createServer((request, response) => void middleware(request, response)));

@@ -1,7 +1,7 @@
 // Stripe's documented way on Express: the raw body, then constructEvent; it stores nothing.
 import { createServer } from 'node:http';
 import express from 'express';
-import Stripe from 'stripe';
+import { Stripe } from 'stripe';
 import { listen } from '../report-port.ts';
 import { secret } from '../signing-schemes.ts';
 

@@ -1,0 +1,13 @@
+import { ConfigurationError } from './errors.ts';
+
+/** A timer that is set for longer fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** @throws ConfigurationError `INVALID_OPTION` for anything but a number above 0 and up to `most` */
+export function positive(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === 'number' && value > 0 && value <= most) return value;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `${name} must be a number above 0 and up to ${most}, not ${String(value)}.`,
+  );
+}

@@ -1,0 +1,212 @@
+import { expect } from 'vitest';
+import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import type { HttpAdapterCase } from '../http-adapter-case.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { send, type RequestParts } from '../wire.ts';
+
+const ENDPOINT = 'default';
+
+/** Bodies that are authentic and no event at all, each with what the answer says of it. */
+const NO_EVENTS: readonly (readonly [what: string, body: Uint8Array | string, field: string])[] = [
+  ['not UTF-8', Buffer.from('{"id":"evt_1","note":"\xff"}', 'latin1'), ''],
+  ['not JSON', '{"id":"evt_1"', ''],
+  ['an array', '[{"id":"evt_1"}]', ''],
+  ['a string', '"evt_1"', ''],
+  ['null', 'null', ''],
+  ['without an id', '{"type":"order.created"}', 'id'],
+  ['with a number for an id', '{"id":1}', 'id'],
+  ['with an empty id', '{"id":""}', 'id'],
+  ['with an id of 256 characters', JSON.stringify({ id: 'x'.repeat(256) }), 'id'],
+  ['with half a surrogate pair in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
+];
+
+/** The table of design section 3, row by row, with what the inbox holds afterwards. */
+export const answerCases: readonly HttpAdapterCase[] = [
+  {
+    name: 'answers a new event 200 once its exact bytes are stored',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+
+      const stored = await served.inbox.get({ endpoint: ENDPOINT, id: event.id });
+      expect(stored).toMatchObject({ state: 'pending', type: 'order.created', verified: true });
+      expect(Buffer.from(stored?.body ?? []).equals(event.body)).toBe(true);
+      expect(served.log).toEqual([]);
+    },
+  },
+  {
+    name: 'answers the same event again 200 as a duplicate and stores nothing more',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+      await send(served.url, event);
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+
+      const [stored, ...others] = await served.inbox.list();
+      expect(others).toEqual([]);
+      expect(stored).toMatchObject({ id: event.id, redeliveries: { count: 1 }, conflict: null });
+    },
+  },
+  {
+    name: 'answers other bytes under a known id 200 as a duplicate; the first bytes win',
+    async run(open) {
+      await using served = await open();
+      const first = signedEvent({ note: 'first' });
+      const other = signed(Buffer.from(first.body).toString().replace('first', 'other'));
+      await send(served.url, first);
+
+      expectAccepted(await send(served.url, other), { id: first.id, duplicate: true });
+
+      const stored = await served.inbox.get({ endpoint: ENDPOINT, id: first.id });
+      expect(Buffer.from(stored?.body ?? []).equals(first.body)).toBe(true);
+      expect(Buffer.from(stored?.conflict?.body ?? []).equals(other.body)).toBe(true);
+    },
+  },
+  {
+    name: 'answers an event of an unknown type 200 and stores it',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ type: 'order.teleported' });
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+
+      expect(await served.inbox.list()).toMatchObject([{ id: event.id, type: 'order.teleported', state: 'pending' }]);
+    },
+  },
+  {
+    name: 'answers an invalid event with a usable id 200 and stores it as dead',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ data: { total: 'twelve' } });
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+
+      expect(await served.inbox.list()).toMatchObject([{ id: event.id, state: 'dead', deadReason: 'invalid' }]);
+    },
+  },
+  {
+    name: 'answers 401 INVALID_SIGNATURE without a signature',
+    async run(open) {
+      await using served = await open();
+
+      const answer = await send(served.url, { body: signedEvent().body });
+
+      expectRefused(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  {
+    name: 'answers 401 INVALID_SIGNATURE to the signature of another body, without repeating what it got',
+    async run(open) {
+      await using served = await open();
+      const { headers } = signedEvent();
+      const { id, body } = signedEvent();
+
+      const answer = await send(served.url, { headers, body });
+
+      expectRefused(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      for (const secret of [SECRET, headers[0]?.[1] ?? '', id]) {
+        expect(answer.body).not.toContain(secret);
+        expect(JSON.stringify(served.log)).not.toContain(secret);
+      }
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  ...(NO_EVENTS.map(([what, body, field]) => ({
+    name: `answers 400 INVALID_BODY to an authentic body that is no event: ${what}`,
+    async run(open) {
+      await using served = await open();
+
+      const answer = await send(served.url, signed(body));
+
+      const details = [{ field, message: expect.any(String) as unknown }];
+      expectRefused(answer, { status: 400, code: 'INVALID_BODY', details });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'answers 413 BODY_TOO_LARGE and closes the connection',
+    async run(open) {
+      await using served = await open({ maxBodyBytes: 500 });
+      const fits = signedEventOfSize(500);
+
+      const answer = await send(served.url, signedEventOfSize(501));
+
+      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expectAccepted(await send(served.url, fits), { id: fits.id, duplicate: false });
+      expect(await served.inbox.list()).toMatchObject([{ id: fits.id }]);
+    },
+  },
+  {
+    name: 'answers 415 UNSUPPORTED_ENCODING to an encoded body',
+    async run(open) {
+      await using served = await open();
+      const { headers, body } = signedEvent();
+
+      const answer = await send(served.url, { headers: [...headers, ['Content-Encoding', 'gzip']], body });
+
+      expectRefused(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  ...(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => ({
+    name: `answers 405 METHOD_NOT_ALLOWED with Allow: POST to an authentic ${method}`,
+    async run(open) {
+      await using served = await open();
+      const parts: RequestParts = { ...signedEvent(), method };
+
+      const answer = await send(served.url, parts);
+
+      expectRefused(answer, { status: 405, code: 'METHOD_NOT_ALLOWED' });
+      expect(answer.headers.get('allow')).toBe('POST');
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'answers 405 with Allow: POST and no body to HEAD',
+    async run(open) {
+      await using served = await open();
+
+      const answer = await send(served.url, { method: 'HEAD', framing: 'none' });
+
+      expect(answer).toMatchObject({ status: 405, body: '' });
+      expect(answer.headers.get('allow')).toBe('POST');
+    },
+  },
+  {
+    name: 'names the request id of an error answer in the log',
+    async run(open) {
+      await using served = await open();
+
+      const answer = await send(served.url, { body: signedEvent().body });
+
+      const [line, ...others] = served.log;
+      expect(others).toEqual([]);
+      expect(line).toMatchObject({ level: 'warn', facts: { reason: 'signature-missing', status: 401 } });
+      expect(JSON.parse(answer.body)).toMatchObject({ error: { request_id: line?.facts['requestId'] } });
+    },
+  },
+  {
+    name: 'gives every error answer a request id of its own',
+    async run(open) {
+      await using served = await open();
+      const answers = await Promise.all(Array.from({ length: 5 }, () => send(served.url, signed('[]'))));
+
+      expect(new Set(answers.map(({ body }) => body)).size).toBe(5);
+    },
+  },
+  {
+    name: 'takes unsigned deliveries where the merchant has said unsafeUnsigned, and stores them as unverified',
+    async run(open) {
+      await using served = await open({ unsafeUnsigned: true });
+      const { id, body } = signedEvent();
+
+      expectAccepted(await send(served.url, { body }), { id, duplicate: false });
+
+      expect(await served.inbox.list()).toMatchObject([{ id, verified: false }]);
+    },
+  },
+];

@@ -1,0 +1,285 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { expect } from 'vitest';
+import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
+import { signed, signedEvent, signedEventOfSize, type SignedEvent } from '../signed-event.ts';
+import { chunk, connect, LAST_CHUNK, requestBytes, requestHead, send } from '../wire.ts';
+
+const MIB = 1024 * 1024;
+
+async function expectStored(served: Served, { id, body }: SignedEvent): Promise<void> {
+  const stored = await served.inbox.list();
+  expect(stored).toMatchObject([{ id }]);
+  expect(Buffer.from(stored[0]?.body ?? []).equals(body)).toBe(true);
+}
+
+/** Bodies that a careless reader would change; each is stored byte for byte. */
+const UNUSUAL: readonly (readonly [what: string, edit: (json: string) => string])[] = [
+  ['white space around and inside it', (json) => ` \r\n\t${json.replaceAll(',', ' ,\r\n  ')}\n\n`],
+  ['numbers that JavaScript would write in another way', (json) => json.replace('12.5', '1.250e1')],
+  ['characters escaped without need', (json) => json.replace('order.created', String.raw`\u006frder.created`)],
+  [
+    'keys named __proto__',
+    (json) => json.replace('"data":{', '"__proto__":{"admin":true},"data":{"__proto__":{"x":1},'),
+  ],
+  ['emoji and characters outside the basic plane', (json) => json.replace('ord_1', 'ord_🥐𝒳é')],
+  ['a lone surrogate in a field', (json) => json.replace('ord_1', String.raw`ord_\ud800`)],
+  ['a key twice in its data', (json) => json.replace('"total":12.5', '"total":1,"total":2')],
+  [
+    'a thousand levels in its data',
+    (json) => json.replace('"data":{', `"data":{"x":${'['.repeat(1e3)}${']'.repeat(1e3)},`),
+  ],
+];
+
+const ENCODED: readonly (readonly [encoding: string, encode: (body: Uint8Array) => Uint8Array])[] = [
+  ['gzip', gzipSync],
+  ['GZIP', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', (body) => body],
+  ['identity, gzip', gzipSync],
+  ['gzip, identity', gzipSync],
+];
+
+export const bodyCases: readonly HttpAdapterCase[] = [
+  {
+    name: 'answers an empty body under the right signature 400, with a length or chunked',
+    async run(open) {
+      await using served = await open();
+      const refused = {
+        status: 400,
+        code: 'INVALID_BODY',
+        details: [{ field: '', message: expect.any(String) }],
+      } as const;
+
+      expectRefused(await send(served.url, signed('')), refused);
+      expectRefused(await send(served.url, { ...signed(''), framing: 'chunked' }), refused);
+      expectRefused(await send(served.url, { ...signed(''), framing: 'none' }), refused);
+    },
+  },
+  {
+    name: 'answers an empty body without a signature 401',
+    async run(open) {
+      await using served = await open();
+
+      expectRefused(await send(served.url), { status: 401, code: 'INVALID_SIGNATURE' });
+    },
+  },
+  {
+    name: 'reads a chunked body',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+
+      expectAccepted(await send(served.url, { ...event, framing: 'chunked' }), { id: event.id, duplicate: false });
+
+      await expectStored(served, event);
+    },
+  },
+  {
+    name: 'reads a chunked body with chunk extensions, a chunk for each byte',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ note: 'Crème brûlée 🍮' });
+      await using connection = await connect(served.url);
+      await connection.write(requestHead(served.url, { ...event, framing: 'chunked' }));
+
+      const chunks = Array.from(event.body, (byte) => [Buffer.from('1;name="v;\\"w"\r\n'), Buffer.of(byte), '\r\n']);
+      await connection.write(Buffer.concat(chunks.flat().map((part) => Buffer.from(part))));
+      await connection.write(LAST_CHUNK);
+
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  },
+  {
+    name: 'reads a body that arrives byte by byte, each in a packet of its own',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ note: 'ñ' });
+      await using connection = await connect(served.url);
+      await connection.write(requestHead(served.url, event));
+
+      for (const byte of event.body) {
+        await connection.write(Buffer.of(byte));
+        await delay(0);
+      }
+
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  },
+  ...((['content-length', 'chunked'] as const).map((framing) => ({
+    name: `reads a body that is split inside a character (${framing})`,
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ note: '🥐' });
+      const split = Buffer.from(event.body).indexOf('🥐') + 2;
+      const parts = [event.body.subarray(0, split), event.body.subarray(split)];
+      await using connection = await connect(served.url);
+      await connection.write(requestHead(served.url, { ...event, framing }));
+
+      for (const part of parts) {
+        await connection.write(framing === 'chunked' ? chunk(part) : part);
+        await delay(30); // so that the halves arrive apart
+      }
+      if (framing === 'chunked') await connection.write(LAST_CHUNK);
+
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  })) satisfies HttpAdapterCase[]),
+  ...((['content-length', 'chunked'] as const).map((framing) => ({
+    name: `takes a body of exactly 1 MiB, and not one byte more (${framing})`,
+    async run(open) {
+      await using served = await open();
+      const event = signedEventOfSize(MIB);
+      expect(event.body.byteLength).toBe(1_048_576);
+
+      const answer = await send(served.url, { ...signedEventOfSize(MIB + 1), framing });
+
+      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expectAccepted(await send(served.url, { ...event, framing }), { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'answers 413 before 401: what is too large is not verified',
+    async run(open) {
+      await using served = await open();
+
+      const answer = await send(served.url, { body: new Uint8Array(MIB + 1) });
+
+      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+    },
+  },
+  {
+    name: 'answers a body with a byte order mark 400, and does not remove the mark before it verifies',
+    async run(open) {
+      await using served = await open();
+      const { body, headers } = signedEvent();
+      const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body]);
+
+      const details = [{ field: '', message: expect.stringContaining('JSON') as unknown }];
+      expectRefused(await send(served.url, signed(marked)), { status: 400, code: 'INVALID_BODY', details });
+      expectRefused(await send(served.url, { body: marked, headers }), { status: 401, code: 'INVALID_SIGNATURE' });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  ...(UNUSUAL.map(([what, edit]) => ({
+    name: `stores byte for byte a body with ${what}`,
+    async run(open) {
+      await using served = await open();
+      const { id, body } = signedEvent();
+      const edited = signed(edit(Buffer.from(body).toString()));
+      expect(Buffer.from(edited.body).equals(body)).toBe(false);
+
+      expectAccepted(await send(served.url, edited), { id, duplicate: false });
+
+      await expectStored(served, { id, ...edited });
+      expect(Object.hasOwn(Object.prototype, 'admin')).toBe(false);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'stores an event with a key twice in its envelope as invalid',
+    async run(open) {
+      await using served = await open();
+      const { id, body } = signedEvent();
+      const twice = signed(Buffer.from(body).toString().replace('"type"', '"type":"cart.abandoned","type"'));
+
+      expectAccepted(await send(served.url, twice), { id, duplicate: false });
+
+      await expectStored(served, { id, ...twice });
+      expect(await served.inbox.list()).toMatchObject([{ state: 'dead', deadReason: 'invalid' }]);
+    },
+  },
+  ...(ENCODED.map(([encoding, encode]) => ({
+    name: `answers 415 to Content-Encoding: ${encoding}, whichever bytes were signed`,
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+      const encoded = encode(event.body);
+      const announced = ['Content-Encoding', encoding] as const;
+
+      const overPlain = await send(served.url, { body: encoded, headers: [...event.headers, announced] });
+      const overEncoded = await send(served.url, { body: encoded, headers: [...signed(encoded).headers, announced] });
+
+      for (const answer of [overPlain, overEncoded]) {
+        expectRefused(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
+      }
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  })) satisfies HttpAdapterCase[]),
+  ...(['identity', 'Identity', ''].map((encoding) => ({
+    name: `takes Content-Encoding: ${JSON.stringify(encoding)} for what it is, none`,
+    async run(open) {
+      await using served = await open();
+      const { id, body, headers } = signedEvent();
+
+      const answer = await send(served.url, { body, headers: [...headers, ['Content-Encoding', encoding]] });
+
+      expectAccepted(answer, { id, duplicate: false });
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'decompresses nothing: gzip that nobody announced is verified as it is, and is no event',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+      const zipped = gzipSync(event.body);
+
+      expectRefused(await send(served.url, { body: zipped, headers: event.headers }), {
+        status: 401,
+        code: 'INVALID_SIGNATURE',
+      });
+      expect(await send(served.url, signed(zipped))).toMatchObject({ status: 400 });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  ...([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'nonsense',
+  ].map((type) => ({
+    name: `reads the body as bytes under Content-Type: ${type}`,
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ note: 'a=1&b=%20+é' });
+
+      const answer = await send(served.url, { ...event, headers: [...event.headers, ['Content-Type', type]] });
+
+      expectAccepted(answer, { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'is found with a query string, which says nothing to it',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+
+      const answer = await send(`${served.url}?endpoint=other&id=evt_0&a=%zz`, event);
+
+      expectAccepted(answer, { id: event.id, duplicate: false });
+      expect(await served.inbox.list()).toMatchObject([{ endpoint: 'default', id: event.id }]);
+    },
+  },
+  {
+    name: 'does not take a signature that comes after the body, in a trailer',
+    async run(open) {
+      await using served = await open();
+      const { body, headers } = signedEvent();
+      const request = requestBytes(served.url, { body, headers: [['Trailer', 'X-Signature']], framing: 'chunked' });
+      await using connection = await connect(served.url);
+
+      await connection.write(request.subarray(0, -2));
+      await connection.write(`X-Signature: ${headers[0]?.[1] ?? ''}\r\n\r\n`);
+
+      expectRefused(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+];

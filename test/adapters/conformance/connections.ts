@@ -1,0 +1,162 @@
+import { expect } from 'vitest';
+import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import type { HttpAdapterCase } from '../http-adapter-case.ts';
+import { signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { connect, requestBytes, requestHead, send, type RequestParts } from '../wire.ts';
+
+/** Requests that are refused without a word about the connection, so that it has to go on working. */
+const REFUSED: readonly (readonly [what: string, status: number, parts: () => RequestParts])[] = [
+  ['a missing signature', 401, () => ({ body: signedEvent().body })],
+  ['a wrong signature', 401, () => ({ body: signedEvent().body, headers: signedEvent().headers })],
+  ['a chunked body under a wrong signature', 401, () => ({ body: signedEvent().body, framing: 'chunked' })],
+  ['a body that is no event', 400, () => signed('[]')],
+  ['an encoded body', 415, () => ({ body: new Uint8Array(100_000), headers: [['Content-Encoding', 'gzip']] })],
+  [
+    'an encoded, chunked body',
+    415,
+    () => ({ body: new Uint8Array(100_000), headers: [['Content-Encoding', 'gzip']], framing: 'chunked' }),
+  ],
+  ['a GET', 405, () => ({ method: 'GET', framing: 'none' })],
+  ['a PUT with a body', 405, () => ({ ...signedEvent(), method: 'PUT' })],
+  ['a PUT with a chunked body', 405, () => ({ ...signedEvent(), method: 'PUT', framing: 'chunked' })],
+];
+
+export const connectionCases: readonly HttpAdapterCase[] = [
+  {
+    name: 'serves one delivery after the other on one connection',
+    async run(open) {
+      await using served = await open();
+      await using connection = await connect(served.url);
+
+      for (const event of Array.from({ length: 10 }, () => signedEvent())) {
+        await connection.write(requestBytes(served.url, event));
+        expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      }
+
+      expect(await served.inbox.list()).toHaveLength(10);
+    },
+  },
+  ...(REFUSED.map(([what, status, parts]) => ({
+    name: `serves the next delivery on the same connection after ${what} (${status})`,
+    async run(open) {
+      await using served = await open();
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+
+      await connection.write(requestBytes(served.url, parts()));
+      const refused = await connection.answer();
+      await connection.write(requestBytes(served.url, event));
+
+      expect(refused).toMatchObject({ status });
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await connection.write(requestBytes(served.url, event));
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: true });
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'answers pipelined requests in their order, good and bad',
+    async run(open) {
+      await using served = await open();
+      await using connection = await connect(served.url);
+      const [first, second] = [signedEvent(), signedEvent()];
+      const requests: readonly RequestParts[] = [
+        first,
+        { body: second.body },
+        { ...signedEvent(), method: 'PUT' },
+        { ...second, framing: 'chunked' },
+        first,
+      ];
+
+      await connection.write(Buffer.concat(requests.map((parts) => requestBytes(served.url, parts))));
+
+      expectAccepted(await connection.answer(), { id: first.id, duplicate: false });
+      expectRefused(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+      expectRefused(await connection.answer(), { status: 405, code: 'METHOD_NOT_ALLOWED' });
+      expectAccepted(await connection.answer(), { id: second.id, duplicate: false });
+      expectAccepted(await connection.answer(), { id: first.id, duplicate: true });
+      expect(await served.inbox.list()).toHaveLength(2);
+    },
+  },
+  {
+    name: 'stores one event of 64 that arrive at once under the same id, and calls 63 duplicates',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent();
+
+      const answers = await Promise.all(Array.from({ length: 64 }, () => send(served.url, event)));
+
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 64 }, () => 200));
+      expect(answers.filter(({ body }) => body.includes('"duplicate":false'))).toHaveLength(1);
+      expect(answers.filter(({ body }) => body.includes('"duplicate":true'))).toHaveLength(63);
+      expect(await served.inbox.list()).toMatchObject([{ id: event.id, redeliveries: { count: 63 } }]);
+    },
+  },
+  {
+    name: 'keeps 64 different deliveries at once apart, whatever their size and framing',
+    async run(open) {
+      await using served = await open();
+      const events = Array.from({ length: 64 }, (_, n) => signedEventOfSize(500 + n * 3_001));
+
+      const answers = await Promise.all(
+        events.map((event, n) => send(served.url, { ...event, framing: n % 2 === 0 ? 'chunked' : 'content-length' })),
+      );
+
+      for (const [n, event] of events.entries()) {
+        const answer = answers[n];
+        if (answer !== undefined) expectAccepted(answer, { id: event.id, duplicate: false });
+        const stored = await served.inbox.get({ endpoint: 'default', id: event.id });
+        expect(Buffer.from(stored?.body ?? []).equals(event.body)).toBe(true);
+      }
+    },
+  },
+  {
+    name: 'tells a client that waits for 100-continue to go on',
+    async run(open) {
+      await using served = await open();
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+      const headers = [...event.headers, ['Expect', '100-continue']] as const;
+
+      await connection.write(requestHead(served.url, { ...event, headers }));
+      const interim = await connection.answer();
+      await connection.write(event.body);
+
+      expect(interim).toMatchObject({ status: 100 });
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+    },
+  },
+  {
+    name: 'answers a client that waits for 100-continue with too much to send, though it has not sent it',
+    async run(open) {
+      await using served = await open({ maxBodyBytes: 100 });
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+      const headers = [...event.headers, ['Expect', '100-continue']] as const;
+
+      await connection.write(requestHead(served.url, { ...event, headers }));
+
+      // A server may tell it to go on before the adapter is asked; the refusal comes all the same.
+      const [first, next] = [await connection.answer(), connection.answer()];
+      const refused = first.status === 100 ? await next : first;
+      next.catch(() => {});
+      expectRefused(refused, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expect(await served.inbox.list()).toEqual([]);
+    },
+  },
+  {
+    name: 'closes the connection after an answer when the client asks for it',
+    async run(open) {
+      await using served = await open();
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+
+      await connection.write(
+        requestBytes(served.url, { ...event, headers: [...event.headers, ['Connection', 'close']] }),
+      );
+
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await connection.ended;
+      await expect(connection.answer()).rejects.toThrow('the connection ended');
+    },
+  },
+];

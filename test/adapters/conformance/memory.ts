@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import { startMeasured, type MeasuredServer } from '../measured-server.ts';
+import { signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { chunk, connect, requestHead, send, type Connection } from '../wire.ts';
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+const PART = Buffer.alloc(64 * 1024, 'x');
+const SAMPLE_EVERY_MS = 5;
+const CASE_LIMIT_MS = 60_000;
+
+/**
+ * A body of 1 GiB costs the server next to no memory, and the client is told why it was refused.
+ *
+ * @param server - a module for `startMeasured` that serves a receiver with the default limits under `SECRET`
+ */
+export function testMemoryOfHttpAdapter(name: string, server: URL): void {
+  describe(name, () => {
+    it.each(['chunked', 'content-length'] as const)(
+      'answers 413 to a body of 1 GiB (%s) and grows by less than 32 MiB',
+      { timeout: CASE_LIMIT_MS },
+      async (framing) => {
+        await using measured = await startMeasured(server);
+        await warmUp(measured.url);
+        const before = await measured.rss();
+        await using connection = await connect(measured.url);
+        const answer = connection.answer();
+
+        const [peak, written] = await whileSampling(measured, () => writeGibibyte(connection, measured.url, framing));
+        const after = await measured.rss();
+
+        expectRefused(await answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+        expect(written).toBeGreaterThan(MIB); // or there was nothing to hold
+        expect(peak - before).toBeLessThan(32 * MIB);
+        expect(after - before).toBeLessThan(32 * MIB);
+        const event = signedEvent();
+        expectAccepted(await send(measured.url, event), { id: event.id, duplicate: false });
+      },
+    );
+  });
+}
+
+/** What the code itself and its first requests cost is not what is measured. */
+async function warmUp(url: string): Promise<void> {
+  for (let n = 0; n < 50; n += 1) await send(url, signedEvent());
+  await send(url, signedEventOfSize(MIB));
+  await send(url, signedEventOfSize(2 * MIB));
+}
+
+/** Goes on after the answer, as long as anybody reads; resolves with how much was taken. */
+async function writeGibibyte(
+  connection: Connection,
+  url: string,
+  framing: 'chunked' | 'content-length',
+): Promise<number> {
+  const [name, value] = framing === 'chunked' ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(GIB)];
+  await connection.write(requestHead(url, { headers: [[name, value]], framing: 'none' }));
+  const part = framing === 'chunked' ? chunk(PART) : PART;
+  let written = 0;
+  for (; written < GIB && !connection.socket.destroyed; written += PART.byteLength) await connection.write(part);
+  return written;
+}
+
+/** The largest resident memory seen while something ran, and what that resolved with. */
+async function whileSampling<T>(measured: MeasuredServer, run: () => Promise<T>): Promise<[peak: number, result: T]> {
+  const done = new AbortController();
+  const result = run().finally(() => done.abort());
+  let peak = 0;
+  while (!done.signal.aborted) {
+    peak = Math.max(peak, await measured.rss());
+    await delay(SAMPLE_EVERY_MS);
+  }
+  return [peak, await result];
+}

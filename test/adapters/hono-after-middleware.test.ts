@@ -1,0 +1,247 @@
+/** What hookbox/hono makes of a body that somebody before it has read, or has had a hand on. */
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { logger as honoLogger } from 'hono/logger';
+import type { HttpBindings } from '@hono/node-server';
+import { describe, expect, it } from 'vitest';
+import { webhookHandler, webhookVerifier } from '../../adapters/hono.ts';
+import { createReceiver, type Inbox } from '../../src/index.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { expectAccepted, expectRefused } from './expected-answer.ts';
+import { recordedLog, type LogLine } from './recorded-log.ts';
+import { serveApp } from './served-app.ts';
+import { SECRET, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { chunk, connect, requestHead, send } from './wire.ts';
+
+interface OnNode {
+  Bindings: HttpBindings;
+}
+
+type Before = (c: Context<OnNode>) => unknown;
+
+interface ServedBehind extends AsyncDisposable {
+  readonly url: string;
+  readonly inbox: Inbox;
+  readonly log: readonly LogLine[];
+  /** what reached the app's own error handler */
+  readonly thrown: readonly Error[];
+}
+
+const DEADLINE_MS = 1_000;
+
+async function serveBehind(before: MiddlewareHandler<OnNode>, what: 'handler' | 'verifier'): Promise<ServedBehind> {
+  const { logger, lines } = recordedLog();
+  const inbox = memoryInbox();
+  const options = { secret: SECRET, deadlineMs: DEADLINE_MS, logger };
+  const thrown: Error[] = [];
+  const app = new Hono<OnNode>().use(before);
+  app.onError((failure, c) => {
+    thrown.push(failure);
+    return c.text(failure.message, 500);
+  });
+  if (what === 'handler') app.all('/webhooks', webhookHandler(createReceiver({ ...options, inbox })));
+  else {
+    app.all('/webhooks', webhookVerifier(options), (c) =>
+      c.json({ received: true, duplicate: false, id: c.var.webhookEvent.id }),
+    );
+  }
+  const served = await serveApp(app);
+  return { url: served.url, inbox, log: lines, thrown, [Symbol.asyncDispose]: served.close };
+}
+
+/** Middleware that does something with the request and then goes on. */
+function first(before: Before): MiddlewareHandler<OnNode> {
+  return async (c, next) => {
+    await before(c);
+    return next();
+  };
+}
+
+const HARMLESS: readonly (readonly [what: string, before: MiddlewareHandler<OnNode>])[] = [
+  ['read c.req.text()', first((c) => c.req.text())],
+  ['read c.req.json()', first((c) => c.req.json())],
+  ['read c.req.arrayBuffer()', first((c) => c.req.arrayBuffer())],
+  ['read c.req.bytes()', first((c) => c.req.bytes())],
+  ['read c.req.blob()', first((c) => c.req.blob())],
+  ['read c.req.text() and then c.req.json()', first(async (c) => [await c.req.text(), await c.req.json()])],
+  ['began to read c.req.text() and did not wait', first((c) => void c.req.text())],
+  ['called c.req.parseBody(), which leaves JSON alone', first((c) => c.req.parseBody())],
+  ['took its time', first(() => delay(50))],
+  ['read a clone of c.req.raw', first((c) => c.req.raw.clone().text())],
+  ['cloned c.req.raw and read nothing', first((c) => void c.req.raw.clone())],
+  ['looked at c.req.raw.body', first((c) => void c.req.raw.body)],
+  ['looked at c.req.raw.body and took its time', first((c) => (void c.req.raw.body, delay(50)))],
+  ['put a new Request around c.req.raw', first((c) => void (c.req.raw = new Request(c.req.raw)))],
+  ['paused the Node request', first((c) => void c.env.incoming.pause())],
+  ["is Hono's bodyLimit", bodyLimit({ maxSize: 2 * 1024 * 1024 })],
+  ["is Hono's logger", honoLogger(() => {})],
+];
+
+/** Each leaves nothing that could be verified. */
+const CONSUMING: readonly (readonly [what: string, before: MiddlewareHandler<OnNode>])[] = [
+  ['read c.req.formData()', first((c) => c.req.formData().catch(() => 'no form'))],
+  ['read c.req.raw.text()', first((c) => c.req.raw.text())],
+  ['read c.req.raw.json()', first((c) => c.req.raw.json())],
+  ['read c.req.raw.arrayBuffer()', first((c) => c.req.raw.arrayBuffer())],
+  [
+    'read a part of c.req.raw.body',
+    first(async (c) => {
+      const reader = c.req.raw.body?.getReader();
+      await reader?.read();
+      reader?.releaseLock();
+    }),
+  ],
+  [
+    'drained the Node request',
+    first(async ({ env: { incoming } }) => {
+      incoming.resume();
+      await once(incoming, 'end');
+    }),
+  ],
+  [
+    'iterated over the Node request',
+    first(async ({ env: { incoming } }) => {
+      for await (const part of incoming) void part;
+    }),
+  ],
+];
+
+/** The bodies of small and of large deliveries take different ways through a server's queues. */
+const KINDS = [
+  ['handler', 'content-length', 500],
+  ['handler', 'chunked', 500],
+  ['handler', 'content-length', 900_000],
+  ['handler', 'chunked', 900_000],
+  ['verifier', 'content-length', 500],
+  ['verifier', 'chunked', 900_000],
+] as const;
+
+describe.each(KINDS)('webhook %s, a %s body of %i bytes', (what, framing, bytes) => {
+  it.each(HARMLESS)('takes the delivery after middleware that %s', async (_, before) => {
+    await using served = await serveBehind(before, what);
+    const event = signedEventOfSize(bytes);
+
+    expectAccepted(await send(served.url, { ...event, framing }), { id: event.id, duplicate: false });
+
+    const stored = await served.inbox.get({ endpoint: 'default', id: event.id });
+    if (what === 'handler') expect(Buffer.from(stored?.body ?? []).equals(event.body)).toBe(true);
+    expect(served.log).toEqual([]);
+  });
+
+  it.each(CONSUMING)('answers 500 after middleware that %s, and the log names the fix', async (_, before) => {
+    await using served = await serveBehind(before, what);
+
+    const answer = await send(served.url, { ...signedEventOfSize(bytes), framing });
+
+    expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
+    expect(answer.body).toContain('Mount the webhook route before');
+    expect(served.log).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed', status: 500 } }]);
+    expect(JSON.stringify(served.log)).toMatch(/before anything that parses bodies/i);
+    expect(await served.inbox.list()).toEqual([]);
+  });
+});
+
+describe('hookbox/hono behind other middleware', () => {
+  it('takes a form, if one is signed, after c.req.parseBody(): the bytes are still there', async () => {
+    await using served = await serveBehind(
+      first((c) => c.req.parseBody()),
+      'handler',
+    );
+    const event = signedEvent();
+    const headers = [...event.headers, ['Content-Type', 'application/x-www-form-urlencoded']] as const;
+
+    expectAccepted(await send(served.url, { ...event, headers }), { id: event.id, duplicate: false });
+  });
+
+  it('keeps to its limit for a body that was read before', async () => {
+    await using served = await serveBehind(
+      first((c) => c.req.arrayBuffer()),
+      'handler',
+    );
+
+    const answer = await send(served.url, signedEventOfSize(1024 * 1024 + 1));
+
+    expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+  });
+
+  it('answers at its deadline while a read that was begun before goes on', async () => {
+    await using served = await serveBehind(
+      first((c) => void c.req.text()),
+      'handler',
+    );
+    await using connection = await connect(served.url);
+    const event = signedEvent();
+
+    await connection.write(requestHead(served.url, event));
+    await connection.write(event.body.subarray(0, 50));
+
+    const answer = await Promise.race([connection.answer(), delay(4 * DEADLINE_MS, null)]);
+    expect(answer).toMatchObject({ status: 503 });
+  });
+
+  it.each(['handler', 'verifier'] as const)(
+    'raises no alarm when the client hangs up while middleware before the %s reads',
+    async (what) => {
+      let failed = false;
+      const tolerant = first(async (c) => {
+        await c.req.text().catch(() => {
+          failed = true;
+        });
+      });
+      await using served = await serveBehind(tolerant, what);
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+      await connection.write(requestHead(served.url, event));
+      await connection.write(event.body.subarray(0, 50));
+      await delay(30);
+
+      connection.abort();
+      await expect.poll(() => failed).toBe(true);
+      await delay(30);
+
+      expect(served.log).toEqual([]);
+      expect(served.thrown).toEqual([]);
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+    },
+  );
+
+  it('does not take the process down when somebody has made the Node request speak text', async () => {
+    const failures: unknown[] = [];
+    const onUncaught = (failure: unknown): void => void failures.push(failure);
+    // Vitest's own listeners would fail the run as a whole instead of this test.
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', onUncaught);
+    try {
+      await using served = await serveBehind(
+        first((c) => void c.env.incoming.setEncoding('utf8')),
+        'handler',
+      );
+
+      const answer = await Promise.race([send(served.url, signedEventOfSize(500_000)), delay(DEADLINE_MS, null)]);
+
+      expect(failures).toEqual([]);
+      expect(answer).toMatchObject({ status: 500, body: expect.stringContaining('BODY_CONSUMED') as unknown });
+    } finally {
+      process.removeAllListeners('uncaughtException');
+      for (const other of others) process.on('uncaughtException', other);
+    }
+  });
+
+  it('lets a client see the 413 to a body that never ends though somebody has touched the web stream', async () => {
+    await using served = await serveBehind(
+      first((c) => (void c.req.raw.body, delay(20))),
+      'handler',
+    );
+    await using connection = await connect(served.url);
+    const answered = new AbortController();
+    const answer = connection.answer().finally(() => answered.abort());
+
+    await connection.write(requestHead(served.url, { framing: 'chunked' }));
+    const part = chunk(Buffer.alloc(64 * 1024));
+    for (let n = 0; n < 320 && !answered.signal.aborted; n += 1) await connection.write(part);
+
+    expectRefused(await answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+  });
+});

@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { nodeBodyReader } from '../../adapters/read-node-body.ts';
+import type { BodyRead } from '../../src/index.ts';
+import { chunk, connect, LAST_CHUNK, requestBytes, requestHead, type Connection } from './wire.ts';
+
+interface Reading extends AsyncDisposable {
+  readonly client: Connection;
+  readonly url: string;
+  /** What the server read from the first request. */
+  readonly read: Promise<{ readonly body: BodyRead; readonly incoming: IncomingMessage; readonly tookMs: number }>;
+}
+
+interface Reader {
+  readonly maxBytes?: number;
+  readonly withinMs?: number;
+  readonly before?: (incoming: IncomingMessage) => unknown;
+}
+
+/** A server that reads each request with `nodeBodyReader` and answers how that ended. */
+async function reading({ maxBytes = 1_000, withinMs = 5_000, before }: Reader = {}): Promise<Reading> {
+  const { promise: read, resolve } = Promise.withResolvers<Awaited<Reading['read']>>();
+  const server = createServer((incoming, outgoing) => {
+    const readBody = async (): Promise<void> => {
+      await before?.(incoming);
+      const began = performance.now();
+      const body = await nodeBodyReader(incoming)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+      resolve({ body, incoming, tookMs: performance.now() - began });
+      const closes = body.ended === 'complete' ? {} : { Connection: 'close' };
+      outgoing.writeHead(200, { 'Content-Length': body.ended.length, ...closes }).end(body.ended);
+    };
+    void readBody();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const client = await connect(url);
+  return {
+    client,
+    url,
+    read,
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+describe('nodeBodyReader', () => {
+  it.each(['content-length', 'chunked', 'none'] as const)('reads an empty body as no bytes (%s)', async (framing) => {
+    await using server = await reading();
+    await server.client.write(requestBytes(server.url, { framing }));
+
+    expect((await server.read).body).toEqual({ ended: 'complete', bytes: Buffer.alloc(0) });
+  });
+
+  it('puts the parts of a body together', async () => {
+    await using server = await reading();
+    await server.client.write(requestHead(server.url, { framing: 'chunked' }));
+    for (const part of ['one', 'two', 'three']) {
+      await server.client.write(chunk(Buffer.from(part)));
+      await delay(10);
+    }
+    await server.client.write(LAST_CHUNK);
+
+    expect((await server.read).body).toEqual({ ended: 'complete', bytes: Buffer.from('onetwothree') });
+  });
+
+  it.each(['content-length', 'chunked'] as const)(
+    'takes as many bytes as the limit, and no more (%s)',
+    async (framing) => {
+      await using fits = await reading({ maxBytes: 10 });
+      await using over = await reading({ maxBytes: 10 });
+      await fits.client.write(requestBytes(fits.url, { body: new Uint8Array(10), framing }));
+      await over.client.write(requestBytes(over.url, { body: new Uint8Array(11), framing }));
+
+      expect((await fits.read).body).toEqual({ ended: 'complete', bytes: Buffer.alloc(10) });
+      expect((await over.read).body).toEqual({ ended: 'too-large' });
+    },
+  );
+
+  it('refuses by the Content-Length, before any of the body is there', async () => {
+    await using server = await reading({ maxBytes: 10 });
+    await server.client.write(requestHead(server.url, { body: new Uint8Array(11) }));
+
+    expect((await server.read).body).toEqual({ ended: 'too-large' });
+    expect(await server.client.answer()).toMatchObject({ status: 200, body: 'too-large' });
+  });
+
+  it('stops at the deadline', async () => {
+    await using server = await reading({ withinMs: 200 });
+    await server.client.write(requestHead(server.url, { body: new Uint8Array(10) }));
+
+    const { body, tookMs } = await server.read;
+    expect(body).toEqual({ ended: 'too-slow' });
+    expect(tookMs).toBeGreaterThan(180);
+    expect(tookMs).toBeLessThan(2_000);
+  });
+
+  it('stops at once when the deadline has passed before it begins', async () => {
+    await using server = await reading({ withinMs: 0 });
+    await server.client.write(requestHead(server.url, { body: new Uint8Array(10) }));
+
+    expect((await server.read).body).toEqual({ ended: 'too-slow' });
+  });
+
+  it('says aborted when the client goes away', async () => {
+    await using server = await reading();
+    await server.client.write(requestHead(server.url, { body: new Uint8Array(10) }));
+    await delay(20);
+    server.client.abort();
+
+    expect((await server.read).body).toEqual({ ended: 'aborted' });
+  });
+
+  it('says aborted when the client was gone before it began', async () => {
+    await using server = await reading({ before: (incoming) => once(incoming, 'close').catch(() => delay(0)) });
+    await server.client.write(requestHead(server.url, { body: new Uint8Array(10) }));
+    await delay(20);
+    server.client.abort();
+
+    expect((await server.read).body).toEqual({ ended: 'aborted' });
+  });
+
+  it('says consumed, not aborted, when somebody has read the whole body before', async () => {
+    const drain = async (incoming: IncomingMessage): Promise<void> => {
+      incoming.resume();
+      await once(incoming, 'end');
+    };
+    await using server = await reading({ before: drain });
+    await server.client.write(requestBytes(server.url, { body: new Uint8Array(10) }));
+
+    expect((await server.read).body).toEqual({ ended: 'consumed' });
+  });
+
+  it('leaves none of its listeners on the request after a complete body', async () => {
+    let before: Record<string, number> = {};
+    const counts = (incoming: IncomingMessage): Record<string, number> =>
+      Object.fromEntries(
+        ['data', 'end', 'error', 'close', 'pause'].map((name) => [name, incoming.listenerCount(name)]),
+      );
+    await using server = await reading({
+      before: (incoming) => {
+        before = counts(incoming);
+      },
+    });
+    await server.client.write(requestBytes(server.url, { body: new Uint8Array(10) }));
+
+    const { incoming } = await server.read;
+    expect(counts(incoming)).toEqual(before);
+  });
+
+  it.each([
+    ['too-large', { maxBytes: 100 }],
+    ['too-slow', { withinMs: 100 }],
+  ] as const)(
+    'gets its answer to a client that goes on writing, and then ends the connection (%s)',
+    async (ended, limits) => {
+      await using server = await reading(limits);
+      const { client } = server;
+      await client.write(requestHead(server.url, { framing: 'chunked' }));
+      const writing = setInterval(() => void client.write(chunk(Buffer.alloc(ended === 'too-large' ? 5_000 : 1))), 5);
+
+      try {
+        expect(await client.answer()).toMatchObject({ status: 200, body: ended });
+        await client.ended;
+        await client.closed;
+      } finally {
+        clearInterval(writing);
+      }
+    },
+  );
+
+  it('ends the connection as soon as the refused body is over', async () => {
+    await using server = await reading({ maxBytes: 100 });
+    const { client } = server;
+    await client.write(requestHead(server.url, { framing: 'chunked' }));
+    await client.write(chunk(Buffer.alloc(200)));
+    await client.answer();
+    await client.ended;
+    const began = performance.now();
+
+    await client.write(LAST_CHUNK);
+    await client.write('more'); // the first write after the end finds nobody
+    while (!client.socket.destroyed && performance.now() - began < 5_000) {
+      await client.write('more');
+      await delay(20);
+    }
+
+    expect(client.socket.destroyed).toBe(true);
+    expect(performance.now() - began).toBeLessThan(1_500); // well within the linger time
+  });
+});

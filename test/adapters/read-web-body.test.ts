@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { webBodyReader } from '../../adapters/read-web-body.ts';
+import type { BodyRead } from '../../src/index.ts';
+
+function requestWith(
+  body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  return new Request('http://shop.test/', { method: 'POST', headers, body, duplex: 'half' });
+}
+
+async function read(request: Request, { maxBytes = 10, withinMs = 2_000 } = {}): Promise<BodyRead> {
+  return webBodyReader(request)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+}
+
+function streamOf(...parts: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {
+  return ReadableStream.from(parts);
+}
+
+describe('webBodyReader', () => {
+  it('reads no body as no bytes', async () => {
+    expect(await read(requestWith(null))).toEqual({ ended: 'complete', bytes: new Uint8Array() });
+  });
+
+  it('reads a stream without parts as no bytes', async () => {
+    const outcome = await read(requestWith(streamOf()));
+
+    expect(outcome).toMatchObject({ ended: 'complete' });
+    expect(outcome.ended === 'complete' && outcome.bytes.byteLength).toBe(0);
+  });
+
+  it('puts the parts of a body together', async () => {
+    const body = streamOf(Uint8Array.of(1, 2), Uint8Array.of(), Uint8Array.of(3));
+
+    const outcome = await read(requestWith(body));
+
+    expect(outcome.ended === 'complete' && [...outcome.bytes]).toEqual([1, 2, 3]);
+  });
+
+  it('takes as many bytes as the limit, and no more', async () => {
+    expect(await read(requestWith(streamOf(new Uint8Array(6), new Uint8Array(4))))).toMatchObject({
+      ended: 'complete',
+    });
+    expect(await read(requestWith(streamOf(new Uint8Array(6), new Uint8Array(5))))).toEqual({ ended: 'too-large' });
+  });
+
+  it('takes a Content-Length that is no number for none', async () => {
+    expect(await read(requestWith('abc', { 'Content-Length': 'three' }))).toMatchObject({ ended: 'complete' });
+  });
+
+  it('refuses by the Content-Length without touching the body', async () => {
+    const request = requestWith(streamOf(new Uint8Array(11)), { 'Content-Length': '11' });
+
+    expect(await read(request)).toEqual({ ended: 'too-large' });
+    expect(request.bodyUsed).toBe(false);
+  });
+
+  it('does not decompress what was sent compressed', async () => {
+    const request = requestWith(Uint8Array.of(0x1f, 0x8b, 8), { 'Content-Encoding': 'gzip' });
+
+    const outcome = await read(request);
+
+    expect(outcome.ended === 'complete' && [...outcome.bytes]).toEqual([0x1f, 0x8b, 8]);
+  });
+
+  it('says consumed when somebody has read the body before', async () => {
+    const request = requestWith('abc');
+    await request.text();
+
+    expect(await read(request)).toEqual({ ended: 'consumed' });
+  });
+
+  it('says consumed when somebody holds a lock on the body', async () => {
+    const request = requestWith('abc');
+    request.body?.getReader();
+
+    expect(await read(request)).toEqual({ ended: 'consumed' });
+  });
+
+  it('says consumed when somebody has read a part of the body', async () => {
+    const request = requestWith(streamOf(new Uint8Array(3), new Uint8Array(3)));
+    const reader = request.body?.getReader();
+    await reader?.read();
+    reader?.releaseLock();
+
+    expect(await read(request)).toEqual({ ended: 'consumed' });
+  });
+
+  it('says aborted when the stream fails', async () => {
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('gone')) });
+
+    expect(await read(requestWith(body))).toEqual({ ended: 'aborted' });
+  });
+
+  it('stops at the deadline, cancels the stream and is done with it', async () => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull: () => new Promise(() => {}),
+      cancel() {
+        cancelled = true;
+      },
+    });
+    const began = performance.now();
+
+    expect(await read(requestWith(body), { withinMs: 100 })).toEqual({ ended: 'too-slow' });
+
+    const waited = performance.now() - began;
+    expect(waited).toBeGreaterThan(80);
+    expect(waited).toBeLessThan(2_000);
+    expect(cancelled).toBe(true);
+  });
+});

@@ -1,0 +1,22 @@
+import type { Logger } from '../../src/index.ts';
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** A logger, and the lines it was given. */
+export interface RecordedLog {
+  readonly logger: Logger;
+  readonly lines: readonly LogLine[];
+}
+
+export function recordedLog(): RecordedLog {
+  const lines: LogLine[] = [];
+  const at =
+    (level: LogLine['level']): Logger['info'] =>
+    (facts, message) =>
+      void lines.push({ level, facts, message });
+  return { lines, logger: { info: at('info'), warn: at('warn'), error: at('error') } };
+}

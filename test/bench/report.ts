@@ -1,0 +1,132 @@
+import type { FdatasyncTime } from './fdatasync.ts';
+import type { Machine } from './machine.ts';
+import { baseline, rows } from './rows.ts';
+import type { StoredEventsComparison } from './stored-events.ts';
+import { ratioOf, type ThroughputCell } from './throughput.ts';
+import { verdicts, type Measurements } from './verdicts.ts';
+import type { VerifyAndParseTime } from './verify-and-parse.ts';
+
+/** A run with everything needed to judge its numbers. */
+export interface Run extends Measurements {
+  readonly machine: Machine;
+  readonly fdatasync: FdatasyncTime;
+  readonly settings: { readonly seconds: number; readonly warmUpSeconds: number; readonly rounds: number };
+}
+
+/** The whole run as Markdown. */
+export function report(run: Run): string {
+  const { machine, fdatasync, settings } = run;
+  const sections = [
+    [
+      `Measured on ${machine.date}: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.os}, ` +
+        `Node ${machine.node}; load from ${machine.generator}, one thread in a process of its own on the same machine.`,
+      `Making 4 KiB durable on this disk (fdatasync, ${fdatasync.repeats} times): ` +
+        `median ${fdatasync.medianMs.toFixed(2)} ms, p99 ${fdatasync.p99Ms.toFixed(2)} ms.`,
+    ].join('\n\n'),
+  ];
+  if (run.throughput.length > 0) {
+    sections.push(
+      '### Requests per second\n\n' +
+        `Signed \`order.created\` events of about 400 bytes, no id twice. A fresh server and a fresh database file for ` +
+        `each measurement, ${settings.warmUpSeconds} s of warm-up, ${settings.seconds} s measured; medians of ` +
+        `${settings.rounds} interleaved round(s). Ratios compare each round with itself. CPU is in shares of one ` +
+        `core. A row is void if the generator needed more than 90 %, and disturbed if in most rounds whatever else ran ` +
+        `on the machine, or its host, took more than 10 %.`,
+    );
+    const connections = [...new Set(run.throughput.map((cell) => cell.connections))];
+    sections.push(...connections.map((count) => throughputTable(run.throughput, count)));
+  }
+  if (run.verifyAndParse.length > 0) sections.push(verifyAndParseTable(run.verifyAndParse));
+  if (run.storedEvents) sections.push(storedEventsTable(run.storedEvents));
+  sections.push(['### Goals', '', ...verdicts(run).map(({ goal, result }) => `- ${goal}: **${result}**`)].join('\n'));
+  return sections.join('\n\n');
+}
+
+function throughputTable(all: readonly ThroughputCell[], connections: number): string {
+  const cells = all.filter((cell) => cell.connections === connections);
+  const base = cells.find((cell) => cell.row === baseline);
+  const lines = cells.map((cell) => [
+    rows.find((row) => row.name === cell.row)?.title ?? cell.row,
+    rate(cell),
+    range(cell),
+    base ? ratioOf(cell, base).toFixed(2) : '–',
+    cell.p50Ms.toFixed(2),
+    cell.p99Ms.toFixed(2),
+    `${share2xx(cell.share2xx)}${cell.socketErrors > 0 ? `, ${cell.socketErrors} socket errors` : ''}`,
+    percent(cell.serverCpu),
+    percent(cell.generatorCpu),
+    percent(cell.othersCpu),
+  ]);
+  const heads = ['Server', 'Requests/s', 'Range', 'Of bare Hono', 'p50 ms', 'p99 ms', '2xx'].concat([
+    'Server CPU',
+    'Generator CPU',
+    'Other CPU',
+  ]);
+  return `#### ${connections} connection${connections === 1 ? '' : 's'}\n\n${table(heads, lines)}`;
+}
+
+function verifyAndParseTable(times: readonly VerifyAndParseTime[]): string {
+  const own = times.find(({ name }) => name === 'hookbox')?.microseconds;
+  const lines = times.map(({ title, microseconds }) => [
+    title,
+    microseconds.toFixed(1),
+    own === undefined ? '–' : (microseconds / own).toFixed(2),
+  ]);
+  return `### Verify and parse one event\n\n${table(['Library', 'µs', 'Of hookbox'], lines)}`;
+}
+
+function storedEventsTable({ stored, fileBytes, empty, full }: StoredEventsComparison): string {
+  const line = (title: string, cell: ThroughputCell): string[] => [
+    title,
+    rate(cell),
+    range(cell),
+    ratioOf(cell, empty).toFixed(2),
+    cell.p50Ms.toFixed(2),
+    cell.p99Ms.toFixed(2),
+    share2xx(cell.share2xx),
+  ];
+  const before = `${whole(stored)} events (${whole(fileBytes / 1024 ** 2)} MiB)`;
+  return (
+    `### hookbox, stored, with events already in the file\n\n` +
+    `${empty.connections} connections; medians of ${empty.rates.length} measurements each, taking turns.\n\n` +
+    table(
+      ['In the file before', 'Requests/s', 'Range', 'Of the empty file', 'p50 ms', 'p99 ms', '2xx'],
+      [line('nothing', empty), line(before, full)],
+    )
+  );
+}
+
+/** Columns padded to one width, numbers to the right: readable in a terminal as it is. */
+function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
+  const widths = heads.map((head, column) => Math.max(head.length, ...lines.map((line) => line[column]?.length ?? 0)));
+  const pad = (text: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column === 0 ? text.padEnd(width) : text.padStart(width);
+  };
+  const join = (line: readonly string[]): string => `| ${line.map(pad).join(' | ')} |`;
+  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  return [join(heads), `| ${rule.join(' | ')} |`, ...lines.map(join)].join('\n');
+}
+
+function rate(cell: ThroughputCell): string {
+  const caveat = cell.void ? ' (void)' : cell.disturbed ? ' (disturbed)' : '';
+  return `${whole(cell.requestsPerSecond)}${caveat}`;
+}
+
+/** The slowest and the fastest round: how far the median may be trusted. */
+function range({ rates }: ThroughputCell): string {
+  return rates.length === 1 ? '–' : `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`;
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en');
+}
+
+function percent(share: number | null): string {
+  return share === null ? '–' : `${Math.round(share * 100)} %`;
+}
+
+/** Never rounded up to 100 %. */
+function share2xx(share: number): string {
+  return `${share === 1 ? '100' : (Math.floor(share * 10_000) / 100).toFixed(2)} %`;
+}

@@ -1,0 +1,31 @@
+// A process under load that will be killed: node delivering-process.ts <file> <round>
+// It takes signed deliveries without a pause, some of them redeliveries, and writes each id to its output as soon as it
+// was answered 200, in the same turn of the event loop: what has been written was acknowledged.
+import { writeSync } from 'node:fs';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receiver.ts';
+import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+
+const [file = '', round = ''] = process.argv.slice(2);
+const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(file), logger: silent });
+const CONNECTIONS = 32;
+let sent = 0;
+
+/** Every fifth delivery repeats one of this process's own, every seventh one of the round before. */
+function nextId(): string {
+  sent += 1;
+  if (sent % 5 === 0) return `evt_${round}_${Math.max(1, sent - 7)}`;
+  if (sent % 7 === 0) return `evt_${Number(round) - 1}_${sent}`;
+  return `evt_${round}_${sent}`;
+}
+
+async function connection(): Promise<void> {
+  for (;;) {
+    const id = nextId();
+    const outcome = await receiver.receive(orderDelivery(id));
+    if (outcome.status === 200) writeSync(1, `${outcome.kind} ${id}\n`);
+    else writeSync(2, `${outcome.kind} ${outcome.status} ${id}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: CONNECTIONS }, connection));

@@ -1,0 +1,77 @@
+import Database from 'better-sqlite3';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { orderBody } from '../inbox/order-delivery.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+
+const DELIVERING = fileURLToPath(new URL('delivering-process.ts', import.meta.url));
+const ROUNDS = 20;
+
+interface Round {
+  /** how long after its first acknowledgement it was killed */
+  readonly killedAfterMs: number;
+  readonly stored: readonly string[];
+  readonly duplicates: readonly string[];
+}
+
+it(`what was answered 200 survives kill -9, ${ROUNDS} times on one file at random moments under load`, async () => {
+  const file = scratchFile();
+  const stored = new Set<string>();
+  let duplicates = 0;
+
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const killed = await killUnderLoad(file, round);
+    const about = `round ${round}, killed after ${killed.killedAfterMs} ms`;
+    for (const id of killed.stored) {
+      // One answer may be lost with the process, but no event is ever new twice.
+      expect(stored.has(id), `${about}: ${id} is stored twice`).toBe(false);
+      stored.add(id);
+    }
+    duplicates += killed.duplicates.length;
+    expect(killed.stored.length, `${about}: no load`).toBeGreaterThan(0);
+
+    const database = new Database(file);
+    expect(database.pragma('quick_check', { simple: true }), about).toBe('ok');
+    const rows = database
+      .prepare<[], { id: string; body: Buffer }>('SELECT id, body FROM hookbox_events NOT INDEXED')
+      .all();
+    database.close();
+    const bodies = new Map(rows.map(({ id, body }) => [id, body.toString()]));
+    expect(bodies.size, `${about}: an id is there twice`).toBe(rows.length);
+    const acknowledged = [...stored, ...killed.duplicates];
+    expect(
+      acknowledged.filter((id) => bodies.get(id) !== orderBody(id)),
+      `${about}: acknowledged and lost`,
+    ).toEqual([]);
+  }
+
+  // Otherwise nothing was proven: there were many acknowledgements, of both kinds.
+  expect(stored.size).toBeGreaterThan(1_000);
+  expect(duplicates).toBeGreaterThan(100);
+
+  await using inbox = sqliteInbox(file);
+  const [first] = await inbox.list({ limit: 1 });
+  expect(first).toMatchObject({ id: 'evt_1_1', verified: true, state: 'pending' });
+}, 180_000);
+
+/** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement. */
+async function killUnderLoad(file: string, round: number): Promise<Round> {
+  const killedAfterMs = 50 + Math.floor(Math.random() * 350);
+  const child = spawn(process.execPath, [DELIVERING, file, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), killedAfterMs);
+    output += chunk;
+  });
+  const [code, signal] = await ended;
+  expect([code, signal], `round ${round} ended by itself`).toEqual([null, 'SIGKILL']);
+
+  // A last line without its end was not yet acknowledged.
+  const lines = output.split('\n').slice(0, -1);
+  const idsOf = (kind: string) => lines.filter((line) => line.startsWith(kind)).map((line) => line.slice(kind.length));
+  return { killedAfterMs, stored: idsOf('stored '), duplicates: idsOf('duplicate ') };
+}

@@ -1,0 +1,209 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseInstant, type Instant } from '../../src/events/instant.ts';
+
+const utc = (...args: Parameters<typeof Date.UTC>): number => Date.UTC(...args);
+
+describe('parseInstant', () => {
+  it.each<[string, number, number]>([
+    // zones
+    ['2026-03-14T08:02:11Z', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14t08:02:11.000Z', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2024-02-29T23:59:59.999Z', utc(2024, 1, 29, 23, 59, 59, 999), 0],
+    ['2026-03-14t08:02:11z', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T08:02:11', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T08:02', utc(2026, 2, 14, 8, 2), 0],
+    ['2026-03-14T08:02Z', utc(2026, 2, 14, 8, 2), 0],
+    // offsets
+    ['2026-03-14T10:02:11+02:00', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T10:02:11+0200', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T10:02:11+02', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T03:32:11-04:30', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T13:47:11+05:45', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T08:02:11+00:00', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T08:02:11-00:00', utc(2026, 2, 14, 8, 2, 11), 0],
+    ['2026-03-14T23:30:00-01:00', utc(2026, 2, 15, 0, 30), 0],
+    ['2026-01-01T00:30:00+01:00', utc(2025, 11, 31, 23, 30), 0],
+    // fractions
+    ['2026-03-14T08:02:11.4Z', utc(2026, 2, 14, 8, 2, 11, 400), 0],
+    ['2026-03-14T08:02:11.48Z', utc(2026, 2, 14, 8, 2, 11, 480), 0],
+    ['2026-03-14T08:02:11.480Z', utc(2026, 2, 14, 8, 2, 11, 480), 0],
+    ['2026-03-14T08:02:11.480123Z', utc(2026, 2, 14, 8, 2, 11, 480), 123_000],
+    ['2026-03-14T08:02:11.480123456Z', utc(2026, 2, 14, 8, 2, 11, 480), 123_456],
+    ['2026-03-14T08:02:11.000000001Z', utc(2026, 2, 14, 8, 2, 11), 1],
+    ['2026-03-14T08:02:11.999999999Z', utc(2026, 2, 14, 8, 2, 11, 999), 999_999],
+    ['2026-03-14T08:02:11.9999999999999Z', utc(2026, 2, 14, 8, 2, 11, 999), 999_999],
+    ['2026-03-14T08:02:11,5Z', utc(2026, 2, 14, 8, 2, 11, 500), 0],
+    ['2026-03-14T10:02:11.480123+02:00', utc(2026, 2, 14, 8, 2, 11, 480), 123_000],
+    // before 1970, where milliseconds are negative and the fraction still counts forward
+    ['1969-12-31T23:59:59.999999999Z', -1, 999_999],
+    ['1970-01-01T00:00:00Z', 0, 0],
+    // the ends of the calendar
+    ['0001-01-01T00:00:00Z', -62_135_596_800_000, 0],
+    ['0099-12-31T23:59:59Z', -59_011_459_201_000, 0],
+    ['9999-12-31T23:59:59.999999999Z', 253_402_300_799_999, 999_999],
+    // leap days
+    ['2024-02-29T12:00:00Z', utc(2024, 1, 29, 12), 0],
+    ['2000-02-29T12:00:00Z', utc(2000, 1, 29, 12), 0],
+    ['2026-02-28T23:59:59Z', utc(2026, 1, 28, 23, 59, 59), 0],
+    ['2026-12-31T23:59:59Z', utc(2026, 11, 31, 23, 59, 59), 0],
+  ])('reads %s', (text, ms, ns) => {
+    expect(parseInstant(text)).toEqual({ ms, ns });
+  });
+
+  it.each([
+    // days and times that do not exist
+    '2026-02-29T12:00:00Z',
+    '1900-02-29T12:00:00Z',
+    '2026-02-30T12:00:00.000Z',
+    '2026-03-14T24:00:00.000Z',
+    '2026-03-14T08:02:60.000Z',
+    '2026-03-14 08:02:11.000Z',
+    'Sat Mar 14 2026 08:02 Z ',
+    '2026-02-30T12:00:00Z',
+    '2024-02-30T12:00:00Z',
+    '2026-04-31T12:00:00Z',
+    '2026-13-01T12:00:00Z',
+    '2026-00-01T12:00:00Z',
+    '2026-01-00T12:00:00Z',
+    '2026-01-32T12:00:00Z',
+    '2026-03-14T24:00:00Z',
+    '2026-03-14T25:00:00Z',
+    '2026-03-14T08:60:00Z',
+    // a leap second, which no Date can hold
+    '2016-12-31T23:59:60Z',
+    '2026-03-14T08:02:61Z',
+    // offsets that do not exist
+    '2026-03-14T08:02:11+24:00',
+    '2026-03-14T08:02:11+02:60',
+    '2026-03-14T08:02:11+2',
+    '2026-03-14T08:02:11+02:',
+    '2026-03-14T08:02:11+02:0',
+    '2026-03-14T08:02:11+',
+    '2026-03-14T08:02:11Z+02:00',
+    '2026-03-14T08:02:11 +02:00',
+    // not a date-time
+    '2026-03-14',
+    '2026-03-14T',
+    '2026-03-14T08',
+    '2026-03-14T08Z',
+    '08:02:11Z',
+    '2026-03-14 08:02:11Z',
+    '2026-3-14T08:02:11Z',
+    '26-03-14T08:02:11Z',
+    '+002026-03-14T08:02:11Z',
+    '-0001-03-14T08:02:11Z',
+    '20260314T080211Z',
+    '2026-W11-6T08:02:11Z',
+    '2026-073T08:02:11Z',
+    '2026-03-14T08:02:11.Z',
+    '2026-03-14T08:02.5Z',
+    '2026-03-14T08:02:11.4 Z',
+    '2026-03-14T08:02:11ZZ',
+    ' 2026-03-14T08:02:11Z',
+    '2026-03-14T08:02:11Z ',
+    '2026-03-14T08:02:11Z\n',
+    '2026-03-14T08:02:11[Europe/Berlin]',
+    '２０２６-03-14T08:02:11Z',
+    'Sat, 14 Mar 2026 08:02:11 GMT',
+    '1773475331',
+    'now',
+    'null',
+    '',
+  ])('finds no point in time in %j', (text) => {
+    expect(parseInstant(text)).toBeNull();
+  });
+
+  it('agrees with Date on every millisecond from the year 0 to 9999', () => {
+    const ms = fc.integer({ min: -62_167_219_200_000, max: 253_402_300_799_999 });
+    fc.assert(
+      fc.property(ms, (ms) => {
+        expect(parseInstant(new Date(ms).toISOString())).toEqual({ ms, ns: 0 });
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('reads the same instant from every offset', () => {
+    const minutes = fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 });
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), minutes, (ms, offset) => {
+        const local = new Date(ms + offset * 60_000).toISOString().slice(0, -1);
+        const two = (value: number): string => String(value).padStart(2, '0');
+        const size = Math.abs(offset);
+        const zone = `${offset < 0 ? '-' : '+'}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
+        expect(parseInstant(local + zone)).toEqual({ ms, ns: 0 });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('never throws, whatever the text', () => {
+    const near = fc.string({ unit: fc.constantFrom(...'0123456789-:T.,Z+ '), maxLength: 40 });
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), near), (text) => {
+        const instant = parseInstant(text);
+        expect(instant === null || Number.isSafeInteger(instant.ms)).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('is quick on a text of a megabyte', () => {
+    const start = performance.now();
+    expect(parseInstant(`2026-03-14T08:02:11.${'9'.repeat(1_000_000)}x`)).toBeNull();
+    expect(parseInstant('9'.repeat(1_000_000))).toBeNull();
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+});
+
+describe('instants', () => {
+  const at = (text: string): Instant => {
+    const instant = parseInstant(text);
+    if (instant === null) throw new Error(`no instant: ${text}`);
+    return instant;
+  };
+  const byTime = (a: string, b: string): number => at(a).ms - at(b).ms || at(a).ns - at(b).ns;
+
+  const inOrder = [
+    '0001-01-01T00:00:00Z',
+    '1969-12-31T23:59:59.999999998Z',
+    '1969-12-31T23:59:59.999999999Z',
+    '1970-01-01T00:00:00Z',
+    '2026-03-14T10:02:11.480+02:00',
+    '2026-03-14T08:02:11.480000001Z',
+    '2026-03-14T08:02:11.480123Z',
+    '2026-03-14T08:02:11.480123001',
+    '2026-03-14T08:02:11.481Z',
+    '2026-03-14T07:02:12-01:00',
+    '9999-12-31T23:59:59.999999999Z',
+  ];
+
+  it('are in the order of time, by ms and then ns, where their texts are not', () => {
+    const byText = inOrder.toSorted();
+    expect(byText).not.toEqual(inOrder);
+    expect(byText.toSorted(byTime)).toEqual(inOrder);
+    expect(byText.toSorted((a, b) => byTime(b, a))).toEqual(inOrder.toReversed());
+  });
+
+  it.each([
+    ['2026-03-14T08:02:11Z', '2026-03-14T10:02:11+02:00'],
+    ['2026-03-14T08:02:11', '2026-03-14T08:02:11.000000Z'],
+    ['2026-03-14T08:02:11.500Z', '2026-03-14T08:02:11,500000000Z'],
+    ['2026-03-14T00:00:00.000Z', '2026-03-13T23:00:00-01:00'],
+  ])('of %s and %s are the same', (one, other) => {
+    expect(at(one)).toEqual(at(other));
+  });
+
+  it('keep the sub-millisecond part within 0 to 999,999, before 1970 too', () => {
+    const fraction = fc.nat({ max: 999_999_999 }).map((ns) => String(ns).padStart(9, '0'));
+    fc.assert(
+      fc.property(fc.constantFrom('1969-12-31T23:59:59', '2026-03-14T08:02:11'), fraction, (second, fraction) => {
+        const { ms, ns } = at(`${second}.${fraction}Z`);
+        expect(ns).toBe(Number(fraction.slice(3)));
+        expect(ms).toBe(at(`${second}Z`).ms + Number(fraction.slice(0, 3)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,23 @@
+// A process on a disk that soon takes no more: node small-disk.ts <file>, under a limit on the size of files.
+// Each line of its input is a number of deliveries to take, one after the other; it answers with a line of JSON, the
+// ids that were answered 200 and those that were not.
+import { createInterface } from 'node:readline';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receiver.ts';
+import { orderDelivery, SECRET, silent } from './order-delivery.ts';
+
+await using inbox = sqliteInbox(process.argv[2] ?? '');
+const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
+let sent = 0;
+
+console.log('ready');
+for await (const line of createInterface({ input: process.stdin })) {
+  const report: { stored: string[]; refused: string[] } = { stored: [], refused: [] };
+  for (let n = 0; n < Number(line); n += 1) {
+    sent += 1;
+    const id = `evt_${sent}`;
+    const outcome = await receiver.receive(orderDelivery(id));
+    (outcome.status === 200 ? report.stored : report.refused).push(id);
+  }
+  console.log(JSON.stringify(report));
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { accepted, refusal, type Reason, type Refusal } from '../src/outcome.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const RETRY = { 'Retry-After': '5' };
+const CLOSE = { Connection: 'close' };
+
+type Row = readonly [Refusal['kind'], Refusal['status'], Refusal['code'], Record<string, string>];
+
+/** Design section 3, row by row, with the reasons behind each answer. */
+const TABLE: Readonly<Record<Reason, Row>> = {
+  'signature-missing': ['rejected', 401, 'INVALID_SIGNATURE', {}],
+  'signature-malformed': ['rejected', 401, 'INVALID_SIGNATURE', {}],
+  'signature-mismatch': ['rejected', 401, 'INVALID_SIGNATURE', {}],
+  'not-an-event': ['rejected', 400, 'INVALID_BODY', {}],
+  'body-incomplete': ['rejected', 400, 'INVALID_BODY', CLOSE],
+  'body-too-large': ['rejected', 413, 'BODY_TOO_LARGE', CLOSE],
+  'encoding-unsupported': ['rejected', 415, 'UNSUPPORTED_ENCODING', {}],
+  'method-not-allowed': ['rejected', 405, 'METHOD_NOT_ALLOWED', { Allow: 'POST' }],
+  'body-too-slow': ['unavailable', 503, 'UNAVAILABLE', { ...RETRY, ...CLOSE }],
+  'body-consumed': ['unavailable', 500, 'BODY_CONSUMED', {}],
+  'no-secret': ['unavailable', 503, 'UNAVAILABLE', RETRY],
+  overloaded: ['unavailable', 503, 'UNAVAILABLE', RETRY],
+  closing: ['unavailable', 503, 'UNAVAILABLE', { ...RETRY, ...CLOSE }],
+  deadline: ['unavailable', 503, 'UNAVAILABLE', RETRY],
+  internal: ['unavailable', 503, 'UNAVAILABLE', RETRY],
+  'handler-busy': ['busy', 409, 'BUSY', RETRY],
+  'handler-failed': ['failed', 500, 'HANDLER_FAILED', {}],
+  'handler-timeout': ['timeout', 503, 'TIMEOUT', RETRY],
+  'inbox-failing': ['unavailable', 503, 'UNAVAILABLE', RETRY],
+};
+
+const rows = Object.entries(TABLE).map(([reason, row]) => [reason as Reason, ...row] as const);
+
+describe('a refusal', () => {
+  it.each(rows)('for %s is %s and answers %i %s', (reason, kind, status, code, headers) => {
+    expect(refusal(reason)).toEqual({
+      kind,
+      reason,
+      status,
+      code,
+      headers,
+      body: { error: { code, message: expect.any(String), request_id: expect.stringMatching(UUID) } },
+    });
+  });
+
+  it.each(rows)('for %s has a message that is a sentence, and the one of its reason only', (reason) => {
+    const { message } = refusal(reason).body.error;
+    expect(message).toMatch(/^[A-Z].{10,}\.$/);
+    expect(rows.filter(([other]) => refusal(other).body.error.message === message)).toHaveLength(1);
+  });
+
+  it('has a request id of its own each time', () => {
+    const ids = Array.from({ length: 100 }, () => refusal('overloaded').body.error.request_id);
+    expect(new Set(ids).size).toBe(100);
+  });
+
+  it('carries details where there are some, in the shape of interface 7.2, and no key for them elsewhere', () => {
+    const details = [{ field: 'id', message: 'id must be a string' }];
+    expect(refusal('not-an-event', details).body.error.details).toEqual(details);
+    expect(Object.keys(refusal('not-an-event').body.error)).toEqual(['code', 'message', 'request_id']);
+  });
+
+  it('tells a client to come back whenever it is unavailable for the moment, and never when it was rejected', () => {
+    for (const [reason, kind, status] of rows) {
+      expect('Retry-After' in refusal(reason).headers).toBe(kind !== 'rejected' && status !== 500);
+    }
+  });
+
+  it('survives JSON as it is', () => {
+    const { body } = refusal('not-an-event', [{ field: '', message: 'the body is not valid JSON' }]);
+    expect(JSON.parse(JSON.stringify(body))).toEqual(body);
+  });
+});
+
+describe('an accepted delivery', () => {
+  it('that was stored answers 200 and says that it is no duplicate', () => {
+    expect(accepted('stored', 'evt_1', false)).toEqual({
+      kind: 'stored',
+      id: 'evt_1',
+      status: 200,
+      headers: {},
+      body: { received: true, duplicate: false, id: 'evt_1' },
+    });
+  });
+
+  it('that was there already answers 200 too and says so', () => {
+    expect(accepted('duplicate', 'evt_1', true)).toEqual({
+      kind: 'duplicate',
+      id: 'evt_1',
+      status: 200,
+      headers: {},
+      body: { received: true, duplicate: true, id: 'evt_1' },
+    });
+  });
+});
