@@ -75,7 +75,7 @@ export class TransactionError extends HookboxError {
 /** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? `${thrown.message}` : String(thrown);
+    return String(thrown instanceof Error ? thrown.message : thrown);
   } catch {
     return 'something that has no text was thrown';
   }
