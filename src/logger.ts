@@ -12,6 +12,18 @@ export const consoleLogger: Logger = {
   error: (facts, message) => console.error(`hookbox: ${message}${inline(facts)}`),
 };
 
+/** A logger that fails must not fail a delivery with it. */
+export function unfailing(logger: Logger): Logger {
+  const quietly = (level: keyof Logger) => (facts: Readonly<Record<string, unknown>>, message: string) => {
+    try {
+      logger[level](facts, message);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
+  return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
+}
+
 function inline(facts: Readonly<Record<string, unknown>>): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${onOneLine(String(value))}`);
   return shown.length === 0 ? '' : ` (${shown.join(', ')})`;

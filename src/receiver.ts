@@ -153,10 +153,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     async receive(delivery) {
       if (closing) return takeIn(delivery, true);
       underWay += 1;
-      const outcome = await takeIn(delivery, false);
-      underWay -= 1;
-      if (closing && underWay === 0) drained();
-      return outcome;
+      try {
+        return await takeIn(delivery, false);
+      } finally {
+        underWay -= 1;
+        if (closing && underWay === 0) drained();
+      }
     },
     async start() {
       mayBeForgotten = false;

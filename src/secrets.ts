@@ -58,7 +58,10 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   let askedAt = -Infinity;
   let call: Promise<boolean> | null = null;
 
-  /** One call at a time; everyone who needs it waits for the same one. Resolves with whether it brought keys. */
+  /**
+   * One call at a time; everyone who needs it waits for the same one. A call that has run into its limit counts as ended.
+   * Resolves with whether it brought keys.
+   */
   const ask = (): Promise<boolean> => {
     askedAt = now();
     call ??= withLimit(provider)

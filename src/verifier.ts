@@ -3,7 +3,7 @@ import type { BodyRead, Delivery } from './delivery.ts';
 import { ConfigurationError, messageOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
-import { consoleLogger, throttle, type Logger } from './logger.ts';
+import { consoleLogger, throttle, unfailing, type Logger } from './logger.ts';
 import { refusal, type Reason, type Refusal } from './outcome.ts';
 import { MAX_TIMER_MS, positive } from './positive.ts';
 import { keySource, type KeySource, type SecretOption } from './secrets.ts';
@@ -51,7 +51,7 @@ const DEADLINE_MS = 9_000;
 export function createVerifier(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
-  const logger = options.logger ?? consoleLogger;
+  const logger = unfailing(options.logger ?? consoleLogger);
   const keys = chosenKeys(options, logger);
   const report = reporter(logger);
 

@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease } from '../inbox/work.ts';
-import { consoleLogger, throttle, type Logger } from '../logger.ts';
+import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { positive } from '../positive.ts';
 import { limitsOf, type ProcessingOptions } from './limits.ts';
@@ -69,7 +69,7 @@ const DAY_MS = 24 * 60 * 60_000;
 export function createProcessor(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
-  const logger = options.logger ?? consoleLogger;
+  const logger = unfailing(options.logger ?? consoleLogger);
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
   const processedMs = positive('processedDays', retention.processedDays ?? 30, Infinity) * DAY_MS;
   const seldom = throttle();
