@@ -126,5 +126,5 @@ it('hookbox_conflicts keeps out a conflict without a body', () => {
 });
 
 function update(change: string): number {
-  return database.prepare(`UPDATE hookbox_events SET ${change} WHERE id = 'valid'`).run().changes;
+  return database.prepare(`UPDATE hookbox_events SET parked = 0, ${change} WHERE id = 'valid'`).run().changes;
 }

@@ -47,7 +47,7 @@ describe('an unverified event whose handler', () => {
     ['is running', "state = 'processing', claimed_ms = 1, lease_until_ms = 9999999999999"],
   ])('%s is not replaced by a verified one: what was handled stays on record', async (_, change) => {
     await inbox.accept(incoming({ body: 'claimed', verified: false }), later());
-    database.exec(`UPDATE hookbox_events SET ${change}`);
+    database.exec(`UPDATE hookbox_events SET parked = 0, ${change}`);
     const { state } = await known();
     expect(await inbox.accept(incoming({ body: 'signed' }), later())).toEqual(duplicate({ conflict: true }));
     const { body, conflict, ...rest } = await known();
@@ -60,7 +60,7 @@ describe('an unverified event whose handler', () => {
     ['is not there', "state = 'ignored', settled_ms = 1"],
   ])('%s is replaced by a verified one, and pending', async (_, change) => {
     await inbox.accept(incoming({ body: 'claimed', verified: false }), later());
-    database.exec(`UPDATE hookbox_events SET ${change}`);
+    database.exec(`UPDATE hookbox_events SET parked = 0, ${change}`);
     expect(await inbox.accept(incoming({ body: 'signed' }), later())).toEqual(duplicate({ replaced: true }));
     const { body, ...rest } = await known();
     expect(text(body)).toBe('signed');
@@ -75,7 +75,7 @@ describe('a redelivery of a settled event', () => {
     ['ignored', "state = 'ignored', settled_ms = 1"],
   ])('leaves it %s', async (state, change) => {
     await inbox.accept(incoming({ body: 'first' }), later());
-    database.exec(`UPDATE hookbox_events SET ${change}`);
+    database.exec(`UPDATE hookbox_events SET parked = 0, ${change}`);
     expect(await inbox.accept(incoming({ body: 'first' }), later())).toEqual(duplicate());
     expect(await inbox.accept(incoming({ body: 'other' }), later())).toEqual(duplicate({ conflict: true }));
     expect(await known()).toMatchObject({ state, redeliveries: { count: 2 } });
@@ -89,7 +89,7 @@ function bury(state: string): void {
     .update(body ?? '')
     .digest();
   database
-    .prepare('UPDATE hookbox_events SET state = ?, settled_ms = 1, body = NULL, body_sha256 = ?')
+    .prepare('UPDATE hookbox_events SET parked = 0, state = ?, settled_ms = 1, body = NULL, body_sha256 = ?')
     .run(state, hash);
 }
 

@@ -36,7 +36,8 @@ const migrations: readonly Migration[] = [
         received_ms    INTEGER NOT NULL,
         settled_ms     INTEGER,
         due_ms         INTEGER NOT NULL,
-        parked         INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1)),
+        -- 0: may be claimed when due; 1: waits for an older event of its entity; 2: no processor has looked at it yet
+        parked         INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0, 1, 2)),
         attempts       INTEGER NOT NULL DEFAULT 0,
         failures       INTEGER NOT NULL DEFAULT 0,
         crashes        INTEGER NOT NULL DEFAULT 0,
@@ -93,7 +94,10 @@ const migrations: readonly Migration[] = [
       CREATE INDEX hookbox_events_due ON hookbox_events (type, due_ms, seq)
         WHERE state = 'pending' AND parked = 0;
       CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
-        WHERE state = 'pending' AND entity IS NOT NULL;
+        WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
+      -- New events join the two indexes above when a processor looks for work: a delivery must not wait for that.
+      CREATE INDEX hookbox_events_fresh ON hookbox_events (seq)
+        WHERE parked = 2;
       CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes)
         WHERE state = 'processing';
       CREATE INDEX hookbox_events_prunable ON hookbox_events (settled_ms)

@@ -8,6 +8,7 @@ import { GroupCommit } from './group-commit.ts';
 import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import type { Statements } from './statements.ts';
+import { FRESH } from './work-statements.ts';
 import { announce, attemptsOf, claim, claimOne, nextDue, noteLateError, prune, renew, rerun, settle } from './work.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
@@ -80,7 +81,12 @@ export function sqliteInbox(
       const statements = connection.statements();
       return statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements));
     },
-    claim: (request, limit) => commits.submitMove(({ work }) => claim(work, request, limit)),
+    async claim(request, limit) {
+      for (;;) {
+        const claimed = await commits.submitMove(({ work }) => claim(work, request, limit));
+        if (claimed !== 'more') return claimed;
+      }
+    },
     claimOne: (key, request) => commits.submitMove(({ work }) => claimOne(work, key, request)),
     renew: (leases, now, leaseMs) => commits.submitMove(({ work }) => renew(work, leases, now, leaseMs)),
     settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
@@ -120,6 +126,7 @@ function accept(statements: Statements, event: IncomingEvent): Acceptance {
     verified,
     state,
     deadReason,
+    event.valid ? FRESH : 0,
     event.receivedAt,
     event.receivedAt,
     settledMs,

@@ -11,9 +11,9 @@ export function prepareStatements(database: SqliteDatabase) {
 
     insertEvent: prepare(`
       INSERT INTO hookbox_events
-        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, due_ms,
+        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms, due_ms,
          settled_ms, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id, endpoint) DO NOTHING
     `),
     findKnownEvent: prepare(`

@@ -2,6 +2,9 @@ import type { SqliteDatabase } from './database.ts';
 
 export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 
+/** The value of `parked` for an event that no processor has looked at yet. */
+export const FRESH = 2;
+
 /** What a lease must still be for its holder to change anything. */
 const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
 
@@ -19,6 +22,11 @@ export function prepareWorkStatements(database: SqliteDatabase) {
       )
       SELECT type FROM types WHERE type IS NOT NULL
     `),
+    /** From now on these are found by type and by entity. */
+    lookAtFresh: prepare(`
+      UPDATE hookbox_events SET parked = 0
+      WHERE parked = 2 AND seq IN (SELECT seq FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT :limit)
+    `),
     dueOfType: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
       FROM hookbox_events
@@ -32,7 +40,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     /** An older event that waits, and whose type somebody handles. */
     olderOfEntity: prepare(`
       SELECT 1 FROM hookbox_events AS older
-      WHERE state = 'pending' AND entity = :entity AND endpoint = :endpoint
+      WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
         AND (created_ms, created_ns, seq) < (:created_ms, :created_ns, :seq)
         AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (older.type, '*') AND seen_ms > :takenSince)
       LIMIT 1
@@ -44,7 +52,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
     firstTakenOfEntity: prepare(`
       SELECT created_ms, created_ns, seq FROM hookbox_events AS e
-      WHERE state = 'pending' AND entity = :entity AND endpoint = :endpoint
+      WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
         AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (e.type, '*') AND seen_ms > :takenSince)
       ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
@@ -143,6 +151,8 @@ export function prepareWorkStatements(database: SqliteDatabase) {
         ) AS at FROM json_each(:types) AS types
         UNION ALL
         SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+        UNION ALL
+        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT 1)
       )
     `),
     nextDueOfAll: prepare(`
@@ -159,6 +169,8 @@ export function prepareWorkStatements(database: SqliteDatabase) {
         ) AS at FROM types
         UNION ALL
         SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+        UNION ALL
+        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT 1)
       )
     `),
 

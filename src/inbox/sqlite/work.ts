@@ -39,9 +39,14 @@ interface ClaimedRow extends Lease, EventKey {
   readonly failures: number;
 }
 
+const FRESH_BATCH = 2_000;
+
 /** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
-export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] {
+export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] | 'more' {
   releaseRanOut(statements, request.now);
+  // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
+  // takes several calls, so that none of them holds the event loop for long.
+  if (statements.lookAtFresh.run({ limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
   const claimed: ClaimedEvent[] = [];
   let suspects = statements.runningSuspect.get() === undefined;
   for (let progress = true; progress && claimed.length < limit;) {
@@ -219,6 +224,7 @@ export function announce(
   for (const type of types === '*' ? ['*'] : types) statements.take.run({ type, now });
   if (ignoreBefore === null) return;
   const takenSince = now - TAKER_MS;
+  statements.lookAtFresh.run({ limit: FRESH_BATCH });
   for (const pending of statements.pendingTypes.all()) {
     const { type } = pending as { type: string };
     for (const found of statements.untakenOfType.all({ type, before: ignoreBefore, takenSince })) {
