@@ -12,6 +12,7 @@ export {
 } from './processing/processor.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
 export type { RetryOptions } from './processing/backoff.ts';
+export { rerun, type RerunResult } from './ops/rerun.ts';
 export { signBody, verifySignature, type Secret } from './signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './secrets.ts';
 export { parseEvent, type ParsedEvent } from './events/parse.ts';

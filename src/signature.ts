@@ -105,10 +105,10 @@ function readyKey(bytes: Uint8Array): SigningKey {
   const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
   const outer = new Uint8Array(BLOCK_BYTES).fill(0x5c);
   const short = bytes.byteLength > BLOCK_BYTES ? createHash('sha256').update(bytes).digest() : bytes;
-  short.forEach((byte, at) => {
+  for (const [at, byte] of short.entries()) {
     inner[at] = byte ^ 0x36;
     outer[at] = byte ^ 0x5c;
-  });
+  }
   return { inner, outer, bytes };
 }
 

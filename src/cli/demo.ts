@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { serve } from '@hono/node-server';
+import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { webhookHandler } from '../../adapters/hono.ts';
 import { eventTypes } from '../events/event.ts';
@@ -11,7 +12,9 @@ import { sqliteInbox } from '../inbox/sqlite/sqlite-inbox.ts';
 import type { StoredEvent } from '../inbox/inbox.ts';
 import { createReceiver } from '../receiver.ts';
 import type { DemoDelivery } from './demo-sender.ts';
+import { handleAll } from './demo-handling.ts';
 import { fixture } from './fixtures.ts';
+import { table } from './table.ts';
 
 const secret = 'the demo signs with this';
 const folder = mkdtempSync(join(tmpdir(), 'hookbox-demo-'));
@@ -45,7 +48,11 @@ async function demo(): Promise<boolean> {
       event.entity ?? '',
     ]),
   );
-  return deliveries.every(kept) && isAsPromised(stored);
+  if (!deliveries.every(kept) || !isAsPromised(stored)) return false;
+
+  await using inbox = sqliteInbox(file);
+  const handled = await handleAll(inbox);
+  return handled && effectsHappenedOnce();
 }
 
 async function receiveFromSender(): Promise<readonly DemoDelivery[]> {
@@ -79,6 +86,17 @@ async function readBack(): Promise<readonly StoredEvent[]> {
   return inbox.list();
 }
 
+/** What the handlers wrote through ctx.transaction: a row for each event that '*' took, and none twice. */
+function effectsHappenedOnce(): boolean {
+  const database = new Database(file, { readonly: true });
+  const { effects, events } = database
+    .prepare('SELECT count(*) AS effects, count(DISTINCT event_id) AS events FROM demo_effects')
+    .get() as { effects: number; events: number }; // the columns of the statement
+  database.close();
+  console.log(`\nEffects written through ctx.transaction: ${effects}, for ${events} events.`);
+  return effects === events && events === eventTypes.length + 1 - 2;
+}
+
 function kept(one: DemoDelivery): boolean {
   return `${one.status} ${one.outcome}` === one.expected;
 }
@@ -93,12 +111,6 @@ function isAsPromised(stored: readonly StoredEvent[]): boolean {
       return event?.redeliveries.count === redeliveries && event.body !== null && fixture(name).equals(event.body);
     })
   );
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  console.log([line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n'));
 }
 
 let success = false;

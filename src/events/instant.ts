@@ -21,12 +21,14 @@ export function parseInstant(text: string): Instant | null {
   return parseUsual(text) ?? parseAny(text);
 }
 
-/** `2026-01-01T12:00:00.000Z`, as nearly every event has it, in half the time of the general way. */
+/** As nearly every event has it; days that every month has, because Date.parse takes the 30th of February too. */
+const USUAL = /^\d{4}-\d\d-(?:0[1-9]|1\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** `2026-01-01T12:00:00.000Z` in a third of the time of the general way. */
 function parseUsual(text: string): Instant | null {
-  if (text.length !== 24 || !text.endsWith('Z')) return null;
+  if (!USUAL.test(text)) return null;
   const ms = Date.parse(text);
-  // Date.parse takes the 30th of February for the 2nd of March; a date that reads back the same is one.
-  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? null : { ms, ns: 0 };
+  return Number.isNaN(ms) ? null : { ms, ns: 0 };
 }
 
 function parseAny(text: string): Instant | null {

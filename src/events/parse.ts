@@ -98,9 +98,9 @@ function check(value: Record<string, unknown>, id: string, type: string | null):
 /** Things worth telling that are no reason to keep an event from its handler. */
 function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   const issues: Issue[] = [];
-  const family = type.slice(0, type.indexOf('.'));
   const { object } = event.data;
-  if (object !== undefined && object !== null && object !== family) {
+  if (object !== undefined && object !== null && !type.startsWith(`${object}.`)) {
+    const family = type.slice(0, type.indexOf('.'));
     issues.push({ path: 'data.object', message: `should be "${family}" in an event of type ${type}` });
   }
   for (const field of ['estimated_ready_time', 'last_activity'] as const) {

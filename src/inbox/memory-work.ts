@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { TransactionError } from '../errors.ts';
 import type { Instant } from '../events/instant.ts';
 import type { SqliteDatabase } from './sqlite/database.ts';
@@ -26,6 +27,8 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
   attemptCount: number;
+  /** of the body, once it is gone */
+  hash: Uint8Array | null;
 };
 
 /** The handling half of `memoryInbox`: the same moves as in SQLite, by looking through everything. */
@@ -55,10 +58,11 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     return entry.entity !== null && entries.some((other) => sameEntity(entry, other) && other.state === 'processing');
   }
 
-  function hasOlder(entry: Entry, now: number): boolean {
+  function hasOlder(entry: Entry, { now, types }: ClaimRequest): boolean {
+    const handled = (type: string | null): boolean => types === '*' || types.includes(type ?? '') || isTaken(type, now);
     return entries.some(
       (other) =>
-        sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && isTaken(other.type, now),
+        sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && handled(other.type),
     );
   }
 
@@ -131,7 +135,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       for (const entry of due) {
         if (claimed.length === limit) break;
         if (entry.crashes > 0 && entries.some((other) => other.state === 'processing' && other.crashes > 0)) continue;
-        if (ordered && entry.entity !== null && (hasLease(entry) || hasOlder(entry, now))) continue;
+        if (ordered && entry.entity !== null && (hasLease(entry) || hasOlder(entry, request))) continue;
         claimed.push(take(entry, request));
       }
       return claimed;
@@ -207,6 +211,9 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
         .filter(({ state, body, settledAt }) => state === 'processed' && body !== null && settledAt < processedBefore)
         .slice(0, limit);
       for (const entry of old) {
+        entry.hash = createHash('sha256')
+          .update(entry.body ?? '')
+          .digest();
         entry.body = null;
         entry.conflict = null;
         entry.attempts.forEach((attempt, index) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { InboxUnavailableError } from '../errors.ts';
 import { resolve } from './known-event.ts';
 import type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox.ts';
@@ -47,6 +48,7 @@ export function memoryInbox(): Inbox {
       trigger: 'auto',
       attempts: [],
       attemptCount: 0,
+      hash: null,
     };
     entries.push(entry);
     byKey.set(key, entry);
@@ -82,7 +84,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
   const now = new Date(event.receivedAt);
   const resolution = resolve(
     { state: known.state, invalid: known.deadReason === 'invalid', verified: known.verified },
-    { ...event, sameBytes: known.body !== null && Buffer.compare(known.body, event.body) === 0 },
+    { ...event, sameBytes: isSameBody(known, event.body) },
   );
   known.redeliveries = again(known.redeliveries, now);
   switch (resolution) {
@@ -125,6 +127,12 @@ function shown(entry: Entry): StoredEvent {
     redeliveries,
     conflict: conflict && { ...conflict, body: copy(conflict.body) },
   };
+}
+
+/** A tombstone has lost its body but not the hash of it. */
+function isSameBody(known: Entry, body: Uint8Array): boolean {
+  if (known.body !== null) return Buffer.compare(known.body, body) === 0;
+  return known.hash !== null && Buffer.compare(known.hash, createHash('sha256').update(body).digest()) === 0;
 }
 
 /** What a body says of its event, and the state that follows from it. */

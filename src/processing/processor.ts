@@ -76,7 +76,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   const running = new Map<Lease, RunningAttempt>();
   const cancels = new Set<() => void>();
-  let state: 'new' | 'started' | 'closing' = 'new';
+  let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   let claiming: Promise<void> | null = null;
   let again = false;
   let startedAt = 0;
@@ -163,6 +163,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function later(ms: number, callback: () => void): void {
+    if (state === 'closed') return;
     const cancel = clock.after(ms, () => {
       cancels.delete(cancel);
       callback();
@@ -175,9 +176,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     later(ms, () => {
       task()
         .catch((failure: unknown) => report(what, failure))
-        .finally(() => {
-          if (cancels.size > 0 || running.size > 0 || state === 'started') every(ms, what, task);
-        });
+        .finally(() => every(ms, what, task));
     });
   }
 
@@ -189,7 +188,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
     if (state !== 'new') return;
     state = 'started';
     startedAt = clock.now();
-    await announce();
+    try {
+      await announce();
+    } catch (failure) {
+      if (isStarted()) state = 'new'; // so that it can be started again
+      throw failure;
+    }
+    if (!isStarted()) return; // closed meanwhile
     stopListening = inbox.onPending(pump);
     every(POLL_MS, 'cannot look for events', poll);
     every(leaseMs / 3, 'cannot renew leases', renewAll);
@@ -211,6 +216,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
         report('cannot give back an event', failure);
       });
     }
+    state = 'closed';
     running.clear();
     for (const cancel of cancels) cancel();
     cancels.clear();

@@ -173,9 +173,12 @@ describe('the queue', () => {
     expect(await settle(inbox, severalIncoming(8, { body, endpoint: 'other' }))).toEqual(repeat('stored', 8));
   });
 
-  it('keeps its bounds while it waits for a lock, and is all there afterwards', async () => {
+  it.each([
+    ['of deliveries', { maxWaiting: 10 }],
+    ['of bytes', { maxWaitingBytes: 10 * (100 + 512) }],
+  ])('keeps its bound %s while it waits for a lock, and has its whole room afterwards', async (_, limits) => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file, { maxWaiting: 10, maxWaitingBytes: 10 * (100 + 512) });
+    await using inbox = sqliteInbox(file, limits);
     const body = new Uint8Array(100);
     const holder = otherConnection(file);
     holder.exec('BEGIN IMMEDIATE');
@@ -203,20 +206,38 @@ describe('the queue', () => {
     expect((await inbox.list()).map(({ endpoint }) => endpoint)).toEqual(repeat('patient', 10));
   });
 
-  it('keeps the order of arrival while it waits for a lock', async () => {
+  it('keeps the order of arrival while it waits for a lock, also where it needs several commits', async () => {
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
     const holder = otherConnection(file);
     holder.exec('BEGIN IMMEDIATE');
-    const events = severalIncoming(30);
+    const events = severalIncoming(1_500);
     const waiting: Promise<string[]>[] = [];
-    for (let at = 0; at < events.length; at += 10) {
-      waiting.push(settle(inbox, events.slice(at, at + 10)));
+    for (let at = 0; at < events.length; at += 300) {
+      waiting.push(settle(inbox, events.slice(at, at + 300)));
       await sleep(30);
     }
     holder.exec('COMMIT');
     await Promise.all(waiting);
-    expect((await inbox.list()).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect((await inbox.list({ limit: 2_000 })).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  });
+
+  it('tries again and again while it waits for a lock, but not in every turn of the event loop', async () => {
+    const file = scratchFile();
+    const executed: string[] = [];
+    const database = merchantDatabase(file, { verbose: (sql) => executed.push(String(sql)) });
+    await using inbox = sqliteInbox({ database });
+    const holder = otherConnection(file);
+    holder.exec('BEGIN IMMEDIATE');
+    executed.length = 0;
+    const waiting = settle(inbox, severalIncoming(10));
+    let milliseconds = 0;
+    for (const start = performance.now(); milliseconds < 300; milliseconds = performance.now() - start) await sleep(10);
+    const tries = executed.filter((sql) => sql === 'BEGIN IMMEDIATE').length;
+    holder.exec('COMMIT');
+    expect(await waiting).toEqual(repeat('stored', 10));
+    expect(tries).toBeGreaterThan(3);
+    expect(tries).toBeLessThan(milliseconds / 3);
   });
 
   it('is emptied by close even where deliveries wait for a lock', async () => {

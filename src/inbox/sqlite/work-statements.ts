@@ -37,12 +37,15 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     leaseOfEntity: prepare(`
       SELECT 1 FROM hookbox_events WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1
     `),
-    /** An older event that waits, and whose type somebody handles. */
+    /** An older event that waits, and whose type somebody handles: the one who claims (null: every type), or another. */
     olderOfEntity: prepare(`
       SELECT 1 FROM hookbox_events AS older
       WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
         AND (created_ms, created_ns, seq) < (:created_ms, :created_ns, :seq)
-        AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (older.type, '*') AND seen_ms > :takenSince)
+        AND (
+          :types IS NULL OR type IN (SELECT value FROM json_each(:types))
+          OR EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (older.type, '*') AND seen_ms > :takenSince)
+        )
       LIMIT 1
     `),
     highWater: prepare(`

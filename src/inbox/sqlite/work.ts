@@ -55,7 +55,7 @@ export function claim(statements: WorkStatements, request: ClaimRequest, limit: 
       if (claimed.length === limit) break;
       if (row.crashes > 0 && !suspects) continue;
       progress = true;
-      if (request.ordered && mustWait(statements, row, request.now)) {
+      if (request.ordered && mustWait(statements, row, request)) {
         statements.park.run({ seq: row.seq });
         continue;
       }
@@ -155,12 +155,14 @@ function candidates(
 }
 
 /** Its entity has a live lease, or an older event that somebody handles is still waiting. */
-function mustWait(statements: WorkStatements, row: CandidateRow, now: number): boolean {
+function mustWait(statements: WorkStatements, row: CandidateRow, { now, types }: ClaimRequest): boolean {
   const { seq, entity, endpoint, created_ms, created_ns } = row;
   if (entity === null) return false;
   if (statements.leaseOfEntity.get({ entity, endpoint }) !== undefined) return true;
   const takenSince = now - TAKER_MS;
-  return statements.olderOfEntity.get({ entity, endpoint, created_ms, created_ns, seq, takenSince }) !== undefined;
+  const handled = types === '*' ? null : JSON.stringify(types);
+  const older = { entity, endpoint, created_ms, created_ns, seq, takenSince, types: handled };
+  return statements.olderOfEntity.get(older) !== undefined;
 }
 
 function take(statements: WorkStatements, row: EntityColumns, { now, leaseMs }: ClaimRequest): ClaimedEvent {

@@ -1,0 +1,44 @@
+import { entityOf, type EntityOf } from '../events/entity.ts';
+import { readEvent } from '../events/parse.ts';
+import type { EventKey, Inbox } from '../inbox/inbox.ts';
+
+/** What became of the wish to rerun an event. */
+export type RerunResult =
+  /** it is pending, and a processor takes it like a new one */
+  | 'rerun'
+  /** there is no event of this key */
+  | 'unknown'
+  /** it is neither dead nor ignored, so nothing has to be done */
+  | 'not needed'
+  /** its body does not fit today's schemas either */
+  | 'still invalid'
+  /** it was pruned: there is no body to run a handler with */
+  | 'pruned';
+
+/**
+ * Runs the handler for a dead or an ignored event again. Its stored bytes are parsed with today's schemas, its attempts
+ * and crashes count from nothing, and its history stays.
+ *
+ * @param options - `entity` is the receiver's option of that name, where it has one
+ * @example
+ * ```ts
+ * import { rerun } from 'hookbox';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * console.log(await rerun(memoryInbox(), { endpoint: 'default', id: 'evt_1' })); // unknown
+ * ```
+ */
+export async function rerun(
+  inbox: Inbox,
+  key: EventKey,
+  { entity = entityOf, now = Date.now() }: { readonly entity?: EntityOf; readonly now?: number } = {},
+): Promise<RerunResult> {
+  const event = await inbox.get(key);
+  if (event === null) return 'unknown';
+  if (event.state !== 'dead' && event.state !== 'ignored') return 'not needed';
+  if (event.body === null) return 'pruned';
+  const { parsed, facts } = readEvent(event.body);
+  if (!parsed.ok || facts === null) return 'still invalid';
+  const moved = await inbox.rerun(key, { ...facts, entity: entity(parsed.event) }, now);
+  return moved ? 'rerun' : 'not needed';
+}
