@@ -8,6 +8,7 @@ import type { Context, Handler, MiddlewareHandler } from 'hono';
 import {
   createVerifier,
   isRefusal,
+  type BodyReader,
   type Delivery,
   type InvalidEvent,
   type Outcome,
@@ -21,7 +22,7 @@ import { webBodyReader } from './read-web-body.ts';
 
 /** What `webhookVerifier` puts into `c.var`. */
 export interface WebhookVariables {
-  /** typed by `type`; an authentic event that fits no schema has `type: null` and its issues */
+  /** typed by `type` once `isKnown` has narrowed it; an authentic event that fits no schema has `type: null` and its issues */
   webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
   /** the raw bytes that were verified */
   webhookBody: Uint8Array;
@@ -52,12 +53,13 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
  * @example
  * ```ts
  * import { Hono } from 'hono';
+ * import { isKnown } from 'hookbox';
  * import { webhookVerifier } from 'hookbox/hono';
  *
  * const app = new Hono();
  * app.post('/webhooks', webhookVerifier({ secret: 'a signing secret' }), (c) => {
  *   const event = c.var.webhookEvent;
- *   if (event.type === 'order.created') console.log(event.data.total);
+ *   if (isKnown(event) && event.type === 'order.created') console.log(event.data.total);
  *   return c.json({ received: true });
  * });
  * ```
@@ -91,7 +93,7 @@ function deliveryOf(c: Context): Delivery {
     method: c.req.method,
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
-    body: cachedBody(c) ?? servedBody(c.req.raw, incoming),
+    body: servedBody(c, incoming),
   };
 }
 
@@ -104,7 +106,10 @@ function nodeRequest(c: Context): IncomingMessage | null {
   return isRequest ? (incoming as IncomingMessage) : null;
 }
 
-function servedBody(raw: Request, incoming: IncomingMessage): Delivery['body'] {
+function servedBody(c: Context, incoming: IncomingMessage): Delivery['body'] {
+  const cached = cachedBody(c);
+  if (cached !== null) return lingering(incoming, cached);
+  const { raw } = c.req;
   if (raw.bodyUsed) return () => Promise.resolve({ ended: 'consumed' });
   return hasWebStream(raw) ? lingering(incoming, webBodyReader(raw)) : nodeBodyReader(incoming);
 }
@@ -123,12 +128,17 @@ function hasWebStream(raw: Request): boolean {
 }
 
 /** Bytes that a middleware before us has read through Hono, which keeps them. */
-function cachedBody(c: Context): Delivery['body'] | null {
+function cachedBody(c: Context): BodyReader | null {
   const { bodyCache } = c.req;
   if (bodyCache.arrayBuffer === undefined && bodyCache.text === undefined && bodyCache.blob === undefined) return null;
-  return async ({ maxBytes }) => {
+  return async ({ maxBytes, late }) => {
     try {
-      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      const read = await Promise.race([c.req.arrayBuffer(), late]);
+      if (!(read instanceof ArrayBuffer)) return { ended: 'too-slow' };
+      const bytes = new Uint8Array(read);
+      // A text that was made of bytes that are no UTF-8, or that began with a BOM, is not what was signed.
+      const declared = c.req.header('content-length');
+      if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed' };
       return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
     } catch {
       return { ended: 'aborted' };

@@ -64,7 +64,8 @@ export class PermanentError extends HookboxError {
 
 /** Why `ctx.transaction` did not commit. */
 export class TransactionError extends HookboxError {
-  readonly code: 'LEASE_LOST' | 'ALREADY_COMMITTED' | 'NOT_SYNCHRONOUS' | 'ENDED_BY_ITSELF';
+  readonly code:
+    'LEASE_LOST' | 'ALREADY_COMMITTED' | 'NOT_SYNCHRONOUS' | 'ROLLED_BACK_BY_ITSELF' | 'COMMITTED_BY_ITSELF';
 
   constructor(code: TransactionError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

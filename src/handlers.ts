@@ -52,6 +52,12 @@ export type Handlers = {
   readonly '*'?: Handler<WebhookEvent | UnknownEvent>;
 };
 
+/** The types that there is a handler for; `'*'` for every type. */
+export function handledTypes(handlers: Handlers): readonly string[] | '*' {
+  if (handlers['*'] !== undefined) return '*';
+  return Object.entries(handlers).flatMap(([type, handler]) => (handler === undefined ? [] : [type]));
+}
+
 /**
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for a value that is
  * no function

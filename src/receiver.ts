@@ -2,7 +2,7 @@ import { LATE, startDeadline, withinDeadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
-import { assertHandlers, type Handlers } from './handlers.ts';
+import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
 import type { Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
@@ -69,7 +69,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const forProcessing = { ...options, handlers, ordering, logger };
   const inline = processing.mode === 'inline' ? createInlineRunner(forProcessing) : null;
   const processor = createProcessor(forProcessing);
-  let mayBeForgotten = inline === null && Object.keys(handlers).length > 0;
+  const handled = handledTypes(handlers);
+  let mayBeForgotten = inline === null && handled.length > 0;
 
   let underWay = 0;
   let closing = false;
@@ -127,7 +128,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   function hasHandler({ type }: VerifiedDelivery['event']): boolean {
-    return type !== null && (Object.hasOwn(handlers, type) || handlers['*'] !== undefined);
+    return type !== null && (handled === '*' || handled.includes(type));
   }
 
   function remindOfStart(): void {

@@ -27,8 +27,8 @@ export async function handleAll(inbox: Inbox): Promise<boolean> {
       'order.failed': () => {
         if (!mended) throw new PermanentError('no account for this merchant');
       },
-      '*': async (event, { transaction }) => {
-        await transaction((database) => {
+      '*': async (event, ctx) => {
+        await ctx.transaction((database) => {
           database.exec('CREATE TABLE IF NOT EXISTS demo_effects (event_id TEXT)');
           database.prepare('INSERT INTO demo_effects (event_id) VALUES (?)').run(event.id);
         });

@@ -2,24 +2,29 @@ import { inspect } from 'node:util';
 import type { AttemptError } from '../inbox/work.ts';
 
 /** Enough to understand a failure; more would fill the file with the same stack a thousand times over. */
+const NAME_CHARACTERS = 100;
 const MESSAGE_CHARACTERS = 2_000;
 const STACK_CHARACTERS = 8_000;
 
-/** What is kept of whatever a handler threw, be it an Error or not. */
+/** What is kept of whatever a handler threw, be it an Error or not; never fails, or the failure would be lost. */
 export function attemptError(thrown: unknown): AttemptError {
-  if (!(thrown instanceof Error))
-    return {
-      name: typeof thrown,
-      message: cut(typeof thrown === 'string' ? thrown : inspect(thrown), MESSAGE_CHARACTERS),
-      stack: null,
-    };
+  if (!(thrown instanceof Error)) {
+    return { name: typeof thrown, message: textOf(() => thrown, MESSAGE_CHARACTERS), stack: null };
+  }
   return {
-    name: thrown.name,
-    message: cut(thrown.message, MESSAGE_CHARACTERS),
-    stack: thrown.stack === undefined ? null : cut(thrown.stack, STACK_CHARACTERS),
+    name: textOf(() => thrown.name, NAME_CHARACTERS),
+    message: textOf(() => thrown.message, MESSAGE_CHARACTERS),
+    stack: textOf(() => thrown.stack, STACK_CHARACTERS),
   };
 }
 
-function cut(text: string, characters: number): string {
-  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+/** Getters may throw, and what should be a text may be anything. */
+function textOf(read: () => unknown, characters: number): string {
+  try {
+    const value = read();
+    const text = typeof value === 'string' ? value : inspect(value);
+    return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+  } catch {
+    return 'something that has no text';
+  }
 }

@@ -22,5 +22,6 @@ export function backoffMs(
   { baseMs, maxMs }: Required<RetryOptions>,
   random: () => number = Math.random,
 ): number {
-  return Math.round(random() * Math.min(maxMs, baseMs * 2 ** (failures - 1)));
+  // 2 ** 1024 is Infinity, and nothing times that is no number.
+  return Math.round(random() * Math.min(maxMs, baseMs * 2 ** Math.min(failures - 1, 100)));
 }

@@ -63,9 +63,23 @@ export function createInlineRunner(
     };
   }
 
+  /** The database was not free in time: what is claimed after that has nobody to run for. */
+  function giveBackWhenClaimed(claiming: ReturnType<typeof inbox.claimOne>): void {
+    claiming
+      .then(async (claimed) => {
+        if (typeof claimed === 'object') await inbox.settle(claimed.lease, { outcome: 'interrupted' }, clock.now());
+      })
+      .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot give back an event'));
+  }
+
   return {
     async run(key, deadline) {
-      const claimed = await inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      const claimed = await withinDeadline(claiming, deadline);
+      if (claimed === LATE) {
+        giveBackWhenClaimed(claiming);
+        return 'timeout';
+      }
       if (claimed === 'busy') return 'busy';
       if (claimed === 'settled') return 'nothing to run';
       const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });

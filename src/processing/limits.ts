@@ -1,4 +1,4 @@
-import type { Handlers } from '../handlers.ts';
+import { handledTypes, type Handlers } from '../handlers.ts';
 import { MAX_TIMER_MS, positive } from '../positive.ts';
 import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
 
@@ -25,7 +25,11 @@ export function limitsOf({
     concurrency: positive('concurrency', processing.concurrency ?? 10),
     timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS),
     leaseMs: positive('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
-    retry: { ...retry, attempts: positive('retry.attempts', retry.attempts, Infinity) },
-    types: handlers['*'] === undefined ? Object.keys(handlers) : ('*' as const),
+    retry: {
+      attempts: positive('retry.attempts', retry.attempts, Infinity),
+      baseMs: positive('retry.baseMs', retry.baseMs),
+      maxMs: positive('retry.maxMs', retry.maxMs),
+    },
+    types: handledTypes(handlers),
   };
 }

@@ -19,7 +19,7 @@ export interface AttemptOptions {
   readonly retry: Required<RetryOptions>;
 }
 
-/** How an attempt ended: with a settlement to write, committed by its own transaction, or without a lease. */
+/** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
 export type AttemptEnd = Settlement | { readonly outcome: 'committed' } | { readonly outcome: 'lost' };
 
 /** A handler that is running. */
@@ -40,19 +40,20 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
   if (!parsed.ok) {
     // Valid when it was stored, but not to this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
-    const error = { name: 'InvalidEvent', message, stack: null };
+    const error = { ...attemptError(message), name: 'InvalidEvent' };
     return { ended: Promise.resolve({ outcome: 'dead', reason: 'invalid', error }), abort() {} };
   }
 
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
-  let committed = false;
+  let over = false;
+  let transaction: { promise: Promise<unknown>; state: 'running' | 'failed' | 'committed' } | null = null;
   let spoiled: TransactionError | null = null;
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
   let cancelGrace = (): void => {};
 
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
-    if (stopped !== null) return;
+    if (stopped !== null || over) return;
     stopped = reason;
     controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
@@ -65,36 +66,54 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     superseded: claimed.superseded,
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
     log: about(logger, claimed, parsed.event.type),
-    async transaction(work) {
-      if (committed)
-        throw new TransactionError('ALREADY_COMMITTED', 'ctx.transaction has committed already: call it once.');
-      try {
-        const result = await inbox.transaction(claimed.lease, work, {
-          now: () => clock.now(),
-          signal: controller.signal,
-        });
-        committed = true;
-        return result;
-      } catch (failure) {
-        if (failure instanceof TransactionError && failure.code === 'ENDED_BY_ITSELF') spoiled = failure;
-        throw failure;
+    transaction(work) {
+      if (transaction?.state === 'running' || transaction?.state === 'committed') {
+        const message = 'ctx.transaction was called before for this event: put everything into one call.';
+        return Promise.reject(new TransactionError('ALREADY_COMMITTED', message));
       }
+      const attempt = { now: () => clock.now(), signal: controller.signal };
+      const promise = inbox.transaction(claimed.lease, work, attempt);
+      const current: typeof transaction = { promise, state: 'running' };
+      transaction = current;
+      promise.then(
+        () => {
+          current.state = 'committed';
+        },
+        (failure: unknown) => {
+          current.state = 'failed';
+          const itself = failure instanceof TransactionError && failure.code.endsWith('_BY_ITSELF');
+          if (itself) spoiled = failure;
+        },
+      );
+      return promise;
     },
   };
 
-  async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
-    let thrown: { error: unknown } | null = null;
+  /** What the handler, or a transaction that it did not wait for, has thrown; `null` when all went well. */
+  async function outcomeOf(event: WebhookEvent | UnknownEvent): Promise<{ readonly error: unknown } | null> {
     try {
       const finished = await Promise.race([Promise.resolve(handlerFor(handlers, event.type)(event, context)), gaveUp]);
-      if (finished === 'gave up') thrown = { error: controller.signal.reason };
+      if (finished === 'gave up') return { error: controller.signal.reason };
+      if (transaction?.state === 'running') await transaction.promise;
+      return null;
     } catch (error) {
-      thrown = { error };
-    } finally {
-      cancelTimeout();
-      cancelGrace();
+      // Thrown past a transaction that is still running: whether that one commits decides.
+      if (transaction?.state === 'running') await transaction.promise.catch(() => {});
+      return { error };
     }
-    if (committed) {
+  }
+
+  async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
+    const thrown = await outcomeOf(event);
+    over = true;
+    cancelTimeout();
+    cancelGrace();
+    if (transaction?.state === 'committed') {
       if (thrown !== null) await inbox.noteLateError(claimed.lease, attemptError(thrown.error));
+      return { outcome: 'committed' };
+    }
+    if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
+      logger.error({ endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt }, spoiled.message);
       return { outcome: 'committed' };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
@@ -107,8 +126,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
   function failed(thrown: unknown): Settlement {
     const error = attemptError(thrown);
     const failures = claimed.failures + 1;
-    const permanent = thrown instanceof PermanentError || thrown === spoiled;
-    if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
+    if (thrown instanceof PermanentError || failures >= retry.attempts)
+      return { outcome: 'dead', reason: 'failed', error };
     return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
   }
 

@@ -12,8 +12,8 @@ import { memoryInbox } from '../../src/inbox/memory.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveApp } from './served-app.ts';
-import { SECRET, signedEvent, signedEventOfSize } from './signed-event.ts';
-import { chunk, connect, requestHead, send } from './wire.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { connect, requestBytes, requestHead, send } from './wire.ts';
 
 interface OnNode {
   Bindings: HttpBindings;
@@ -31,10 +31,14 @@ interface ServedBehind extends AsyncDisposable {
 
 const DEADLINE_MS = 1_000;
 
-async function serveBehind(before: MiddlewareHandler<OnNode>, what: 'handler' | 'verifier'): Promise<ServedBehind> {
+async function serveBehind(
+  before: MiddlewareHandler<OnNode>,
+  what: 'handler' | 'verifier',
+  deadlineMs = DEADLINE_MS,
+): Promise<ServedBehind> {
   const { logger, lines } = recordedLog();
   const inbox = memoryInbox();
-  const options = { secret: SECRET, deadlineMs: DEADLINE_MS, logger };
+  const options = { secret: SECRET, deadlineMs, logger };
   const thrown: Error[] = [];
   const app = new Hono<OnNode>().use(before);
   app.onError((failure, c) => {
@@ -166,6 +170,34 @@ describe('hookbox/hono behind other middleware', () => {
     expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
   });
 
+  it.each([
+    ['bytes that are not UTF-8', Buffer.from('{"id":"evt_1","note":"\xff"}', 'latin1')],
+    ['a byte order mark', Buffer.from('\uFEFF{"id":"evt_1"}')],
+  ])('does not blame the signature for what c.req.text() has lost: %s', async (_, body) => {
+    await using served = await serveBehind(
+      first((c) => c.req.text()),
+      'handler',
+    );
+
+    const { status } = await send(served.url, signed(body));
+
+    // 500 where the loss shows in the length, 400 where the bytes can still be had; never 401 under the right signature.
+    expect([400, 500]).toContain(status);
+  });
+
+  it('lets a client see the 503 though it writes on, while a read that was begun before goes on', async () => {
+    await using served = await serveBehind(
+      first((c) => void c.req.text().catch(() => {})),
+      'handler',
+      10,
+    );
+    await using connection = await connect(served.url);
+
+    await connection.writeBeforeReading(requestBytes(served.url, signedEventOfSize(900_000)));
+
+    expectRefused(await connection.answer(), { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: true });
+  });
+
   it('answers at its deadline while a read that was begun before goes on', async () => {
     await using served = await serveBehind(
       first((c) => void c.req.text()),
@@ -229,19 +261,19 @@ describe('hookbox/hono behind other middleware', () => {
     }
   });
 
-  it('lets a client see the 413 to a body that never ends though somebody has touched the web stream', async () => {
-    await using served = await serveBehind(
-      first((c) => (void c.req.raw.body, delay(20))),
-      'handler',
-    );
-    await using connection = await connect(served.url);
-    const answered = new AbortController();
-    const answer = connection.answer().finally(() => answered.abort());
+  it.each(['content-length', 'chunked'] as const)(
+    'lets a client that writes before it reads see the 413 though somebody has touched the web stream (%s)',
+    async (framing) => {
+      await using served = await serveBehind(
+        first((c) => (void c.req.raw.body, delay(20))),
+        'handler',
+      );
+      await using connection = await connect(served.url);
+      const tooLarge = signedEventOfSize(2 * 1024 * 1024);
 
-    await connection.write(requestHead(served.url, { framing: 'chunked' }));
-    const part = chunk(Buffer.alloc(64 * 1024));
-    for (let n = 0; n < 320 && !answered.signal.aborted; n += 1) await connection.write(part);
+      await connection.writeBeforeReading(requestBytes(served.url, { ...tooLarge, framing }));
 
-    expectRefused(await answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
-  });
+      expectRefused(await connection.answer(), { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+    },
+  );
 });

@@ -93,6 +93,14 @@ describe('webBodyReader', () => {
     expect(await read(requestWith(body))).toEqual({ ended: 'aborted' });
   });
 
+  it('does not wait for a stream whose cancelling hangs', async () => {
+    const hang = (): Promise<void> => new Promise(() => {});
+    const body = new ReadableStream<Uint8Array>({ pull: hang, cancel: hang });
+    const ended = read(requestWith(body), { withinMs: 50 });
+
+    expect(await Promise.race([ended, delay(2_000, 'still waiting')])).toEqual({ ended: 'too-slow' });
+  });
+
   it('stops at the deadline, cancels the stream and is done with it', async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({

@@ -1,5 +1,6 @@
 import { connect as openSocket, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** One HTTP/1.1 answer as it came over the wire. */
 export interface Answer {
@@ -17,6 +18,11 @@ export interface Connection extends AsyncDisposable {
   readonly socket: Socket;
   /** Resolves when the kernel has taken the bytes, or when there is nobody left to send them to. */
   write(part: Uint8Array | string): Promise<void>;
+  /**
+   * Writes everything before it reads anything, piece by piece as over a network, where a server that closes too soon
+   * resets the connection under the client's hands and takes the answer with it.
+   */
+  writeBeforeReading(bytes: Uint8Array): Promise<void>;
   /** The next answer, an interim one (1xx) too; rejects when the connection ends before it is complete. */
   answer(of?: 'HEAD'): Promise<Answer>;
   /** Resolves when the server sends nothing more: it has closed its half, or reset the connection. */
@@ -26,6 +32,9 @@ export interface Connection extends AsyncDisposable {
   /** Resets the connection, as a client that crashes does. */
   abort(): void;
 }
+
+/** How much goes out at a time, and how long a client then waits, so that it is slower than a loopback. */
+const PIECE = { bytes: 50_000, pauseMs: 2 };
 
 export async function connect(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url);
@@ -50,14 +59,24 @@ export async function connect(url: string): Promise<Connection> {
     wake();
   });
 
+  async function write(part: Uint8Array | string): Promise<void> {
+    if (socket.destroyed) return;
+    // Not the callback alone: it is never called for what was still waiting when the socket was reset.
+    await Promise.race([new Promise((resolve) => socket.write(part, resolve)), closed]);
+  }
+
   return {
     socket,
     ended,
     closed,
-    async write(part) {
-      if (socket.destroyed) return;
-      // Not the callback alone: it is never called for what was still waiting when the socket was reset.
-      await Promise.race([new Promise((resolve) => socket.write(part, resolve)), closed]);
+    write,
+    async writeBeforeReading(bytes) {
+      socket.pause();
+      for (let at = 0; at < bytes.byteLength; at += PIECE.bytes) {
+        await write(bytes.subarray(at, at + PIECE.bytes));
+        await delay(PIECE.pauseMs);
+      }
+      socket.resume();
     },
     async answer(of) {
       for (;;) {

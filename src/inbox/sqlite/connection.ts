@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { InboxUnavailableError } from '../../errors.ts';
+import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import type { Transactions } from './group-commit.ts';
 import { adopt, assertDurable, openFile } from './open.ts';
@@ -52,6 +52,7 @@ export function ownConnection(path: string): Connection {
       return statements;
     },
     commit: () => void open?.commit.run(),
+    apart: (work) => (open === null ? work() : apart(open.database, work)),
     rollback: () => open !== null && rollback(open.database),
     failed: () => {
       broken = true;
@@ -79,6 +80,7 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
       return statements;
     },
     commit: () => void commit.run(),
+    apart: (work) => apart(database, work),
     rollback: () => rollback(database),
     failed: () => {},
     statements: () => statements,
@@ -105,6 +107,20 @@ function prepare(database: SqliteDatabase): Prepared {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
   };
+}
+
+function apart<T>(database: SqliteDatabase, work: () => T): T {
+  database.exec('SAVEPOINT hookbox_row');
+  try {
+    return work();
+  } catch (failure) {
+    // A trigger that raises ROLLBACK takes the whole transaction down, and with it the rows before.
+    if (!database.inTransaction) throw new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
+    database.exec('ROLLBACK TO hookbox_row');
+    throw failure;
+  } finally {
+    if (database.inTransaction) database.exec('RELEASE hookbox_row');
+  }
 }
 
 function rollback(database: SqliteDatabase): void {

@@ -3,7 +3,7 @@ import { TransactionError } from '../../errors.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
-import { settle } from './work.ts';
+import { deadToProcessed, settle } from './work.ts';
 
 const BUSY_RETRY_MS = 10;
 
@@ -33,14 +33,20 @@ export async function effectTransaction<T>(
 class NotBegun extends Error {}
 
 function attempt<T>(connection: Connection, lease: Lease, work: (database: SqliteDatabase) => T, now: number): T {
-  const statements = begin(connection);
+  const { work: statements } = begin(connection);
   const database = connection.database();
   try {
-    if (statements.work.held.get({ ...lease, now }) === undefined) {
+    const running = statements.held.get({ ...lease, now });
+    if (running === undefined) {
       throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
     }
-    const result = runInside(database, work);
-    settle(statements.work, lease, { outcome: 'processed' }, now);
+    // Until `work` has returned, this transaction says that the event is dead. Should `work` commit by itself, that is
+    // what is committed with its effect: the effect is not repeated, and somebody is told.
+    const error = { name: 'TransactionError', message: COMMITTED, stack: null };
+    settle(statements, lease, { outcome: 'dead', reason: 'failed', error }, now);
+    database.exec('SAVEPOINT hookbox_work');
+    const result = runInside(database, work, () => statements.isDead.get(lease) !== undefined);
+    deadToProcessed(statements, lease);
     connection.commit();
     return result;
   } catch (failure) {
@@ -62,27 +68,29 @@ function begin(connection: Connection) {
  * The savepoint tells whether the transaction is still the one that was begun: it is gone when `work` has committed or
  * rolled back, even if it began another one.
  */
-function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T): T {
-  database.exec('SAVEPOINT hookbox_effect');
+function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
   let result: T;
   try {
     result = work(database);
   } catch (failure) {
-    // SQLite itself rolls back on INSERT OR ROLLBACK and on a full disk: then nothing was committed behind our back.
-    if (sqliteCode(failure) === null && !savepointStands(database)) throw endedByItself(failure);
-    throw failure;
+    if (savepointStands(database)) throw failure;
+    if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED, { cause: failure });
+    // SQLite itself rolls back on INSERT OR ROLLBACK and on a full disk.
+    if (sqliteCode(failure) !== null) throw failure;
+    throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
   if (isPromise(result)) {
     result.then(undefined, () => {}); // it has no business failing on its own as well
     throw notSynchronous();
   }
-  if (!savepointStands(database)) throw endedByItself();
-  return result;
+  if (savepointStands(database)) return result;
+  if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED);
+  throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK);
 }
 
 function savepointStands(database: SqliteDatabase): boolean {
   try {
-    database.exec('RELEASE hookbox_effect');
+    database.exec('RELEASE hookbox_work');
     return true;
   } catch {
     return false;
@@ -100,12 +108,10 @@ function notSynchronous(): TransactionError {
   );
 }
 
-function endedByItself(cause?: unknown): TransactionError {
-  return new TransactionError(
-    'ENDED_BY_ITSELF',
-    'The function given to ctx.transaction ended the transaction itself (COMMIT or ROLLBACK). What it wrote may be ' +
-      'committed without the event being processed, so the event is dead: look before you rerun it, and leave the ' +
-      'transaction to hookbox.',
-    { cause },
-  );
-}
+const COMMITTED =
+  'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
+  'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
+  'written before you rerun it.';
+const ROLLED_BACK =
+  'The function given to ctx.transaction ended the transaction itself with ROLLBACK, or something in it did, such as ' +
+  'INSERT OR ROLLBACK. Nothing was committed. Leave the transaction to hookbox; throw to roll back.';

@@ -16,6 +16,8 @@ export interface Transactions<Store> {
   begin(): Store;
   /** Returns when everything since `begin` is on disk. */
   commit(): void;
+  /** Runs work that, if it throws, leaves what came before it in this transaction as it was. */
+  apart<T>(work: () => T): T;
   /** Undoes everything since `begin`, also where SQLite has done so already. */
   rollback(): void;
   /** Told of a failure that is not one row's, so that the next `begin` may start afresh. */
@@ -64,7 +66,8 @@ export class GroupCommit<Store> {
    */
   submit<T>(work: (store: Store) => T, bytes: number, deadline: number): Promise<T> {
     const full = this.#waiting.length >= this.#limits.maxWaiting;
-    if (full || this.#waitingBytes + bytes > this.#limits.maxWaitingBytes) {
+    const heavy = this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#limits.maxWaitingBytes;
+    if (!this.#closed && (full || heavy)) {
       const message = `${this.#waiting.length} deliveries are waiting already`;
       return Promise.reject(new InboxUnavailableError('OVERLOADED', message));
     }
@@ -141,7 +144,14 @@ export class GroupCommit<Store> {
         return true;
       }
     }
-    // One row, or a file that is full or gone: alone, each row meets its own fate.
+    // One row, most likely: each is tried apart from the others, in one transaction still.
+    try {
+      this.#runApart(group);
+      return true;
+    } catch (failure) {
+      if (isBusy(failure)) return false;
+    }
+    // Or a file that is full: alone, a small row may still find room.
     for (let at = 0; at < group.length; at += 1) {
       const job = group[at];
       if (job === undefined) break;
@@ -176,6 +186,27 @@ export class GroupCommit<Store> {
     }
     // Only now: nobody hears of a commit that has not happened.
     jobs.forEach((job, index) => job.resolve(results[index]));
+  }
+
+  #runApart(jobs: readonly Job<Store>[]): void {
+    const store = this.#transactions.begin();
+    const settle: (() => void)[] = [];
+    try {
+      for (const job of jobs) {
+        try {
+          const result = this.#transactions.apart(() => job.run(store));
+          settle.push(() => job.resolve(result));
+        } catch (failure) {
+          if (!isRowFault(failure)) throw failure;
+          settle.push(() => job.reject(failed(failure)));
+        }
+      }
+      this.#transactions.commit();
+    } catch (failure) {
+      this.#transactions.rollback();
+      throw failure;
+    }
+    for (const tell of settle) tell();
   }
 
   #takeGroup(): Job<Store>[] {

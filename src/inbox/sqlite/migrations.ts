@@ -96,8 +96,8 @@ const migrations: readonly Migration[] = [
       CREATE INDEX hookbox_events_waiting ON hookbox_events (entity, endpoint, created_ms, created_ns, seq)
         WHERE state = 'pending' AND parked < 2 AND entity IS NOT NULL;
       -- New events join the two indexes above when a processor looks for work: a delivery must not wait for that.
-      CREATE INDEX hookbox_events_fresh ON hookbox_events (seq)
-        WHERE parked = 2;
+      CREATE INDEX hookbox_events_aside ON hookbox_events (parked, seq)
+        WHERE parked > 0;
       CREATE INDEX hookbox_events_leased ON hookbox_events (entity, endpoint, lease_until_ms, crashes)
         WHERE state = 'processing';
       CREATE INDEX hookbox_events_prunable ON hookbox_events (settled_ms)

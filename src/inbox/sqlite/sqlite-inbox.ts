@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { positive } from '../../positive.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
 import { resolve } from '../known-event.ts';
 import type { EventState } from '../state.ts';
@@ -9,7 +10,19 @@ import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import type { Statements } from './statements.ts';
 import { FRESH } from './work-statements.ts';
-import { announce, attemptsOf, claim, claimOne, nextDue, noteLateError, prune, renew, rerun, settle } from './work.ts';
+import {
+  announce,
+  attemptsOf,
+  claim,
+  claimOne,
+  nextDue,
+  noteLateError,
+  prune,
+  renew,
+  rerun,
+  settle,
+  unparkNext,
+} from './work.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 
@@ -22,6 +35,7 @@ export interface SqliteInboxOptions {
 
 interface KnownRow {
   readonly seq: number;
+  readonly entity: string | null;
   readonly state: EventState;
   readonly invalid: 0 | 1;
   readonly verified: 0 | 1;
@@ -57,11 +71,16 @@ export function sqliteInbox(
   source: string | { readonly database: SqliteDatabase },
   { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES }: SqliteInboxOptions = {},
 ): Inbox {
+  positive('maxWaiting', maxWaiting);
+  positive('maxWaitingBytes', maxWaitingBytes);
   const connection = typeof source === 'string' ? ownConnection(source) : adoptedConnection(source.database);
   const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
   let closed: Promise<void> | undefined;
 
   const listeners = new Set<() => void>();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
 
   const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
 
@@ -69,7 +88,7 @@ export function sqliteInbox(
     async accept(event, deadline) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
       const acceptance = await commits.submit((statements) => accept(statements, event), bytes, deadline);
-      if (acceptance.result === 'stored' || acceptance.replaced) for (const listener of listeners) listener();
+      if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
     async get({ endpoint, id }) {
@@ -95,7 +114,7 @@ export function sqliteInbox(
     announce: (types, now, ignoreBefore) => commits.submitMove(({ work }) => announce(work, types, now, ignoreBefore)),
     rerun: async (key, content, now) => {
       const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now));
-      if (moved) for (const listener of listeners) listener();
+      if (moved) notify();
       return moved;
     },
     prune: (processedBefore, limit) => commits.submitMove(({ work }) => prune(work, processedBefore, limit)),
@@ -162,6 +181,9 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       if (!sameBytes && known.body !== null) keepBeside(known.body);
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
       statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
+      // It may have been the front of another entity's queue, or of this one's.
+      unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);
+      unparkNext(statements.work, event, event.receivedAt);
       break;
     }
   }

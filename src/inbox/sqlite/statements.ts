@@ -17,13 +17,13 @@ export function prepareStatements(database: SqliteDatabase) {
       ON CONFLICT (id, endpoint) DO NOTHING
     `),
     findKnownEvent: prepare(`
-      SELECT seq, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256
+      SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256
       FROM hookbox_events WHERE id = ? AND endpoint = ?
     `),
     replaceEvent: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, parked = 0
+          body = ?, body_sha256 = NULL, parked = 0, failures = 0, crashes = 0
       WHERE seq = ?
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),

@@ -25,7 +25,11 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
       UPDATE hookbox_events SET parked = 0
-      WHERE parked = 2 AND seq IN (SELECT seq FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT :limit)
+      WHERE seq IN (SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT :limit)
+    `),
+    unparkSome: prepare(`
+      UPDATE hookbox_events SET parked = 0
+      WHERE seq IN (SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 1 ORDER BY seq LIMIT :limit)
     `),
     dueOfType: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
@@ -108,6 +112,16 @@ export function prepareWorkStatements(database: SqliteDatabase) {
           trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
       WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
     `),
+    isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
+    deadToProcessed: prepare(`
+      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, failures = failures - 1
+      WHERE seq = :seq AND fence = :fence AND state = 'dead'
+      RETURNING seq, endpoint, entity, created_ms, created_ns, attempts
+    `),
+    attemptProcessed: prepare(`
+      UPDATE hookbox_attempts SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL
+      WHERE seq = :seq AND number = :number
+    `),
     toIgnored: prepare(`
       UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
       WHERE seq = :seq AND state = 'pending'
@@ -155,7 +169,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
         UNION ALL
         SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
         UNION ALL
-        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT 1)
+        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
       )
     `),
     nextDueOfAll: prepare(`
@@ -173,7 +187,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
         UNION ALL
         SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
         UNION ALL
-        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked = 2 ORDER BY seq LIMIT 1)
+        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
       )
     `),
 

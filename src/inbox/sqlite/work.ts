@@ -129,6 +129,13 @@ export function settle(
   return true;
 }
 
+/** The last step of a transaction: what it said of the event until here (see effect-transaction.ts) is taken back. */
+export function deadToProcessed(statements: WorkStatements, { seq, fence }: Lease): void {
+  const row = statements.deadToProcessed.get({ seq, fence }) as EntityColumns & { attempts: number };
+  statements.attemptProcessed.run({ seq, number: row.attempts });
+  if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
+}
+
 /** A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. */
 function releaseRanOut(statements: WorkStatements, now: number): void {
   for (const found of statements.ranOut.all({ now })) {
@@ -147,11 +154,12 @@ function candidates(
   suspects: boolean,
   limit: number,
 ): CandidateRow[] {
-  const named = types === '*' ? statements.pendingTypes.all().map((row) => (row as { type: string }).type) : types;
-  const due = named.flatMap(
+  const named =
+    types === '*' ? statements.pendingTypes.all().map((row) => (row as { type: string }).type) : new Set(types);
+  const due = [...named].flatMap(
     (type) => statements.dueOfType.all({ type, now, suspects: suspects ? 1 : 0, limit }) as CandidateRow[],
   );
-  return named.length < 2 ? due : due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
+  return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
 }
 
 /** Its entity has a live lease, or an older event that somebody handles is still waiting. */
@@ -185,7 +193,11 @@ function take(statements: WorkStatements, row: EntityColumns, { now, leaseMs }: 
  * An event has left its entity's front: the next one may be looked at again, and with it those before it whose type
  * nobody handles, as they hold nobody back.
  */
-function unparkNext(statements: WorkStatements, { entity, endpoint }: EntityColumns, now: number): void {
+export function unparkNext(
+  statements: WorkStatements,
+  { entity, endpoint }: Pick<EntityColumns, 'entity' | 'endpoint'>,
+  now: number,
+): void {
   if (entity === null) return;
   const first = statements.firstTakenOfEntity.get({ entity, endpoint, takenSince: now - TAKER_MS });
   const { created_ms, created_ns, seq } = (first ?? LAST) as EntityColumns;
@@ -224,9 +236,11 @@ export function announce(
   ignoreBefore: number | null,
 ): void {
   for (const type of types === '*' ? ['*'] : types) statements.take.run({ type, now });
+  statements.lookAtFresh.run({ limit: FRESH_BATCH });
+  // Whom they waited for may have lost its taker meanwhile; who still has to wait is parked again.
+  statements.unparkSome.run({ limit: FRESH_BATCH });
   if (ignoreBefore === null) return;
   const takenSince = now - TAKER_MS;
-  statements.lookAtFresh.run({ limit: FRESH_BATCH });
   for (const pending of statements.pendingTypes.all()) {
     const { type } = pending as { type: string };
     for (const found of statements.untakenOfType.all({ type, before: ignoreBefore, takenSince })) {

@@ -7,9 +7,6 @@ import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import { SECRET, signedEvent, signedEventOfSize } from '../signed-event.ts';
 import { connect, requestBytes, requestHead, send } from '../wire.ts';
 
-/** How much a client sends at a time that is slower than this machine's loopback. */
-const PACE_BYTES = 50_000;
-
 /** An inbox with a fault in `accept`. */
 function inboxThat(accept: Inbox['accept']): Inbox {
   return { ...memoryInbox(), accept };
@@ -94,15 +91,8 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
       await using served = await open();
       await served.receiver.close();
       await using connection = await connect(served.url);
-      connection.socket.pause();
-      const request = requestBytes(served.url, signedEventOfSize(900_000));
 
-      for (let at = 0; at < request.byteLength; at += PACE_BYTES) {
-        await connection.write(request.subarray(at, at + PACE_BYTES));
-        await delay(2);
-      }
-      await delay(50);
-      connection.socket.resume();
+      await connection.writeBeforeReading(requestBytes(served.url, signedEventOfSize(900_000)));
 
       expectRefused(await connection.answer(), { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: true });
     },
