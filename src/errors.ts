@@ -73,6 +73,15 @@ export class TransactionError extends HookboxError {
   }
 }
 
+/** `instanceof` for whatever was thrown: a Proxy may refuse even to be asked. */
+export function isInstance<T>(thrown: unknown, type: abstract new (...parameters: never[]) => T): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
+  }
+}
+
 /** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
   try {

@@ -3,6 +3,7 @@ import { TransactionError } from '../errors.ts';
 import type { Instant } from '../events/instant.ts';
 import type { SqliteDatabase } from './sqlite/database.ts';
 import type { EventKey, StoredEvent } from './inbox.ts';
+import { refuseAsyncFunction, refusePromise } from './synchronous.ts';
 import {
   MAX_CRASHES,
   TAKER_MS,
@@ -158,11 +159,14 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     async settle(lease, settlement, now) {
       return settle(lease, settlement, now);
     },
-    async transaction(lease, work, { now }) {
+    async transaction(lease, work, { now, signal }) {
+      refuseAsyncFunction(work);
+      signal.throwIfAborted();
       if (held(lease, now()) === undefined) {
         throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
       }
       const result = work(noDatabase);
+      refusePromise(result);
       settle(lease, { outcome: 'processed' }, now());
       return result;
     },

@@ -101,7 +101,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
       if (displaced !== null && Buffer.compare(displaced, event.body) !== 0) {
         known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
       }
-      Object.assign(known, contentOf(event));
+      Object.assign(known, contentOf(event), { failures: 0, crashes: 0 });
       break;
     }
   }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { isInstance } from '../errors.ts';
 import type { AttemptError } from '../inbox/work.ts';
 
 /** Enough to understand a failure; more would fill the file with the same stack a thousand times over. */
@@ -8,7 +9,7 @@ const STACK_CHARACTERS = 8_000;
 
 /** What is kept of whatever a handler threw, be it an Error or not; never fails, or the failure would be lost. */
 export function attemptError(thrown: unknown): AttemptError {
-  if (!(thrown instanceof Error)) {
+  if (!isInstance(thrown, Error)) {
     return { name: typeof thrown, message: textOf(() => thrown, MESSAGE_CHARACTERS), stack: null };
   }
   return {

@@ -210,7 +210,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
     await ended(CLOSE_LIMIT_MS);
     for (const attempt of running.values()) attempt.abort('closing');
     await ended(CLOSE_GRACE_MS);
-    for (const lease of running.keys()) {
+    for (const [lease, attempt] of running) {
+      attempt.abandon();
       // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
       await inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
         report('cannot give back an event', failure);

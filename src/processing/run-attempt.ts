@@ -1,4 +1,4 @@
-import { PermanentError, TransactionError } from '../errors.ts';
+import { isInstance, PermanentError, TransactionError } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
@@ -28,6 +28,8 @@ export interface RunningAttempt {
   readonly ended: Promise<AttemptEnd>;
   /** Aborts the handler's signal: its lease is gone, or the processor closes. */
   abort(reason: 'lost' | 'closing'): void;
+  /** Waits for it no more: what it does from here on counts for nothing, and nothing of it keeps the process alive. */
+  abandon(): void;
 }
 
 /** How long a handler that was told to stop may still hold its slot and its entity. */
@@ -41,7 +43,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     // Valid when it was stored, but not to this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const error = { ...attemptError(message), name: 'InvalidEvent' };
-    return { ended: Promise.resolve({ outcome: 'dead', reason: 'invalid', error }), abort() {} };
+    return { ended: Promise.resolve({ outcome: 'dead', reason: 'invalid', error }), abort() {}, abandon() {} };
   }
 
   const controller = new AbortController();
@@ -59,6 +61,12 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
   };
   const cancelTimeout = clock.after(timeoutMs, () => stop('timeout', `the handler took longer than ${timeoutMs} ms`));
+
+  const conclude = (): void => {
+    over = true;
+    cancelTimeout();
+    cancelGrace();
+  };
 
   const context: HandlerContext = {
     attempt: claimed.attempt,
@@ -105,9 +113,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
 
   async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
     const thrown = await outcomeOf(event);
-    over = true;
-    cancelTimeout();
-    cancelGrace();
+    conclude();
     if (transaction?.state === 'committed') {
       if (thrown !== null) await inbox.noteLateError(claimed.lease, attemptError(thrown.error));
       return { outcome: 'committed' };
@@ -126,8 +132,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
   function failed(thrown: unknown): Settlement {
     const error = attemptError(thrown);
     const failures = claimed.failures + 1;
-    if (thrown instanceof PermanentError || failures >= retry.attempts)
-      return { outcome: 'dead', reason: 'failed', error };
+    // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
+    const permanent = isInstance(thrown, PermanentError) || thrown === spoiled;
+    if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
     return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
   }
 
@@ -136,6 +143,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },
+    abandon: conclude,
   };
 }
 

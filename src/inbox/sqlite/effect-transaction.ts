@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TransactionError } from '../../errors.ts';
+import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
@@ -17,7 +18,7 @@ export async function effectTransaction<T>(
   work: (database: SqliteDatabase) => T,
   { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
 ): Promise<T> {
-  if (Object.prototype.toString.call(work) === '[object AsyncFunction]') throw notSynchronous();
+  refuseAsyncFunction(work);
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -79,10 +80,7 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     if (sqliteCode(failure) !== null) throw failure;
     throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
-  if (isPromise(result)) {
-    result.then(undefined, () => {}); // it has no business failing on its own as well
-    throw notSynchronous();
-  }
+  refusePromise(result);
   if (savepointStands(database)) return result;
   if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED);
   throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK);
@@ -97,21 +95,11 @@ function savepointStands(database: SqliteDatabase): boolean {
   }
 }
 
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
-function notSynchronous(): TransactionError {
-  return new TransactionError(
-    'NOT_SYNCHRONOUS',
-    'The function given to ctx.transaction is asynchronous. Await before it, and only write inside it; nothing was committed.',
-  );
-}
-
 const COMMITTED =
   'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
   'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
   'written before you rerun it.';
 const ROLLED_BACK =
   'The function given to ctx.transaction ended the transaction itself with ROLLBACK, or something in it did, such as ' +
-  'INSERT OR ROLLBACK. Nothing was committed. Leave the transaction to hookbox; throw to roll back.';
+  'INSERT OR ROLLBACK. What it wrote after that is committed on its own, so the event is dead instead of being run ' +
+  'again. Leave the transaction to hookbox; throw to roll back.';
