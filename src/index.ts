@@ -35,6 +35,13 @@ export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEve
 export type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, Lease, Settlement, WorkQueue } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
 export type { Logger } from './logger.ts';
-export { ConfigurationError, HookboxError, InboxOpenError, InboxUnavailableError, PermanentError } from './errors.ts';
+export {
+  ConfigurationError,
+  HookboxError,
+  InboxOpenError,
+  InboxUnavailableError,
+  PermanentError,
+  TransactionError,
+} from './errors.ts';
 // For adapters, ours and others'.
 export { createVerifier, isRefusal, type VerifiedDelivery, type Verifier, type VerifierOptions } from './verifier.ts';

@@ -98,7 +98,12 @@ const REFUSALS = {
   ),
   'not-an-event': rejected(400, 'INVALID_BODY', 'The body is no event.'),
   'body-incomplete': rejected(400, 'INVALID_BODY', 'The body ended before it was complete. Send it again.', CLOSE),
-  'body-too-large': rejected(413, 'BODY_TOO_LARGE', 'The body is larger than this endpoint accepts.', CLOSE),
+  'body-too-large': rejected(
+    413,
+    'BODY_TOO_LARGE',
+    'The body is larger than this endpoint accepts (maxBodyBytes).',
+    CLOSE,
+  ),
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',

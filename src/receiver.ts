@@ -3,7 +3,7 @@ import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
-import type { Inbox, IncomingEvent } from './inbox/inbox.ts';
+import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
@@ -88,6 +88,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline');
       remindOfStart();
+      tellOddities(verified, acceptance);
       const duplicate = acceptance.result === 'duplicate';
       if (inline === null || !hasHandler(verified.event)) return accepted(acceptance.result, verified.id, duplicate);
       const ran = await inline.run({ endpoint, id: verified.id }, deadline);
@@ -129,6 +130,19 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   function hasHandler({ type }: VerifiedDelivery['event']): boolean {
     return type !== null && (handled === '*' || handled.includes(type));
+  }
+
+  /** Stored and answered 200 all the same, but somebody should know. */
+  function tellOddities({ id, event }: VerifiedDelivery, { result, conflict }: Acceptance): void {
+    if (event.type === null && result === 'stored') {
+      const issues = event.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
+      seldom('invalid', (suppressed) => logger.warn({ endpoint, id, issues, suppressed }, 'stored as dead(invalid)'));
+    }
+    if (conflict) {
+      seldom('conflict', (suppressed) => {
+        logger.warn({ endpoint, id, suppressed }, 'the same id came with another body; the first one stands');
+      });
+    }
   }
 
   function remindOfStart(): void {

@@ -435,7 +435,7 @@ describe('the entity of an event', () => {
       },
     });
     await receiver.receive(signed(utf8.encode('{"id":"evt_1"}')));
-    expect(lines).toEqual([]);
+    expect(lines.map(({ message }) => message)).toEqual(['stored as dead(invalid)']);
   });
 
   it.each([

@@ -56,7 +56,8 @@ function portOf(text: string): number {
 }
 
 function fail(failure: unknown): never {
-  console.error(`hookbox cannot start: ${messageOf(failure)}`);
+  const hint = messageOf(failure).includes('EADDRINUSE') ? '. Set PORT to a free one.' : '';
+  console.error(`hookbox cannot start: ${messageOf(failure)}${hint}`);
   process.exit(1);
 }
 

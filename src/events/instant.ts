@@ -21,8 +21,8 @@ export function parseInstant(text: string): Instant | null {
   return parseUsual(text) ?? parseAny(text);
 }
 
-/** As nearly every event has it; days that every month has, because Date.parse takes the 30th of February too. */
-const USUAL = /^\d{4}-\d\d-(?:0[1-9]|1\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** As nearly every event has it; without what Date.parse takes too: the 30th of February, and 24:00. */
+const USUAL = /^\d{4}-\d\d-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):\d\d:\d\d\.\d{3}Z$/;
 
 /** `2026-01-01T12:00:00.000Z` in a third of the time of the general way. */
 function parseUsual(text: string): Instant | null {

@@ -81,14 +81,16 @@ export function createProcessor(options: ProcessorOptions): Processor {
   let again = false;
   let startedAt = 0;
   let stopListening = (): void => {};
-  let slotFreed = (): void => {};
+  /** handlers that run; `running` also holds those whose end is being written */
+  let busy = 0;
+  let settledOne = (): void => {};
   let closed: Promise<void> | undefined;
 
   const isStarted = (): boolean => state === 'started';
 
   /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
   function pump(): void {
-    if (!isStarted() || running.size >= concurrency) return;
+    if (!isStarted() || busy >= concurrency) return;
     if (claiming !== null) {
       again = true;
       return;
@@ -103,7 +105,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   async function claimAndRun(): Promise<void> {
-    const free = concurrency - running.size;
+    await null; // handlers that ended together free their slots together
+    const free = concurrency - busy;
+    if (free <= 0) return;
     const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -112,13 +116,19 @@ export function createProcessor(options: ProcessorOptions): Processor {
   function run(claimed: ClaimedEvent): void {
     const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
     running.set(claimed.lease, attempt);
+    busy += 1;
     if (state === 'closing') attempt.abort('closing');
     void attempt.ended
-      .then((end) => settle(claimed, end))
+      .then((end) => {
+        busy -= 1;
+        const written = settle(claimed, end);
+        pump(); // the next claim shares the commit of this settlement
+        return written;
+      })
       .catch((failure: unknown) => report('cannot write how an attempt ended', failure))
       .finally(() => {
         running.delete(claimed.lease);
-        slotFreed();
+        settledOne();
         pump();
       });
   }
@@ -128,9 +138,12 @@ export function createProcessor(options: ProcessorOptions): Processor {
     const held = end.outcome !== 'lost' && (await inbox.settle(claimed.lease, end, clock.now()));
     const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt };
     if (!held) logger.warn(facts, 'the lease was lost before the handler ended; the event runs again');
-    else if (end.outcome === 'dead') logger.error({ ...facts, error: end.error.name }, 'event is dead');
-    else if (end.outcome === 'retry')
-      logger.warn({ ...facts, error: end.error.name }, 'handler failed; it is run again');
+    else if (end.outcome === 'dead') {
+      logger.error({ ...facts, reason: end.reason, error: end.error.name }, 'event is dead; inbox.attempts says why');
+    } else if (end.outcome === 'retry') {
+      const again = { ...facts, error: end.error.name, dueAt: new Date(end.dueAt).toISOString() };
+      logger.warn(again, 'handler failed and is run again; inbox.attempts says why');
+    }
   }
 
   /** Renewed three times before it runs out; whoever is not renewed has lost it. */
@@ -142,7 +155,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   async function poll(): Promise<void> {
-    if (running.size >= concurrency) return;
+    if (busy >= concurrency) return;
     const due = await inbox.nextDue(types);
     if (due === null) return;
     const wait = due - clock.now();
@@ -228,7 +241,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     return new Promise((resolve) => {
       if (running.size === 0) return resolve();
       const cancel = clock.after(limitMs, resolve);
-      slotFreed = () => {
+      settledOne = () => {
         if (running.size > 0) return;
         cancel();
         resolve();

@@ -115,7 +115,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     const thrown = await outcomeOf(event);
     conclude();
     if (transaction?.state === 'committed') {
-      if (thrown !== null) await inbox.noteLateError(claimed.lease, attemptError(thrown.error));
+      if (thrown !== null) await noteLate(thrown.error);
       return { outcome: 'committed' };
     }
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
@@ -127,6 +127,13 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     if (stopped === 'timeout') return failed(controller.signal.reason);
     if (spoiled !== null) return failed(spoiled);
     return thrown === null ? { outcome: 'processed' } : failed(thrown.error);
+  }
+
+  async function noteLate(thrown: unknown): Promise<void> {
+    const error = attemptError(thrown);
+    const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt, error: error.name };
+    logger.error(facts, 'the handler failed after its transaction was committed; it is not run again');
+    await inbox.noteLateError(claimed.lease, error);
   }
 
   function failed(thrown: unknown): Settlement {

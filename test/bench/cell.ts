@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { beginHandling, endHandling, type Handling } from './handling.ts';
 import { runLoad, type Generator, type LoadResult } from './load/generator.ts';
 import { disturbanceLimit, type Patience } from './patience.ts';
 import { proveStored, proveVerifies } from './proof.ts';
@@ -28,6 +29,8 @@ export interface Cell {
   readonly serverCpu: number | null;
   readonly generatorCpu: number | null;
   readonly othersCpu: number | null;
+  /** How the events were handled, where the row handles them. */
+  readonly handling: Handling | null;
   /** The generator was the limit, so the numbers say little about the server. */
   readonly void: boolean;
   /** Something else ran on the machine, however often it was tried. */
@@ -41,12 +44,19 @@ export interface CellSettings {
   readonly folder: string;
   readonly seconds: number;
   readonly warmUpSeconds: number;
+  /** How fast the measured load is; as fast as the server answers unless set. */
+  readonly requestsPerSecond?: number;
   /** Puts a database file in place before the server opens it. */
   readonly prepareDatabase?: (file: string) => Promise<void>;
 }
 
 // More than any row answers here; a faster machine is noticed by an exhausted pool.
-let requestsPerSecond = 45_000;
+let poolPerSecond = 45_000;
+
+/** What one load brought to light. */
+interface CellResult extends LoadResult {
+  readonly handling: Handling | null;
+}
 
 /** Measures a row on a fresh server with a fresh database file; again if something else ran on the machine. */
 export async function measureCell(row: Row, connections: number, settings: CellSettings): Promise<Cell> {
@@ -65,18 +75,18 @@ export async function measureCell(row: Row, connections: number, settings: CellS
   return best;
 }
 
-async function loadUnexhausted(row: Row, connections: number, settings: CellSettings): Promise<LoadResult> {
+async function loadUnexhausted(row: Row, connections: number, settings: CellSettings): Promise<CellResult> {
   for (;;) {
     const result = await loadOnce(row, connections, settings);
     if (!result.exhausted) return result;
-    requestsPerSecond *= 2;
+    poolPerSecond *= 2;
   }
 }
 
-async function loadOnce(row: Row, connections: number, settings: CellSettings): Promise<LoadResult> {
-  const { generator, pools, seconds, warmUpSeconds } = settings;
-  const warmUp = await pools.get(row.scheme, 'warm-up', warmUpSeconds * requestsPerSecond);
-  const measured = await pools.get(row.scheme, 'measured', seconds * requestsPerSecond);
+async function loadOnce(row: Row, connections: number, settings: CellSettings): Promise<CellResult> {
+  const { generator, pools, seconds, warmUpSeconds, requestsPerSecond } = settings;
+  const warmUp = await pools.get(row.scheme, 'warm-up', warmUpSeconds * poolPerSecond);
+  const measured = await pools.get(row.scheme, 'measured', seconds * poolPerSecond);
   const folder = await mkdtemp(join(settings.folder, 'cell-'));
   try {
     const databaseFile = join(folder, 'inbox.db');
@@ -90,15 +100,23 @@ async function loadOnce(row: Row, connections: number, settings: CellSettings): 
       seconds: warmUpSeconds,
       file: warmUp.file,
     });
-    const result = await runLoad(generator, { ...target, connections, seconds, file: measured.file });
+    if (row.handles) await beginHandling(server);
+    const result = await runLoad(generator, {
+      ...target,
+      connections,
+      seconds,
+      requestsPerSecond,
+      file: measured.file,
+    });
+    const handling = row.handles ? await endHandling(server) : null;
     await proveStored(row, server.port, measured.sent);
-    return result;
+    return { ...result, handling };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function cellOf(row: Row, connections: number, result: LoadResult): Cell {
+function cellOf(row: Row, connections: number, result: CellResult): Cell {
   return {
     row: row.name,
     connections,
@@ -110,6 +128,7 @@ function cellOf(row: Row, connections: number, result: LoadResult): Cell {
     serverCpu: result.serverCpu,
     generatorCpu: result.generatorCpu,
     othersCpu: result.othersCpu,
+    handling: result.handling,
     void: result.generatorCpu !== null && result.generatorCpu > GENERATOR_LIMIT,
     disturbed: result.othersCpu !== null && result.othersCpu > disturbanceLimit,
   };

@@ -1,5 +1,7 @@
 import type { FdatasyncTime } from './fdatasync.ts';
+import { handledEventsTable } from './handled-events-table.ts';
 import type { Machine } from './machine.ts';
+import { percent, range, rate, share2xx, table, whole } from './markdown.ts';
 import { baseline, rows } from './rows.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
 import { ratioOf, type ThroughputCell } from './throughput.ts';
@@ -38,6 +40,7 @@ export function report(run: Run): string {
   }
   if (run.verifyAndParse.length > 0) sections.push(verifyAndParseTable(run.verifyAndParse));
   if (run.storedEvents) sections.push(storedEventsTable(run.storedEvents));
+  if (run.handledEvents) sections.push(handledEventsTable(run.handledEvents));
   sections.push(['### Goals', '', ...verdicts(run).map(({ goal, result }) => `- ${goal}: **${result}**`)].join('\n'));
   return sections.join('\n\n');
 }
@@ -48,7 +51,7 @@ function throughputTable(all: readonly ThroughputCell[], connections: number): s
   const lines = cells.map((cell) => [
     rows.find((row) => row.name === cell.row)?.title ?? cell.row,
     rate(cell),
-    range(cell),
+    range(cell.rates),
     base ? ratioOf(cell, base).toFixed(2) : '–',
     cell.p50Ms.toFixed(2),
     cell.p99Ms.toFixed(2),
@@ -79,13 +82,13 @@ function storedEventsTable({ stored, fileBytes, empty, full }: StoredEventsCompa
   const line = (title: string, cell: ThroughputCell): string[] => [
     title,
     rate(cell),
-    range(cell),
+    range(cell.rates),
     ratioOf(cell, empty).toFixed(2),
     cell.p50Ms.toFixed(2),
     cell.p99Ms.toFixed(2),
     share2xx(cell.share2xx),
   ];
-  const before = `${whole(stored)} events (${whole(fileBytes / 1024 ** 2)} MiB)`;
+  const before = `${whole(stored)} processed events (${whole(fileBytes / 1024 ** 2)} MiB)`;
   return (
     `### hookbox, stored, with events already in the file\n\n` +
     `${empty.connections} connections; medians of ${empty.rates.length} measurements each, taking turns.\n\n` +
@@ -94,39 +97,4 @@ function storedEventsTable({ stored, fileBytes, empty, full }: StoredEventsCompa
       [line('nothing', empty), line(before, full)],
     )
   );
-}
-
-/** Columns padded to one width, numbers to the right: readable in a terminal as it is. */
-function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
-  const widths = heads.map((head, column) => Math.max(head.length, ...lines.map((line) => line[column]?.length ?? 0)));
-  const pad = (text: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    return column === 0 ? text.padEnd(width) : text.padStart(width);
-  };
-  const join = (line: readonly string[]): string => `| ${line.map(pad).join(' | ')} |`;
-  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [join(heads), `| ${rule.join(' | ')} |`, ...lines.map(join)].join('\n');
-}
-
-function rate(cell: ThroughputCell): string {
-  const caveat = cell.void ? ' (void)' : cell.disturbed ? ' (disturbed)' : '';
-  return `${whole(cell.requestsPerSecond)}${caveat}`;
-}
-
-/** The slowest and the fastest round: how far the median may be trusted. */
-function range({ rates }: ThroughputCell): string {
-  return rates.length === 1 ? '–' : `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`;
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en');
-}
-
-function percent(share: number | null): string {
-  return share === null ? '–' : `${Math.round(share * 100)} %`;
-}
-
-/** Never rounded up to 100 %. */
-function share2xx(share: number): string {
-  return `${share === 1 ? '100' : (Math.floor(share * 10_000) / 100).toFixed(2)} %`;
 }

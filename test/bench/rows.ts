@@ -10,6 +10,8 @@ export interface Row {
   readonly verifies: boolean;
   /** Answers the second delivery of an event as a duplicate, from a database file it is given. */
   readonly stores: boolean;
+  /** Handles what it stored in the same process, and counts when asked (handling.ts). */
+  readonly handles?: boolean;
 }
 
 const versioned = (name: string): string => `${name} ${installedVersion(name)}`;
@@ -24,6 +26,14 @@ export const durable: Row = {
   scheme: 'hookbox',
   verifies: true,
   stores: true,
+};
+
+/** The same with a handler; only the fourth table measures it. */
+export const handled: Row = {
+  ...durable,
+  name: 'hookbox-handled',
+  title: 'hookbox, stored and handled (Hono, SQLite)',
+  handles: true,
 };
 
 /** Libraries that verify and store nothing. */

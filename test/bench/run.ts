@@ -1,6 +1,8 @@
 // The benchmark: npm run bench -- [--quick] [--json FILE] [--write]. It measures, tells, and fails for no number.
 import { writeFile } from 'node:fs/promises';
 import { measureFdatasync } from './fdatasync.ts';
+import { FilledFile } from './filled-file.ts';
+import { measureHandledEvents } from './handled-events.ts';
 import { findGenerator } from './load/generator.ts';
 import { describeMachine } from './machine.ts';
 import { writeMarkedSection } from './marked-section.ts';
@@ -21,6 +23,7 @@ const { seconds, warmUpSeconds, rounds } = options;
 const patience = new Patience(options.patienceMs);
 const settings = { generator, folder, seconds, warmUpSeconds, patience, pools: new RequestPools(folder) };
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+const filled = new FilledFile(folder, options.stored, progress);
 const wants = (table: number): boolean => options.tables.includes(table);
 
 await patience.waitForQuiet();
@@ -31,8 +34,9 @@ const throughput = wants(1)
 await patience.waitForQuiet();
 const verifyAndParse = wants(2) ? await measureVerifyAndParse(options.parseRounds) : [];
 const storedEvents = wants(3)
-  ? await measureStoredEvents(options.stored, goalConnections, Math.max(2, rounds), settings, progress)
+  ? await measureStoredEvents(filled, goalConnections, Math.max(2, rounds), settings, progress)
   : null;
+const handledEvents = wants(4) ? await measureHandledEvents(filled, goalConnections, rounds, settings, progress) : null;
 
 const run: Run = {
   machine: describeMachine(generator),
@@ -41,6 +45,7 @@ const run: Run = {
   throughput,
   verifyAndParse,
   storedEvents,
+  handledEvents,
 };
 const text = report(run);
 process.stdout.write(`${text}\n`);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { Question } from './handling.ts';
 import type { Row } from './rows.ts';
 
 const STOP_LIMIT_MS = 5_000;
@@ -11,6 +12,8 @@ const STOP_LIMIT_MS = 5_000;
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
   readonly port: number;
+  /** Asks a server that handles events; one question at a time. */
+  ask(question: Question): Promise<unknown>;
 }
 
 /** Starts `servers/<name>.ts` and waits until it listens. */
@@ -32,5 +35,12 @@ export async function startServer(row: Row, databaseFile: string): Promise<Serve
     await stop();
     throw new Error(`${row.name} ended before it listened.`);
   }
-  return { pid: child.pid, port: reported.data.port, [Symbol.asyncDispose]: stop };
+  const ask = async (question: Question): Promise<unknown> => {
+    const answered = Promise.race([once(child, 'message'), exited.then(() => null)]);
+    child.send(question);
+    const answer: unknown[] | null = await answered;
+    if (answer === null) throw new Error(`${row.name} ended before it answered.`);
+    return answer[0];
+  };
+  return { ask, pid: child.pid, port: reported.data.port, [Symbol.asyncDispose]: stop };
 }

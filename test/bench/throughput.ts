@@ -1,4 +1,5 @@
 import { measureCell, type Cell, type CellSettings } from './cell.ts';
+import { middleHandling } from './handling.ts';
 import { median } from './median.ts';
 import type { Row } from './rows.ts';
 
@@ -6,6 +7,8 @@ import type { Row } from './rows.ts';
 export interface ThroughputCell extends Cell {
   /** Requests per second of each round. */
   readonly rates: readonly number[];
+  /** Events handled per second in each round; none where the row handles nothing. */
+  readonly handledRates: readonly number[];
 }
 
 /**
@@ -47,6 +50,7 @@ export function mediansOf(cells: readonly Cell[]): ThroughputCell {
     row: first.row,
     connections: first.connections,
     rates: cells.map((cell) => cell.requestsPerSecond),
+    handledRates: cells.flatMap(({ handling }) => handling?.handledPerSecond ?? []),
     requestsPerSecond: middle((cell) => cell.requestsPerSecond),
     p50Ms: middle((cell) => cell.p50Ms),
     p99Ms: middle((cell) => cell.p99Ms),
@@ -55,6 +59,7 @@ export function mediansOf(cells: readonly Cell[]): ThroughputCell {
     serverCpu: middleOrNull((cell) => cell.serverCpu),
     generatorCpu: middleOrNull((cell) => cell.generatorCpu),
     othersCpu: middleOrNull((cell) => cell.othersCpu),
+    handling: middleHandling(cells.flatMap(({ handling }) => handling ?? [])),
     void: cells.some((cell) => cell.void),
     // The median is a quiet round's as long as most rounds were quiet.
     disturbed: cells.filter((cell) => cell.disturbed).length * 2 > cells.length,
@@ -63,10 +68,17 @@ export function mediansOf(cells: readonly Cell[]): ThroughputCell {
 
 /** How many times faster than `other`: the median of the rounds, each compared with its own, since machines drift. */
 export function ratioOf(cell: ThroughputCell, other: ThroughputCell): number {
-  return median(cell.rates.map((rate, round) => rate / (other.rates[round] ?? other.requestsPerSecond)));
+  return ratioOfRates(cell.rates, other.rates);
 }
 
-/** Whether the numbers may be judged: nothing failed, and the generator was not the limit. */
+/** The median of the rounds, each compared with its own. */
+export function ratioOfRates(rates: readonly number[], others: readonly number[]): number {
+  return median(rates.map((rate, round) => rate / (others[round] ?? median(others))));
+}
+
+/** Whether the numbers may be judged: nothing failed, all was handled once, and the generator was not the limit. */
 export function isSound(cell: ThroughputCell): boolean {
-  return !cell.void && cell.share2xx === 1 && cell.socketErrors === 0;
+  const { handling } = cell;
+  const handledOnce = handling === null || (handling.handled === handling.stored && handling.reruns === 0);
+  return !cell.void && cell.share2xx === 1 && cell.socketErrors === 0 && handledOnce;
 }

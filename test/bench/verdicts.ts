@@ -1,6 +1,7 @@
 import { baseline, durable, handWritten, peers } from './rows.ts';
+import type { HandledEventsComparison } from './handled-events.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
-import { isSound, ratioOf, type ThroughputCell } from './throughput.ts';
+import { isSound, ratioOf, ratioOfRates, type ThroughputCell } from './throughput.ts';
 import type { VerifyAndParseTime } from './verify-and-parse.ts';
 
 /** The number of connections that the goals speak of. */
@@ -11,6 +12,7 @@ export interface Measurements {
   readonly throughput: readonly ThroughputCell[];
   readonly verifyAndParse: readonly VerifyAndParseTime[];
   readonly storedEvents: StoredEventsComparison | null;
+  readonly handledEvents: HandledEventsComparison | null;
 }
 
 /** One goal and what became of it. */
@@ -20,7 +22,7 @@ export interface Verdict {
 }
 
 /** Judges a run by the project's goals. A timing is no test: this only tells. */
-export function verdicts({ throughput, verifyAndParse, storedEvents }: Measurements): Verdict[] {
+export function verdicts({ throughput, verifyAndParse, storedEvents, handledEvents }: Measurements): Verdict[] {
   const cellOf = (name: string): ThroughputCell | undefined =>
     throughput.find(({ row, connections }) => row === name && connections === goalConnections);
   const stored = cellOf(durable.name);
@@ -30,9 +32,19 @@ export function verdicts({ throughput, verifyAndParse, storedEvents }: Measureme
     atLeast('stored: half of the requests/s of bare Hono', 0.5, of(baseline)),
     ...peers.map(({ name }) => atLeast(`stored: ahead of ${name}, which stores nothing`, 1, of(name))),
     atLeast(
-      'stored: 0.8 of itself with 1,000,000 events in the file',
+      'stored: 0.8 of itself with 1,000,000 processed events in the file',
       0.8,
       storedEvents && storedEvents.stored >= 1_000_000 ? ratio(storedEvents.full, storedEvents.empty) : null,
+    ),
+    atLeast(
+      'stored and handled: 0.4 of the events/s that are stored without handling',
+      0.4,
+      handledEvents && handledRatio(handledEvents.empty, handledEvents.storedOnly),
+    ),
+    atLeast(
+      'stored and handled: 0.8 of itself with 1,000,000 processed events in the file',
+      0.8,
+      handledEvents && handledEvents.stored >= 1_000_000 ? handledRatio(handledEvents.full, handledEvents.empty) : null,
     ),
     below('verify and parse: under half the time of standardwebhooks', 0.5, timeRatio(verifyAndParse)),
   ];
@@ -40,6 +52,12 @@ export function verdicts({ throughput, verifyAndParse, storedEvents }: Measureme
 
 function ratio(cell: ThroughputCell | undefined, other: ThroughputCell | undefined): number | null {
   return cell && other && isSound(cell) && isSound(other) ? ratioOf(cell, other) : null;
+}
+
+/** Of what the other handles, or stores if it handles nothing. */
+function handledRatio(cell: ThroughputCell, other: ThroughputCell): number | null {
+  if (!isSound(cell) || !isSound(other)) return null;
+  return ratioOfRates(cell.handledRates, other.handling === null ? other.rates : other.handledRates);
 }
 
 function timeRatio(times: readonly VerifyAndParseTime[]): number | null {

@@ -65,7 +65,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     `),
     unparkUpTo: prepare(`
       UPDATE hookbox_events SET parked = 0
-      WHERE state = 'pending' AND parked = 1 AND entity = :entity AND endpoint = :endpoint
+      WHERE state = 'pending' AND parked < 2 AND parked = 1 AND entity = :entity AND endpoint = :endpoint
         AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
     `),
 

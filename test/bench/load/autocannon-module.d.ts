@@ -13,6 +13,7 @@ declare module 'autocannon' {
     readonly duration: number;
     readonly method: 'POST';
     readonly sampleInt: number;
+    readonly overallRate?: number;
     readonly setupClient: (client: Client) => void;
   }
 

@@ -1,9 +1,9 @@
-// The load where wrk is not installed: node autocannon.ts URL CONNECTIONS SECONDS FILE, one line of JSON at the end.
+// The load where wrk is not installed: node autocannon.ts URL CONNECTIONS SECONDS FILE [RATE], one line of JSON at the end.
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 import type { LoadMeasurement } from './generator.ts';
 
-const [url = '', connections = '', seconds = '', file = ''] = process.argv.slice(2);
+const [url = '', connections = '', seconds = '', file = '', rate] = process.argv.slice(2);
 const requests = readFileSync(file);
 const latenciesMs: number[] = [];
 let offset = 0;
@@ -19,6 +19,8 @@ const load = autocannon({
   duration: Number(seconds),
   method: 'POST',
   sampleInt: 100,
+  // It sends each second's share in bursts, where wrk spreads it: waits under a moderate load are longer with it.
+  ...(rate === undefined ? {} : { overallRate: Number(rate) }),
   // autocannon's own `requests` are copied for every connection, which takes minutes for a large pool.
   setupClient: (client) => {
     client.getRequestBuffer = nextRequest;

@@ -35,6 +35,8 @@ export interface Load {
   readonly connections: number;
   readonly seconds: number;
   readonly file: string;
+  /** Requests per second over all connections; as many as are answered unless set. */
+  readonly requestsPerSecond?: number | undefined;
 }
 
 /** What makes the load: wrk where it is installed, autocannon elsewhere. */
@@ -77,12 +79,13 @@ function commandLine(generator: Generator, load: Load): { command: string; args:
   const url = `http://127.0.0.1:${load.port}/webhooks`;
   const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   const connections = String(load.connections);
+  const pace = load.requestsPerSecond === undefined ? [] : [String(load.requestsPerSecond)];
   if (generator.name === 'autocannon') {
-    const args = [script('autocannon.ts'), url, connections, String(load.seconds), load.file];
+    const args = [script('autocannon.ts'), url, connections, String(load.seconds), load.file, ...pace];
     return { command: process.execPath, args };
   }
   const args = ['-t1', '-c', connections, '-d', `${load.seconds}s`, '--timeout', '10s', '-s', script('wrk.lua')];
-  return { command: 'wrk', args: [...args, url, '--', load.file] };
+  return { command: 'wrk', args: [...args, url, '--', load.file, ...pace.flatMap((rate) => [rate, connections])] };
 }
 
 /** Watches from 100 ms after the start of the load to 100 ms before its end. */

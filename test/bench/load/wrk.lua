@@ -1,4 +1,4 @@
--- Sends each request of a file once (see request-pool.ts): wrk -t1 -s wrk.lua URL -- FILE
+-- Sends each request of a file once (see request-pool.ts): wrk -t1 -s wrk.lua URL -- FILE [REQUESTS_PER_SECOND CONNECTIONS]
 -- One string and an offset, because a table of 100,000 strings would keep LuaJIT's collector busy.
 local requests, offset = "", 1
 exhausted = 0
@@ -13,6 +13,14 @@ function init(args)
   local file = assert(io.open(args[1], "rb"))
   requests = file:read("*a")
   file:close()
+  if args[2] ~= nil then
+    -- Each connection waits on its own and at random, so that requests come as if from senders who know nothing of each
+    -- other. wrk calls this before each request, in milliseconds.
+    local pause = 1000 * tonumber(args[3]) / tonumber(args[2])
+    function delay()
+      return math.random() * 2 * pause
+    end
+  end
   io.stderr:write("loaded\n")
 end
 
