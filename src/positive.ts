@@ -11,3 +11,9 @@ export function positive(name: string, value: number, most = Number.MAX_SAFE_INT
     `${name} must be a number above 0 and up to ${most}, not ${String(value)}.`,
   );
 }
+
+/** @throws ConfigurationError `INVALID_OPTION` for what is not whole either */
+export function positiveWhole(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (positive(name, value, most) === Infinity || Number.isInteger(value)) return value;
+  throw new ConfigurationError('INVALID_OPTION', `${name} must be a whole number, not ${value}.`);
+}

@@ -62,15 +62,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
   if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
   assertHandlers(handlers);
+  const { mode = 'background' } = processing;
+  if (mode !== 'background' && mode !== 'inline') {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `processing.mode must be 'background' or 'inline', not ${String(mode)}.`,
+    );
+  }
   const verifier = createVerifier(options);
   const { logger } = verifier;
   const seldom = throttle();
 
   const forProcessing = { ...options, handlers, ordering, logger };
-  const inline = processing.mode === 'inline' ? createInlineRunner(forProcessing) : null;
+  const inline = mode === 'inline' ? createInlineRunner(forProcessing) : null;
   const processor = createProcessor(forProcessing);
-  const handled = handledTypes(handlers);
-  let mayBeForgotten = inline === null && handled.length > 0;
+  let mayBeForgotten = inline === null && handledTypes(handlers).length > 0;
 
   let underWay = 0;
   let closing = false;
@@ -90,7 +96,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       remindOfStart();
       tellOddities(verified, acceptance);
       const duplicate = acceptance.result === 'duplicate';
-      if (inline === null || !hasHandler(verified.event)) return accepted(acceptance.result, verified.id, duplicate);
+      if (inline === null) return accepted(acceptance.result, verified.id, duplicate);
       const ran = await inline.run({ endpoint, id: verified.id }, deadline);
       if (ran === 'nothing to run') return accepted(acceptance.result, verified.id, duplicate);
       return ran === 'processed' ? accepted('processed', verified.id, duplicate) : verifier.refuse(RAN[ran]);
@@ -128,10 +134,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  function hasHandler({ type }: VerifiedDelivery['event']): boolean {
-    return type !== null && (handled === '*' || handled.includes(type));
-  }
-
   /** Stored and answered 200 all the same, but somebody should know. */
   function tellOddities({ id, event }: VerifiedDelivery, { result, conflict }: Acceptance): void {
     if (event.type === null && result === 'stored') {
@@ -161,7 +163,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     closing = true;
     if (underWay === 0) drained();
     await Promise.all([allAnswered, processor.close()]);
-    await inline?.idle();
+    await inline?.close();
   };
 
   return {

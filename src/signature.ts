@@ -1,4 +1,5 @@
-import { createHash, createHmac, hash, timingSafeEqual } from 'node:crypto';
+// All of it, because not every runtime has `hash`, and a missing name would keep the module from loading.
+import * as crypto from 'node:crypto';
 import { ConfigurationError } from './errors.ts';
 
 /** A signing secret as the dashboard shows it, or its bytes. */
@@ -69,7 +70,7 @@ export function matchesSignature(
   for (const key of keys) {
     const expected = Buffer.from(hmac(body, key), 'latin1');
     // Compared before it is combined, so that every key is always tried.
-    const matches = timingSafeEqual(expected, claimed);
+    const matches = crypto.timingSafeEqual(expected, claimed);
     matched = matches || matched;
   }
   return matched;
@@ -85,13 +86,14 @@ const DIGEST_BYTES = 32;
 const SMALL_BYTES = 16 * 1024;
 const innerText = Buffer.alloc(BLOCK_BYTES + SMALL_BYTES);
 const outerText = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
-/** Not every runtime has it. */
-const oneCall: typeof hash | undefined = hash;
+const oneCall: typeof crypto.hash | undefined = crypto.hash;
 
 /** HMAC-SHA256 as 64 lowercase hexadecimal digits. Synchronous from end to end, so the two texts have one user at a time. */
 function hmac(body: Uint8Array, key: SigningKey): string {
+  // An ArrayBuffer would be copied as nothing, and what was signed before would be signed again.
+  if (!(body instanceof Uint8Array)) throw new TypeError('the body must be the raw bytes as a Uint8Array');
   if (body.byteLength > SMALL_BYTES || oneCall === undefined) {
-    return createHmac('sha256', key.bytes).update(body).digest('hex');
+    return crypto.createHmac('sha256', key.bytes).update(body).digest('hex');
   }
   innerText.set(key.inner);
   innerText.set(body, BLOCK_BYTES);
@@ -104,7 +106,7 @@ function hmac(body: Uint8Array, key: SigningKey): string {
 function readyKey(bytes: Uint8Array): SigningKey {
   const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
   const outer = new Uint8Array(BLOCK_BYTES).fill(0x5c);
-  const short = bytes.byteLength > BLOCK_BYTES ? createHash('sha256').update(bytes).digest() : bytes;
+  const short = bytes.byteLength > BLOCK_BYTES ? crypto.createHash('sha256').update(bytes).digest() : bytes;
   for (const [at, byte] of short.entries()) {
     inner[at] = byte ^ 0x36;
     outer[at] = byte ^ 0x5c;

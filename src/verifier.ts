@@ -126,12 +126,17 @@ async function readBody(body: Delivery['body'], maxBytes: number, deadline: Dead
   if (typeof body === 'function') {
     // A reader stops by itself when it is late; the wait is bounded for one that does not.
     const read = await withinDeadline(body({ maxBytes, late: deadline.passed }), deadline);
-    return read === LATE ? { ended: 'too-slow' } : read;
+    if (read === LATE) return { ended: 'too-slow' };
+    if (read.ended === 'complete') assertBytes(read.bytes);
+    return read;
   }
-  if (!(body instanceof Uint8Array)) {
-    throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
-  }
+  assertBytes(body);
   return body.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: body };
+}
+
+function assertBytes(body: Uint8Array): void {
+  if (body instanceof Uint8Array) return;
+  throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
 }
 
 function isIdentity(encoding: string | null | undefined): boolean {

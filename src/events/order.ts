@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Every field may be absent or null: interface 6.2 lists what was seen, not what is always there. */
-const orderItem = z.object({
+export const orderItem = z.object({
   product_id: z.string().nullish(),
   quantity: z.number().nullish(),
   price: z.number().nullish(),

@@ -146,6 +146,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       const entry = find(key);
       if (entry === undefined || entry.body === null) return 'settled';
       if (entry.state === 'processed' || entry.deadReason === 'invalid') return 'settled';
+      if (request.types !== '*' && !request.types.includes(entry.type ?? '')) return 'settled';
       if (entry.state === 'processing' || (request.ordered && hasLease(entry))) return 'busy';
       return take(entry, request);
     },

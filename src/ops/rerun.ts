@@ -19,7 +19,8 @@ export type RerunResult =
  * Runs the handler for a dead or an ignored event again. Its stored bytes are parsed with today's schemas, its attempts
  * and crashes count from nothing, and its history stays.
  *
- * @param options - `entity` is the receiver's option of that name, where it has one
+ * @param options - `entity` is the receiver's option of that name, where it has one: it names invalid events, which were
+ * stored without an entity
  * @example
  * ```ts
  * import { rerun } from 'hookbox';
@@ -31,7 +32,7 @@ export type RerunResult =
 export async function rerun(
   inbox: Inbox,
   key: EventKey,
-  { entity = entityOf, now = Date.now() }: { readonly entity?: EntityOf; readonly now?: number } = {},
+  { entity, now = Date.now() }: { readonly entity?: EntityOf; readonly now?: number } = {},
 ): Promise<RerunResult> {
   const event = await inbox.get(key);
   if (event === null) return 'unknown';
@@ -39,6 +40,8 @@ export async function rerun(
   if (event.body === null) return 'pruned';
   const { parsed, facts } = readEvent(event.body);
   if (!parsed.ok || facts === null) return 'still invalid';
-  const moved = await inbox.rerun(key, { ...facts, entity: entity(parsed.event) }, now);
+  // An invalid event was stored without one; any other keeps the one that its receiver gave it.
+  const about = event.entity ?? (entity ?? entityOf)(parsed.event);
+  const moved = await inbox.rerun(key, { ...facts, entity: about }, now);
   return moved ? 'rerun' : 'not needed';
 }

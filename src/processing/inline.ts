@@ -4,7 +4,7 @@ import type { EventKey } from '../inbox/inbox.ts';
 import type { Lease } from '../inbox/work.ts';
 import { systemClock } from './clock.ts';
 import type { ProcessorOptions } from './processor.ts';
-import { limitsOf } from './limits.ts';
+import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 
 /** What became of an event that was run while its delivery waited. */
@@ -13,8 +13,8 @@ export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'nothin
 /** Runs handlers inside deliveries, on hosts without a background. */
 export interface InlineRunner {
   run(key: EventKey, deadline: Deadline): Promise<InlineResult>;
-  /** Resolves when no handler runs any more. */
-  idle(): Promise<void>;
+  /** Waits for handlers that run, then aborts their signals, and waits a moment more. */
+  close(): Promise<void>;
 }
 
 /**
@@ -29,7 +29,7 @@ export function createInlineRunner(
   const { leaseMs, timeoutMs, types } = limitsOf(options);
   // The budget and the backoff are the service's.
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
-  const running = new Set<Promise<unknown>>();
+  const running = new Map<Promise<unknown>, RunningAttempt>();
 
   async function settled(key: EventKey, lease: Lease, attempt: RunningAttempt): Promise<AttemptEnd['outcome']> {
     const stopRenewing = keepLease(lease, attempt);
@@ -63,6 +63,12 @@ export function createInlineRunner(
     };
   }
 
+  function ended(limitMs: number): Promise<unknown> {
+    const { promise: limit, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(limitMs, resolve);
+    return Promise.race([Promise.allSettled(running.keys()).finally(cancel), limit]);
+  }
+
   /** The database was not free in time: what is claimed after that has nobody to run for. */
   function giveBackWhenClaimed(claiming: ReturnType<typeof inbox.claimOne>): void {
     claiming
@@ -84,7 +90,7 @@ export function createInlineRunner(
       if (claimed === 'settled') return 'nothing to run';
       const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
       const outcome = settled(key, claimed.lease, attempt);
-      running.add(outcome);
+      running.set(outcome, attempt);
       outcome
         .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended'))
         .finally(() => running.delete(outcome));
@@ -92,8 +98,10 @@ export function createInlineRunner(
       if (result === LATE) return 'timeout';
       return result === 'processed' || result === 'committed' ? 'processed' : 'failed';
     },
-    async idle() {
-      await Promise.allSettled(running);
+    async close() {
+      await ended(CLOSE_LIMIT_MS);
+      for (const attempt of running.values()) attempt.abort('closing');
+      await ended(CLOSE_GRACE_MS);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { handledTypes, type Handlers } from '../handlers.ts';
-import { MAX_TIMER_MS, positive } from '../positive.ts';
+import { MAX_TIMER_MS, positive, positiveWhole } from '../positive.ts';
 import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
 
 export interface ProcessingOptions {
@@ -12,6 +12,11 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
 }
 
+/** How long `close` waits for handlers that run. */
+export const CLOSE_LIMIT_MS = 10_000;
+/** And what is left to clean up to one whose signal it has aborted. */
+export const CLOSE_GRACE_MS = 1_000;
+
 /** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */
 export function limitsOf({
   processing = {},
@@ -22,11 +27,11 @@ export function limitsOf({
 }) {
   const retry = { ...DEFAULT_RETRY, ...processing.retry };
   return {
-    concurrency: positive('concurrency', processing.concurrency ?? 10),
+    concurrency: positiveWhole('concurrency', processing.concurrency ?? 10),
     timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS),
-    leaseMs: positive('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
+    leaseMs: positiveWhole('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
     retry: {
-      attempts: positive('retry.attempts', retry.attempts, Infinity),
+      attempts: positiveWhole('retry.attempts', retry.attempts, Infinity),
       baseMs: positive('retry.baseMs', retry.baseMs),
       maxMs: positive('retry.maxMs', retry.maxMs),
     },

@@ -1,11 +1,11 @@
 import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
 import type { Inbox } from '../inbox/inbox.ts';
-import { TAKER_MS, type ClaimedEvent, type Lease } from '../inbox/work.ts';
+import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { positive } from '../positive.ts';
-import { limitsOf, type ProcessingOptions } from './limits.ts';
+import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 
 export interface RetentionOptions {
@@ -41,9 +41,6 @@ export interface Processor extends AsyncDisposable {
 const POLL_MS = 1_000;
 /** Well under the ten minutes after which a type counts as untaken. */
 const ANNOUNCE_MS = TAKER_MS / 2;
-const CLOSE_LIMIT_MS = 10_000;
-/** What a handler whose signal was aborted by `close` has left to clean up. */
-const CLOSE_GRACE_MS = 1_000;
 const PRUNE_EVERY_MS = 60_000;
 const PRUNE_BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
@@ -105,7 +102,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   async function claimAndRun(): Promise<void> {
-    await null; // handlers that ended together free their slots together
+    await Promise.resolve(); // handlers that ended together free their slots together
     const free = concurrency - busy;
     if (free <= 0) return;
     const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
@@ -135,7 +132,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   async function settle(claimed: ClaimedEvent, end: AttemptEnd): Promise<void> {
     if (end.outcome === 'committed') return;
-    const held = end.outcome !== 'lost' && (await inbox.settle(claimed.lease, end, clock.now()));
+    const held = end.outcome !== 'lost' && (await write(claimed.lease, end));
     const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt };
     if (!held) logger.warn(facts, 'the lease was lost before the handler ended; the event runs again');
     else if (end.outcome === 'dead') {
@@ -143,6 +140,19 @@ export function createProcessor(options: ProcessorOptions): Processor {
     } else if (end.outcome === 'retry') {
       const again = { ...facts, error: end.error.name, dueAt: new Date(end.dueAt).toISOString() };
       logger.warn(again, 'handler failed and is run again; inbox.attempts says why');
+    }
+  }
+
+  /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
+  async function write(lease: Lease, settlement: Settlement): Promise<boolean> {
+    for (;;) {
+      try {
+        return await inbox.settle(lease, settlement, clock.now());
+      } catch (failure) {
+        report('cannot write how an attempt ended', failure);
+        if (!running.has(lease) || state === 'closed') throw failure;
+        await new Promise<void>((resolve) => later(POLL_MS, resolve));
+      }
     }
   }
 
@@ -219,21 +229,29 @@ export function createProcessor(options: ProcessorOptions): Processor {
   async function stop(): Promise<void> {
     state = 'closing';
     stopListening();
-    await claiming;
+    await atMost(CLOSE_LIMIT_MS, claiming);
     await ended(CLOSE_LIMIT_MS);
     for (const attempt of running.values()) attempt.abort('closing');
     await ended(CLOSE_GRACE_MS);
     for (const [lease, attempt] of running) {
       attempt.abandon();
       // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
-      await inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
+      const givenBack = inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
         report('cannot give back an event', failure);
       });
+      await atMost(CLOSE_GRACE_MS, givenBack);
     }
     state = 'closed';
     running.clear();
     for (const cancel of cancels) cancel();
     cancels.clear();
+  }
+
+  /** A database that is locked must not keep the process from ending; what was not given back runs again later. */
+  function atMost(limitMs: number, work: Promise<unknown> | null): Promise<unknown> {
+    const { promise: limit, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(limitMs, resolve);
+    return Promise.race([Promise.resolve(work).finally(cancel), limit]);
   }
 
   /** Waits until nothing runs, but not longer than a limit. */

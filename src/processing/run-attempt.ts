@@ -1,4 +1,4 @@
-import { isInstance, PermanentError, TransactionError } from '../errors.ts';
+import { isInstance, messageOf, PermanentError, TransactionError } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
@@ -56,6 +56,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
 
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
     if (stopped !== null || over) return;
+    // Its own commit has ended the lease.
+    if (reason === 'lost' && transaction?.state === 'committed') return;
     stopped = reason;
     controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
@@ -133,7 +135,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     const error = attemptError(thrown);
     const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt, error: error.name };
     logger.error(facts, 'the handler failed after its transaction was committed; it is not run again');
-    await inbox.noteLateError(claimed.lease, error);
+    await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => {
+      logger.error({ ...facts, cause: messageOf(failure) }, 'cannot note what the handler threw');
+    });
   }
 
   function failed(thrown: unknown): Settlement {

@@ -38,9 +38,15 @@ export function isBusy(failure: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
+/** better-sqlite3's own refusals, which say nothing about a row. */
+function isConnectionFault(failure: unknown): boolean {
+  return failure instanceof TypeError && /busy executing|not open/.test(failure.message);
+}
+
 /** One row is at fault, not the file: the others of its group can still be stored. */
 export function isRowFault(failure: unknown): boolean {
   if (failure instanceof HookboxError) return false;
   const code = sqliteCode(failure);
-  return code === null || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code);
+  if (code === null) return !isConnectionFault(failure);
+  return /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code);
 }

@@ -72,18 +72,38 @@ function begin(connection: Connection) {
 function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
   let result: T;
   try {
-    result = work(database);
+    result = withoutOpenRows(database, () => work(database));
   } catch (failure) {
     if (savepointStands(database)) throw failure;
     if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED, { cause: failure });
-    // SQLite itself rolls back on INSERT OR ROLLBACK and on a full disk.
-    if (sqliteCode(failure) !== null) throw failure;
+    // SQLite itself rolls back when the disk is full or failing; nothing can have been written after that.
+    if (/^SQLITE_(FULL|IOERR|NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
     throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
   refusePromise(result);
   if (savepointStands(database)) return result;
   if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED);
   throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK);
+}
+
+/** Rows that are still being read, one by one, would keep the transaction from ending: they are closed with it. */
+function withoutOpenRows<T>(database: SqliteDatabase, work: () => T): T {
+  const statement: { iterate: (...parameters: unknown[]) => Iterator<unknown> } = Object.getPrototypeOf(
+    database.prepare('SELECT 1'),
+  );
+  const { iterate } = statement;
+  const open: Iterator<unknown>[] = [];
+  statement.iterate = function tracked(...parameters) {
+    const rows = iterate.apply(this, parameters);
+    open.push(rows);
+    return rows;
+  };
+  try {
+    return work();
+  } finally {
+    statement.iterate = iterate;
+    for (const rows of open) rows.return?.();
+  }
 }
 
 function savepointStands(database: SqliteDatabase): boolean {

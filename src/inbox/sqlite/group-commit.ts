@@ -35,6 +35,7 @@ export interface QueueLimits {
 const MAX_GROUP = 512;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const BUSY_RETRY_MS = 25;
+const CLOSE_LIMIT_MS = 10_000;
 
 /**
  * Makes durable fast: everything that arrives in one turn of the event loop shares one transaction and one sync of the
@@ -49,6 +50,8 @@ export class GroupCommit<Store> {
   #scheduled = false;
   #busyTurns = 0;
   #closed = false;
+  /** moves have no deadline, but a locked database must not keep `close` waiting for ever */
+  #giveUpAt = Infinity;
   #drained: (() => void) | undefined;
 
   constructor(transactions: Transactions<Store>, limits: QueueLimits) {
@@ -95,6 +98,7 @@ export class GroupCommit<Store> {
   /** Takes nothing more and resolves when everything that waits is settled. */
   close(): Promise<void> {
     this.#closed = true;
+    this.#giveUpAt = Math.min(this.#giveUpAt, performance.now() + CLOSE_LIMIT_MS);
     return new Promise((resolve) => {
       if (this.#waiting.length === 0) return resolve();
       const before = this.#drained;
@@ -228,10 +232,11 @@ export class GroupCommit<Store> {
 
   #giveUpLate(): void {
     const now = performance.now();
-    if (!this.#waiting.some((job) => job.deadline < now)) return;
+    const isLate = ({ deadline }: Job<Store>): boolean => Math.min(deadline, this.#giveUpAt) < now;
+    if (!this.#waiting.some(isLate)) return;
     const inTime: Job<Store>[] = [];
     for (const job of this.#waiting) {
-      if (job.deadline >= now) {
+      if (!isLate(job)) {
         inTime.push(job);
         continue;
       }

@@ -3,6 +3,7 @@ import { positive } from '../../positive.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
 import { resolve } from '../known-event.ts';
 import type { EventState } from '../state.ts';
+import type { ClaimRequest } from '../work.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -45,6 +46,7 @@ interface KnownRow {
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const MOMENT_MS = 250;
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
 
@@ -102,12 +104,19 @@ export function sqliteInbox(
     },
     async claim(request, limit) {
       for (;;) {
-        const claimed = await commits.submitMove(({ work }) => claim(work, request, limit));
+        const waited = stopwatch();
+        const claimed = await commits.submitMove(({ work }) => claim(work, longer(request, waited()), limit));
         if (claimed !== 'more') return claimed;
       }
     },
-    claimOne: (key, request) => commits.submitMove(({ work }) => claimOne(work, key, request)),
-    renew: (leases, now, leaseMs) => commits.submitMove(({ work }) => renew(work, leases, now, leaseMs)),
+    claimOne(key, request) {
+      const waited = stopwatch();
+      return commits.submitMove(({ work }) => claimOne(work, key, longer(request, waited())));
+    },
+    renew(leases, now, leaseMs) {
+      const waited = stopwatch();
+      return commits.submitMove(({ work }) => renew(work, leases, now, leaseMs + waited()));
+    },
     settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
     noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
@@ -131,6 +140,20 @@ export function sqliteInbox(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** How long a move has waited for the database; less than a moment does not count. */
+function stopwatch(): () => number {
+  const startedAt = performance.now();
+  return () => {
+    const waited = Math.round(performance.now() - startedAt);
+    return waited < MOMENT_MS ? 0 : waited;
+  };
+}
+
+/** A lease lasts from when it is written, not from when it was asked for: a lock may lie in between. */
+function longer(request: ClaimRequest, waitedMs: number): ClaimRequest {
+  return { ...request, leaseMs: request.leaseMs + waitedMs };
 }
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });

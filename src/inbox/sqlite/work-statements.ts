@@ -77,7 +77,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
       RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
     `),
     eventToRun: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
     renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
@@ -130,7 +130,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
       SELECT seq, endpoint, entity FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND type = :type AND due_ms <= :before
         AND NOT EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (:type, '*') AND seen_ms > :takenSince)
-      ORDER BY due_ms LIMIT 500
+      ORDER BY due_ms LIMIT 5000
     `),
     take: prepare(`
       INSERT INTO hookbox_takers (type, seen_ms) VALUES (:type, :now)

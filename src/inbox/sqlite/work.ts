@@ -40,6 +40,7 @@ interface ClaimedRow extends Lease, EventKey {
 }
 
 const FRESH_BATCH = 2_000;
+const PARK_BATCH = 500;
 
 /** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
 export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] | 'more' {
@@ -48,15 +49,19 @@ export function claim(statements: WorkStatements, request: ClaimRequest, limit: 
   // takes several calls, so that none of them holds the event loop for long.
   if (statements.lookAtFresh.run({ limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
   const claimed: ClaimedEvent[] = [];
+  let parked = 0;
   let suspects = statements.runningSuspect.get() === undefined;
   for (let progress = true; progress && claimed.length < limit;) {
+    // A long queue of one entity is set aside in several calls too.
+    if (parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
     progress = false;
-    for (const row of candidates(statements, request, suspects, limit - claimed.length)) {
+    for (const row of candidates(statements, request, suspects, Math.max(limit - claimed.length, parked))) {
       if (claimed.length === limit) break;
       if (row.crashes > 0 && !suspects) continue;
       progress = true;
       if (request.ordered && mustWait(statements, row, request)) {
         statements.park.run({ seq: row.seq });
+        parked += 1;
         continue;
       }
       claimed.push(take(statements, row, request));
@@ -75,10 +80,11 @@ export function claimOne(
 ): ClaimedEvent | 'busy' | 'settled' {
   releaseRanOut(statements, request.now);
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
-    (CandidateRow & { state: string; dead_reason: string | null; pruned: 0 | 1 }) | undefined;
+    (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1 }) | undefined;
   if (row === undefined || row.pruned === 1 || row.state === 'processed' || row.dead_reason === 'invalid') {
     return 'settled';
   }
+  if (request.types !== '*' && !request.types.includes(row.type)) return 'settled';
   if (row.state === 'processing') return 'busy';
   const { entity, endpoint } = row;
   if (request.ordered && entity !== null && statements.leaseOfEntity.get({ entity, endpoint }) !== undefined)

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const HANDLING = fileURLToPath(new URL('handling-process.ts', import.meta.url));
+
+/** How a handling process ended, and which handlers were running then. */
+export interface HandlingEnd {
+  readonly signal: NodeJS.Signals | null;
+  /** the events whose handler had begun and not ended */
+  readonly running: readonly string[];
+}
+
+/** A handling process, with what it has said. */
+export interface HandlingChild {
+  /** resolves with its first handler's begin, or its end */
+  readonly begun: Promise<unknown>;
+  readonly ended: Promise<HandlingEnd>;
+  kill(): void;
+}
+
+/** Starts one for the running test, after which it is gone in any case. */
+export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kill'): HandlingChild {
+  const child = spawn(process.execPath, [HANDLING, file, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const closed = once(child, 'close');
+  let output = '';
+  const first = Promise.withResolvers<void>();
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+    first.resolve();
+  });
+  const ended = closed.then((): HandlingEnd => {
+    const running = new Set<string>();
+    for (const line of output.split('\n')) {
+      const [word, id = ''] = line.split(' ');
+      if (word === 'begin') running.add(id);
+      if (word === 'end') running.delete(id);
+    }
+    return { signal: child.signalCode, running: [...running] };
+  });
+  return { begun: Promise.race([first.promise, closed]), ended, kill: () => void child.kill('SIGKILL') };
+}

@@ -1,0 +1,43 @@
+// A process that handles events and will be killed: node handling-process.ts <file> <behaviour>
+//   effects: each handler writes one row into the table effects through ctx.transaction, after and before a short while
+//   exit, kill: the handler of the event `poison` ends the process, by process.exit or by SIGKILL to itself
+// It writes `begin <id>` and `end <id>` to its output as its handlers run, and goes on until it is killed.
+import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receiver.ts';
+import type { Handlers } from '../../src/handlers.ts';
+import { SECRET, silent } from '../inbox/order-delivery.ts';
+
+const [file = '', behaviour = ''] = process.argv.slice(2);
+
+const effects: Handlers = {
+  '*': async ({ id }, context) => {
+    writeSync(1, `begin ${id}\n`);
+    await sleep(Math.random() * 10);
+    await context.transaction((database) => database.prepare('INSERT INTO effects (event) VALUES (?)').run(id));
+    await sleep(Math.random() * 5);
+    writeSync(1, `end ${id}\n`);
+  },
+};
+
+const poison: Handlers = {
+  '*': async ({ id }) => {
+    writeSync(1, `begin ${id}\n`);
+    await sleep(10 + Math.random() * 20);
+    if (id === 'poison') {
+      if (behaviour === 'exit') process.exit(1);
+      process.kill(process.pid, 'SIGKILL');
+    }
+    writeSync(1, `end ${id}\n`);
+  },
+};
+
+const receiver = createReceiver({
+  secret: SECRET,
+  inbox: sqliteInbox(file),
+  handlers: behaviour === 'effects' ? effects : poison,
+  processing: { concurrency: 4, leaseMs: 300, retry: { baseMs: 10, maxMs: 100 } },
+  logger: silent,
+});
+await receiver.start();

@@ -1,0 +1,40 @@
+import { bytesOf, factsOf, type EventContent } from './event-bytes.ts';
+import type { InboxModel } from './inbox-model.ts';
+import type { ModelEvent } from './model-event.ts';
+import type { Store } from './stores.ts';
+import { must } from './violation.ts';
+
+/** An event as the service knows it. */
+export interface Sent {
+  readonly id: string;
+  /** what was sent under this id, oldest first */
+  readonly contents: EventContent[];
+  acknowledged: boolean;
+}
+
+/** What was read in the bytes that won is what was written in them. */
+export function compareFacts(model: InboxModel, all: readonly Sent[]): void {
+  for (const { id, contents } of all) {
+    const event = model.get(id);
+    const content = contents.find((one) => event && Buffer.compare(bytesOf(id, one), event.body) === 0);
+    must(content !== undefined && event !== undefined, 'stored ⊇ acknowledged', () => `nobody sent the body of ${id}`);
+    const { type, entity, created, valid } = factsOf(content);
+    const expected = JSON.stringify([type, entity, created]);
+    const read = JSON.stringify([event.type, event.entity, event.created]);
+    must(!valid || read === expected, 'the store agrees with the model', () => `${id}: ${read}, not ${expected}`);
+  }
+}
+
+/** The attempts that operators are shown are those that were; nothing died of fewer crashes than three. */
+export async function compareAttempts(model: InboxModel, { inboxes }: Store): Promise<void> {
+  const [inbox] = inboxes;
+  const text = (of: Readonly<ModelEvent['attempts']>): string =>
+    of.map((one) => `${one.trigger} ${one.outcome}`).join();
+  for (const { id, attempts, deadReason, historyFrom } of model.events) {
+    const kept = (await inbox?.attempts({ endpoint: 'default', id })) ?? [];
+    must(text(kept) === text(attempts), 'the store agrees with the model', () => `${id}: ${text(kept)}`);
+    if (deadReason !== 'crashed') continue;
+    const crashes = kept.slice(historyFrom).filter(({ outcome }) => outcome === 'crashed').length;
+    must(crashes === 3, 'dead only for a reason', () => `${id} is dead(crashed) after ${crashes} crashes`);
+  }
+}

@@ -1,0 +1,91 @@
+import type { HandlerContext } from '../../../src/handlers.ts';
+import { PermanentError } from '../../../src/index.ts';
+import type { Clock } from '../../../src/processing/clock.ts';
+import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+
+/** What a handler does in one run. */
+export const behaviours = [
+  'succeed',
+  'succeed slowly',
+  'fail',
+  'fail slowly',
+  'fail for good',
+  'commit',
+  'commit slowly',
+  'commit, then fail',
+  'commit twice',
+  'fail inside the transaction',
+  'wait for the signal',
+  'wait for the signal and swallow it',
+  'ignore the signal',
+  'kill the process',
+] as const;
+
+export type Behaviour = (typeof behaviours)[number];
+
+/** Longer than a lease, shorter than the time a handler has. */
+const SLOW_MS = 5_000;
+
+/** What a scripted handler can reach. */
+export interface Stage {
+  readonly clock: Clock;
+  /** Calls back when the history ends and every handler shall succeed. */
+  onHealed(wake: () => void): void;
+  writeEffect(database: SqliteDatabase, id: string): void;
+  killProcess(): void;
+}
+
+/** Runs one behaviour. */
+export async function perform(behaviour: Behaviour, id: string, context: HandlerContext, stage: Stage): Promise<void> {
+  const { signal } = context;
+  const slowly = (): Promise<void> =>
+    new Promise((resolve) => {
+      stage.clock.after(SLOW_MS, resolve);
+      stage.onHealed(resolve);
+    });
+  const aborted = (): Promise<void> =>
+    new Promise((resolve) => {
+      signal.addEventListener('abort', () => resolve());
+      stage.onHealed(resolve);
+    });
+  const commit = (): Promise<void> => context.transaction((database) => stage.writeEffect(database, id));
+
+  switch (behaviour) {
+    case 'succeed':
+      return;
+    case 'succeed slowly':
+      return slowly();
+    case 'fail':
+      throw new Error('not this time');
+    case 'fail slowly':
+      await slowly();
+      throw new Error('not this time');
+    case 'fail for good':
+      throw new PermanentError('not at any time');
+    case 'commit':
+      return commit();
+    case 'commit slowly':
+      await slowly();
+      return commit();
+    case 'commit, then fail':
+      await commit();
+      throw new Error('after the commit');
+    case 'commit twice':
+      await commit();
+      return commit();
+    case 'fail inside the transaction':
+      return context.transaction(() => {
+        throw new Error('inside the transaction');
+      });
+    case 'wait for the signal':
+      await aborted();
+      return signal.throwIfAborted();
+    case 'wait for the signal and swallow it':
+      return aborted();
+    case 'ignore the signal':
+      return new Promise((resolve) => stage.onHealed(resolve));
+    case 'kill the process':
+      stage.killProcess();
+      return new Promise(() => {});
+  }
+}

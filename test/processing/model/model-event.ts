@@ -1,0 +1,48 @@
+import type { IncomingEvent } from '../../../src/inbox/inbox.ts';
+import type { DeadReason, EventState } from '../../../src/inbox/state.ts';
+import type { Attempt } from '../../../src/inbox/work.ts';
+
+/** An event as the model knows it. */
+export interface ModelEvent {
+  readonly id: string;
+  readonly seq: number;
+  body: Uint8Array;
+  type: string | null;
+  created: IncomingEvent['created'];
+  entity: string | null;
+  state: EventState;
+  deadReason: DeadReason | null;
+  dueAt: number;
+  failures: number;
+  crashes: number;
+  fence: number;
+  leaseUntil: number;
+  settledAt: number;
+  /** only a tombstone is left */
+  pruned: boolean;
+  /** its holder may lose the lease: it crashed, was frozen, or the clock moved under it */
+  disturbed: boolean;
+  trigger: Attempt['trigger'];
+  /** the first attempt that still counts, since it was rerun or got another body */
+  historyFrom: number;
+  readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
+}
+
+/** What a body says of its event, and the state that follows from it. */
+export function content({ body, type, created, entity, valid }: IncomingEvent) {
+  const state: EventState = valid ? 'pending' : 'dead';
+  const deadReason: DeadReason | null = valid ? null : 'invalid';
+  return { body: Uint8Array.from(body), type, created, entity, state, deadReason };
+}
+
+export function isHandled({ type }: ModelEvent, types: readonly string[] | '*'): boolean {
+  return types === '*' || types.includes(type ?? '');
+}
+
+export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {
+  return other.state === 'pending' && (compare(other.created, event.created) || other.seq - event.seq) < 0;
+}
+
+export function compare(a: ModelEvent['created'], b: ModelEvent['created']): number {
+  return (a?.ms ?? 0) - (b?.ms ?? 0) || (a?.ns ?? 0) - (b?.ns ?? 0);
+}

@@ -1,0 +1,35 @@
+import * as fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { everyHistoryKeepsItsPromises } from './history.ts';
+import { calls, moves, table, Tally } from './moves.ts';
+import { seed } from './seed.ts';
+import { storeKinds } from './stores.ts';
+
+/** A history in SQLite costs twice as much. */
+const HISTORIES = { memory: 1_300, sqlite: 1_000 };
+const tallies = new Map<string, Tally>();
+
+afterAll(() => {
+  console.log(`model histories with seed ${seed}\n${table(tallies)}`);
+});
+
+test.each(storeKinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, open }) => {
+  using stores = open();
+  const tally = new Tally();
+  tallies.set(name, tally);
+  await fc.assert(everyHistoryKeepsItsPromises({ stores, tally }), {
+    seed,
+    numRuns: HISTORIES[name],
+    interruptAfterTimeLimit: 240_000,
+  });
+});
+
+test('the histories of each inbox went everywhere', () => {
+  expect(Tally.sum(tallies.values(), ({ commands }) => commands.length)).toBeGreaterThanOrEqual(2_000);
+  for (const tally of tallies.values()) {
+    expect(tally.medianCommands).toBeGreaterThanOrEqual(40);
+    for (const move of moves) expect(tally.moves.get(move), move).toBeGreaterThanOrEqual(100);
+    for (const call of calls)
+      for (const at of [call, `${call} returns`]) expect(tally.crashes.get(at), at).toBeGreaterThanOrEqual(10);
+  }
+});

@@ -1,0 +1,27 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { everyHistoryKeepsItsPromises } from './history.ts';
+import { Tally } from './moves.ts';
+import { mutants } from './mutants.ts';
+import { seed } from './seed.ts';
+import { storeKinds } from './stores.ts';
+import { Violation } from './violation.ts';
+
+/** A fault that fewer histories than this do not find is a fault of the test. */
+const BUDGET = 600;
+
+const cases = mutants.flatMap((mutant) =>
+  storeKinds.map(({ name, open }) => ({ mutant, open, name: `${mutant.name}, ${name}` })),
+);
+
+test.each(cases)('the histories find the mutant: $name', { timeout: 120_000 }, async ({ mutant, open, name }) => {
+  using stores = open();
+  const tally = new Tally();
+  const property = everyHistoryKeepsItsPromises({ stores, tally, mutant });
+  const { failed, errorInstance, numRuns } = await fc.check(property, { seed, numRuns: BUDGET, endOnFailure: true });
+  expect(failed, `no counterexample in ${numRuns} histories with seed ${seed}`).toBe(true);
+  expect(errorInstance, `with seed ${seed}`).toBeInstanceOf(Violation);
+  const broken = errorInstance instanceof Violation ? errorInstance : null;
+  expect(mutant.breaks).toContain(broken?.promise);
+  console.log(`${name}: found in history ${numRuns} with seed ${seed}: ${broken?.message}`);
+});

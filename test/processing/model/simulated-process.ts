@@ -1,0 +1,95 @@
+import { createProcessor, createReceiver, signBody, type Outcome } from '../../../src/index.ts';
+import type { Handlers } from '../../../src/handlers.ts';
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { Logger } from '../../../src/logger.ts';
+import type { Clock } from '../../../src/processing/clock.ts';
+import type { Life } from './observed-inbox.ts';
+
+/** What a process does: take deliveries in, run handlers for some types, or both. */
+export const roles = ['web', 'web and all', 'all', 'created', 'created and ready'] as const;
+
+export type Role = (typeof roles)[number];
+
+const SECRET = 'the secret of the model test';
+const LIMITS = {
+  concurrency: 3,
+  timeoutMs: 20_000,
+  leaseMs: 3_000,
+  retry: { attempts: 3, baseMs: 500, maxMs: 4_000 },
+};
+
+/** Five minutes. */
+const RETENTION = { processedDays: 5 / (24 * 60) };
+
+const silent: Logger = { info() {}, warn() {}, error() {} };
+
+/** A process of the merchant's, running the real receiver and the real processor. */
+export class SimulatedProcess {
+  readonly role: Role;
+  readonly life: Life;
+  closing = false;
+  closed = false;
+  readonly #deliver: ((body: Uint8Array) => Promise<Outcome>) | null;
+  readonly #close: () => Promise<void>;
+
+  constructor(role: Role, life: Life, inbox: Inbox, clock: Clock, handler: NonNullable<Handlers['*']>) {
+    this.role = role;
+    this.life = life;
+    const handlers = handlersOf(role, handler);
+    const shared = { inbox, logger: silent, processing: LIMITS, retention: RETENTION, clock };
+    if (role === 'web' || role === 'web and all') {
+      // Real time: no delivery of a history takes that long.
+      const receiver = createReceiver({ ...shared, secret: SECRET, handlers, deadlineMs: 10_000 });
+      this.#deliver = (body) => receiver.receive({ body, signature: signBody(body, SECRET) });
+      this.#close = () => receiver.close();
+      if (role === 'web and all') this.#start(receiver.start());
+    } else {
+      const processor = createProcessor({ ...shared, handlers });
+      this.#deliver = null;
+      this.#close = () => processor.close();
+      this.#start(processor.start());
+    }
+  }
+
+  get takesDeliveries(): boolean {
+    return this.#deliver !== null;
+  }
+
+  deliver(body: Uint8Array): Promise<Outcome> {
+    if (this.#deliver === null) throw new Error(`a process for ${this.role} takes no deliveries`);
+    return this.#deliver(body);
+  }
+
+  close(): void {
+    this.closing = true;
+    this.#close().then(
+      () => {
+        this.closed = true;
+      },
+      () => this.#exit(),
+    );
+  }
+
+  /** A process that cannot start exits. */
+  #start(started: Promise<void>): void {
+    started.catch(() => this.#exit());
+  }
+
+  #exit(): void {
+    this.life.dead = true;
+  }
+}
+
+function handlersOf(role: Role, handler: NonNullable<Handlers['*']>): Handlers {
+  switch (role) {
+    case 'web':
+      return {};
+    case 'web and all':
+    case 'all':
+      return { '*': handler };
+    case 'created':
+      return { 'order.created': handler };
+    case 'created and ready':
+      return { 'order.created': handler, 'order.ready': handler };
+  }
+}

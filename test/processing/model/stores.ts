@@ -1,0 +1,142 @@
+import Database from 'better-sqlite3';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import { memoryInbox } from '../../../src/inbox/memory.ts';
+import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+
+/** An event as the store itself shows it; what memory hides is `null`. */
+export interface StoredRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly state: string;
+  readonly deadReason: string | null;
+  readonly entity: string | null;
+  readonly createdMs: number | null;
+  readonly body: Uint8Array | null;
+  readonly work: {
+    readonly dueAt: number;
+    readonly failures: number;
+    readonly crashes: number;
+    readonly fence: number;
+    readonly leaseUntil: number | null;
+  } | null;
+}
+
+/** Where one history keeps its events and its effects. */
+export interface Store {
+  /** one for each simulated machine's connection; they share the events */
+  readonly inboxes: readonly Inbox[];
+  rows(): Promise<readonly StoredRow[]>;
+  /** What a handler writes through its transaction. */
+  writeEffect(database: SqliteDatabase, id: string): void;
+  /** The ids that were written, doubles included. */
+  effects(): readonly string[];
+}
+
+/** The family of stores that the histories run on. */
+export interface StoreKind extends Disposable {
+  /** An empty one; the one before is not used any more. */
+  empty(): Store;
+}
+
+function memoryStores(): StoreKind {
+  return {
+    empty() {
+      const inbox = memoryInbox();
+      const effects: string[] = [];
+      return {
+        inboxes: [inbox],
+        async rows() {
+          const events = await inbox.list({ limit: 1_000 });
+          return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, work: null }));
+        },
+        writeEffect: (_, id) => void effects.push(id),
+        effects: () => effects,
+      };
+    },
+    [Symbol.dispose]() {},
+  };
+}
+
+const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'events'].map(
+  (name) => `hookbox_${name}`,
+);
+
+/**
+ * One file for all histories, as opening one costs more than a history. Two inboxes on it, as two processes have; in a file
+ * system in memory where there is one, because a sync of a disk costs more than all the rest.
+ */
+function sqliteStores(): StoreKind {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hookbox-model-'));
+  const file = join(folder, 'shop.db');
+  const inboxes = [sqliteInbox(file), sqliteInbox(file)];
+  const own = new Database(file);
+  // No unique constraint: a double must show.
+  own.exec('CREATE TABLE effects (id TEXT NOT NULL)');
+  const allRows = own.prepare(`
+    SELECT seq, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
+    FROM hookbox_events ORDER BY seq
+  `);
+  const allEffects = own.prepare('SELECT id FROM effects').pluck();
+  const store: Store = {
+    inboxes,
+    async rows() {
+      return allRows.all().map((found) => {
+        const row = found as Columns;
+        return {
+          seq: row.seq,
+          id: row.id,
+          state: row.state,
+          deadReason: row.dead_reason,
+          entity: row.entity,
+          createdMs: row.created_ms,
+          body: row.body,
+          work: {
+            dueAt: row.due_ms,
+            failures: row.failures,
+            crashes: row.crashes,
+            fence: row.fence,
+            leaseUntil: row.lease_until_ms,
+          },
+        };
+      });
+    },
+    writeEffect: (database, id) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(id),
+    effects: () => allEffects.all() as string[],
+  };
+  return {
+    empty() {
+      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
+      return store;
+    },
+    [Symbol.dispose]() {
+      own.close();
+      for (const inbox of inboxes) void inbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Both inboxes are held to the same model. */
+export const storeKinds = [
+  { name: 'memory', open: memoryStores },
+  { name: 'sqlite', open: sqliteStores },
+] as const;
+
+/** The columns of the statement above. */
+interface Columns {
+  readonly seq: number;
+  readonly id: string;
+  readonly state: string;
+  readonly dead_reason: string | null;
+  readonly entity: string | null;
+  readonly created_ms: number | null;
+  readonly body: Uint8Array | null;
+  readonly due_ms: number;
+  readonly failures: number;
+  readonly crashes: number;
+  readonly fence: number;
+  readonly lease_until_ms: number | null;
+}

@@ -1,0 +1,30 @@
+/** What the histories are checked for; a failing check names the promise it breaks. */
+export type PromiseName =
+  | 'stored ⊇ acknowledged'
+  | 'stored once'
+  | 'effect exactly once'
+  | 'one live lease an entity'
+  | 'only the holder of a lease settles'
+  | 'a lease that is renewed holds'
+  | 'a run without a lease is told'
+  | 'order within an entity'
+  | 'superseded tells the truth'
+  | 'suspects run one at a time'
+  | 'dead only for a reason'
+  | 'nothing stuck'
+  | 'a closed process rests'
+  | 'the store agrees with the model';
+
+export class Violation extends Error {
+  override readonly name = 'Violation';
+  readonly promise: PromiseName;
+
+  constructor(promise: PromiseName, detail: string) {
+    super(`${promise}: ${detail}`);
+    this.promise = promise;
+  }
+}
+
+export function must(condition: boolean, promise: PromiseName, detail: () => string): asserts condition {
+  if (!condition) throw new Violation(promise, detail());
+}

@@ -1,0 +1,1065 @@
+import Database from 'better-sqlite3';
+import * as fc from 'fast-check';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ConfigurationError, InboxUnavailableError, PermanentError } from '../../src/errors.ts';
+import type { HandlerContext, Handlers } from '../../src/handlers.ts';
+import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { TAKER_MS } from '../../src/inbox/work.ts';
+import { backoffMs, DEFAULT_RETRY } from '../../src/processing/backoff.ts';
+import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
+import { createReceiver } from '../../src/receiver.ts';
+import { recordedLog, type RecordedLog } from '../adapters/recorded-log.ts';
+import { Child } from '../inbox/child.ts';
+import { incoming, later } from '../inbox/incoming-event.ts';
+import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+import { orderEvent, store } from './order-event.ts';
+import { rest, START, VirtualClock } from './virtual-clock.ts';
+
+const LOCK_HOLDER = new URL('../inbox/lock-holder.ts', import.meta.url);
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let clock: VirtualClock;
+let inbox: Inbox;
+let log: RecordedLog;
+let rejections: unknown[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  inbox = sqliteInbox(scratchFile());
+  log = recordedLog();
+  rejections = [];
+  const note = (reason: unknown): void => void rejections.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(async () => {
+    await inbox.close();
+    process.off('unhandledRejection', note);
+    expect(rejections).toEqual([]);
+  });
+});
+
+function processor(handlers: Handlers, options: Partial<ProcessorOptions> = {}): Processor {
+  return createProcessor({ inbox, clock, logger: log.logger, ...options, handlers });
+}
+
+/** One that is running; the test closes it, or it is closed after the test. */
+async function started(handlers: Handlers, options: Partial<ProcessorOptions> = {}): Promise<Processor> {
+  const running = processor(handlers, options);
+  onTestFinished(async () => {
+    const closing = running.close();
+    await clock.advance(20_000);
+    await closing;
+  });
+  await running.start();
+  await rest();
+  return running;
+}
+
+async function event(id = 'evt_1'): Promise<StoredEvent> {
+  const found = await inbox.get({ endpoint: 'default', id });
+  if (found === null) throw new Error(`${id} is not there`);
+  return found;
+}
+
+function attempts(id = 'evt_1'): Promise<readonly Attempt[]> {
+  return inbox.attempts({ endpoint: 'default', id });
+}
+
+async function outcomes(id = 'evt_1'): Promise<readonly string[]> {
+  return (await attempts(id)).map(({ outcome }) => outcome);
+}
+
+/** A handler that ends when the test says so. */
+class Gate {
+  readonly #ends: PromiseWithResolvers<void>[] = [];
+  readonly contexts: HandlerContext[] = [];
+  readonly ids: string[] = [];
+
+  readonly handler = ({ id }: { readonly id: string }, context: HandlerContext): Promise<void> => {
+    const end = Promise.withResolvers<void>();
+    this.#ends.push(end);
+    this.contexts.push(context);
+    this.ids.push(id);
+    return end.promise;
+  };
+
+  get begun(): number {
+    return this.#ends.length;
+  }
+
+  async open(at = 0): Promise<void> {
+    this.#ends[at]?.resolve();
+    await rest();
+  }
+
+  async fail(at: number, reason: unknown): Promise<void> {
+    this.#ends[at]?.reject(reason);
+    await rest();
+  }
+}
+
+const several = (count: number) => Array.from({ length: count }, (_, n) => orderEvent(`evt_${n + 1}`));
+
+describe('a processor', () => {
+  it('runs the handler of each event and marks it processed', async () => {
+    const handled: string[] = [];
+    await store(inbox, orderEvent('evt_1'));
+    await started({ 'order.created': ({ id, data }) => void handled.push(`${id} ${data.total}`) });
+    await store(inbox, orderEvent('evt_2', { total: 7 }));
+    await rest();
+    expect(handled).toEqual(['evt_1 42.5', 'evt_2 7']);
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'processed']);
+  });
+
+  it('runs as many handlers at once as its concurrency says, and no more', async () => {
+    const gate = new Gate();
+    await store(inbox, ...several(7));
+    await started({ '*': gate.handler }, { processing: { concurrency: 3 } });
+    expect(gate.begun).toBe(3);
+    await clock.advance(5_000);
+    expect(gate.begun).toBe(3);
+    await gate.open(1);
+    expect(gate.begun).toBe(4);
+    await gate.open(0);
+    await gate.open(2);
+    expect(gate.begun).toBe(6);
+    await store(inbox, orderEvent('evt_8'));
+    await rest();
+    expect(gate.begun).toBe(6);
+  });
+
+  it('runs the events of one entity in their order, one at a time', async () => {
+    const gate = new Gate();
+    await store(
+      inbox,
+      orderEvent('third', { order: 'a', createdAt: 3 }),
+      orderEvent('first', { order: 'a', createdAt: 1 }),
+      orderEvent('second', { order: 'a', createdAt: 2 }),
+    );
+    await started({ '*': gate.handler });
+    for (let n = 0; n < 3; n += 1) {
+      expect(gate.begun).toBe(n + 1);
+      await gate.open(n);
+    }
+    expect(gate.ids).toEqual(['first', 'second', 'third']);
+  });
+
+  it('runs them side by side with ordering: false', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('one', { order: 'a' }), orderEvent('two', { order: 'a' }));
+    await started({ '*': gate.handler }, { ordering: false });
+    expect(gate.ids).toEqual(['one', 'two']);
+  });
+
+  it('keeps the lease of a handler that runs for long', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { processing: { leaseMs: 1_000, timeoutMs: MINUTE } });
+    await clock.advance(30_000);
+    await gate.open();
+    expect([gate.begun, (await event()).state]).toEqual([1, 'processed']);
+  });
+
+  it('tells a handler which attempt it is, whether it is superseded, and how the event came', async () => {
+    const told: unknown[] = [];
+    let failures = 1;
+    await store(inbox, orderEvent('newer', { order: 'a', createdAt: 2 }));
+    await started({
+      '*': ({ id }, { attempt, superseded, delivery, signal }) => {
+        told.push({ id, attempt, superseded, delivery, aborted: signal.aborted });
+        if (id === 'older' && (failures -= 1) >= 0) throw new Error('not yet');
+      },
+    });
+    await inbox.accept(
+      { ...orderEvent('older', { order: 'a', createdAt: 1, receivedAt: START + 7 }), verified: false },
+      later(),
+    );
+    await clock.advance(5_000);
+    const facts = (receivedAt: number, verified: boolean) => ({
+      endpoint: 'default',
+      receivedAt: new Date(receivedAt),
+      verified,
+    });
+    expect(told).toEqual([
+      { id: 'newer', attempt: 1, superseded: false, delivery: facts(START, true), aborted: false },
+      { id: 'older', attempt: 1, superseded: true, delivery: facts(START + 7, false), aborted: false },
+      { id: 'older', attempt: 2, superseded: true, delivery: facts(START + 7, false), aborted: false },
+    ]);
+  });
+
+  it('gives a handler a logger that says which event it is about', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    await started({
+      '*': (_, { log }) => {
+        log.info({ order: 'ord_1' }, 'seen');
+        log.warn({}, 'odd');
+        log.error({ id: 'my own' }, 'wrong');
+      },
+    });
+    const facts = { endpoint: 'default', id: 'evt_1', type: 'order.created', attempt: 1 };
+    expect(log.lines).toEqual([
+      { level: 'info', facts: { ...facts, order: 'ord_1' }, message: 'seen' },
+      { level: 'warn', facts, message: 'odd' },
+      { level: 'error', facts: { ...facts, id: 'my own' }, message: 'wrong' },
+    ]);
+  });
+
+  it('is not disturbed by a logger that throws', async () => {
+    const thrower = (): never => {
+      throw new Error('the log is full');
+    };
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started(
+      {
+        '*': ({ id }, { log: own }) => {
+          own.info({}, 'seen');
+          if (id === 'evt_1') throw new PermanentError('no');
+        },
+      },
+      { logger: { info: thrower, warn: thrower, error: thrower } },
+    );
+    expect([(await event('evt_1')).state, (await event('evt_2')).state]).toEqual(['dead', 'processed']);
+  });
+});
+
+describe('the handler for', () => {
+  it('* takes what has none of its own, unknown types too', async () => {
+    const taken: string[] = [];
+    await store(
+      inbox,
+      orderEvent('created'),
+      orderEvent('ready', { type: 'order.ready' }),
+      orderEvent('unknown', { type: 'order.refunded' }),
+      orderEvent('odd', { type: 'constructor' }),
+    );
+    await started({
+      'order.created': ({ id }) => void taken.push(`own ${id}`),
+      '*': ({ id, type }) => void taken.push(`* ${id} ${type}`),
+    });
+    expect(taken).toEqual(['own created', '* ready order.ready', '* unknown order.refunded', '* odd constructor']);
+  });
+
+  it('a type that one processor lacks is that of another, which takes its events', async () => {
+    const taken: string[] = [];
+    await store(inbox, orderEvent('ready', { type: 'order.ready' }), orderEvent('created'));
+    await started({ 'order.created': ({ id }) => void taken.push(id) });
+    await clock.advance(5 * MINUTE);
+    expect(taken).toEqual(['created']);
+    expect((await event('ready')).state).toBe('pending');
+    await started({ 'order.ready': ({ id }) => void taken.push(id) });
+    expect(taken).toEqual(['created', 'ready']);
+    expect((await event('ready')).state).toBe('processed');
+  });
+
+  it.each(['order.refunded', 'toString', 'order.Created', ''])(
+    '%j, which is no type, is refused at creation',
+    (type) => {
+      expect(() => processor({ [type]: () => {} })).toThrow(ConfigurationError);
+      expect(() => processor({ [type]: () => {} })).toThrow(/no event type/);
+    },
+  );
+
+  it('a type that is undefined is none: its events are left to others', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    const handlers: Record<string, undefined> = { 'order.created': undefined };
+    await started(handlers);
+    await clock.advance(10_000);
+    expect(await attempts()).toEqual([]);
+    expect((await event()).state).toBe('pending');
+  });
+
+  it('nothing at all: a receive-only process takes nothing', async () => {
+    await store(inbox, ...several(3));
+    await using receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
+    await receiver.start();
+    await receiver.receive(orderDelivery('evt_9'));
+    await sleep(1_100);
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'pending'));
+  });
+});
+
+describe('options that cannot work are refused at creation:', () => {
+  it.each([
+    ['concurrency', { concurrency: 0 }],
+    ['timeoutMs', { timeoutMs: 2 ** 31 }],
+    ['leaseMs', { leaseMs: -1 }],
+    ['retry.attempts', { retry: { attempts: 0 } }],
+    ['retry.baseMs', { retry: { baseMs: Number.NaN } }],
+    ['retry.baseMs', { retry: { baseMs: -1 } }],
+    ['retry.maxMs', { retry: { maxMs: -1 } }],
+  ])('%s of %j', (name, processing) => {
+    expect(() => processor({}, { processing })).toThrow(name);
+  });
+
+  it('a retention of no days', () => {
+    expect(() => processor({}, { retention: { processedDays: 0 } })).toThrow('processedDays');
+  });
+});
+
+describe('the wait before a retry', () => {
+  it('is anything from 0 to a limit that doubles with each failure, and is never above maxMs', () => {
+    const retries = fc.record({
+      attempts: fc.constant(20),
+      baseMs: fc.integer({ min: 0, max: 100_000 }),
+      maxMs: fc.integer({ min: 0, max: 1e9 }),
+    });
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5_000 }), retries, random, (failures, retry, chance) => {
+        const limit = retry.baseMs === 0 ? 0 : Math.min(retry.maxMs, retry.baseMs * 2 ** (failures - 1));
+        const wait = backoffMs(failures, retry, () => chance);
+        expect(Number.isSafeInteger(wait)).toBe(true);
+        expect(Math.abs(wait - chance * limit)).toBeLessThanOrEqual(0.5);
+      }),
+      { examples: [[1_100, { attempts: 20, baseMs: 0, maxMs: 0 }, 0.5]], numRuns: 1_000 },
+    );
+  });
+
+  it('is spread over all of that, so that what failed together does not come back together', () => {
+    const waits = Array.from({ length: 2_000 }, () => backoffMs(5, DEFAULT_RETRY));
+    const tenths = new Set(waits.map((wait) => Math.floor(wait / 1_600)));
+    expect(tenths.size).toBeGreaterThanOrEqual(10);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(16_000);
+  });
+
+  it('passes before the handler runs again', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.999_999);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const at: number[] = [];
+    await store(inbox, orderEvent('evt_1'));
+    await started(
+      {
+        '*': () => {
+          at.push(clock.now() - START);
+          throw new Error('not yet');
+        },
+      },
+      { processing: { retry: { baseMs: 400, maxMs: 3_000, attempts: 6 } } },
+    );
+    await clock.advance(15_000);
+    const waits = at.slice(1).map((time, n) => time - (at[n] ?? 0));
+    // Up to 400, 800, 1,600, 3,200 → 3,000, 3,000; a processor that sleeps looks once a second.
+    [400, 800, 1_600, 3_000, 3_000].forEach((wait, n) => {
+      expect(waits[n]).toBeGreaterThanOrEqual(wait - 1);
+      expect(waits[n]).toBeLessThanOrEqual(wait + 1_000);
+    });
+    expect(waits).toHaveLength(5);
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+  });
+});
+
+describe('a handler that fails', () => {
+  it('is run again until it succeeds', async () => {
+    let left = 3;
+    await store(inbox, orderEvent('evt_1'));
+    await started({
+      '*': () => {
+        if ((left -= 1) >= 0) throw new Error('not yet');
+      },
+    });
+    await clock.advance(30_000);
+    expect(await outcomes()).toEqual(['failed', 'failed', 'failed', 'processed']);
+    expect((await event()).state).toBe('processed');
+  });
+
+  it('for the last time leaves its event dead(failed), which is told, and is run no more', async () => {
+    const handler = vi.fn().mockRejectedValue(new TypeError('no such order'));
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { processing: { retry: { attempts: 3, baseMs: 1 } } });
+    await clock.advance(MINUTE);
+    expect(handler).toHaveBeenCalledTimes(3);
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+    const last = log.lines.at(-1);
+    expect(last).toMatchObject({ level: 'error', facts: { id: 'evt_1', attempt: 3, error: 'TypeError' } });
+    expect(last?.message).toContain('dead');
+  });
+
+  it('with a PermanentError is run no more', async () => {
+    const handler = vi.fn().mockRejectedValue(new PermanentError('this order was deleted in our shop'));
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler });
+    await clock.advance(MINUTE);
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+    expect(await attempts()).toMatchObject([
+      { outcome: 'failed', error: { name: 'PermanentError', message: 'this order was deleted in our shop' } },
+    ]);
+  });
+
+  it('synchronously fails its own attempt and nothing else', async () => {
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started(
+      {
+        '*': ({ id }) => {
+          if (id === 'evt_1') throw new Error('at once');
+        },
+      },
+      { processing: { retry: { attempts: 1 } } },
+    );
+    expect([(await event('evt_1')).state, (await event('evt_2')).state]).toEqual(['dead', 'processed']);
+    expect(await attempts('evt_1')).toMatchObject([{ error: { name: 'Error', message: 'at once' } }]);
+  });
+
+  it('holds back the newer events of its entity, and no others', async () => {
+    const handled: string[] = [];
+    let fails = true;
+    await store(
+      inbox,
+      orderEvent('a1', { order: 'a', createdAt: 1 }),
+      orderEvent('a2', { order: 'a', createdAt: 2 }),
+      orderEvent('b1', { order: 'b' }),
+    );
+    await started({
+      '*': ({ id }) => {
+        if (id === 'a1' && fails) throw new Error('not yet');
+        handled.push(id);
+      },
+    });
+    await clock.advance(3_000);
+    expect(handled).toEqual(['b1']);
+    fails = false;
+    await clock.advance(20_000);
+    expect(handled).toEqual(['b1', 'a1', 'a2']);
+  });
+
+  const oddities: readonly [string, () => unknown, string][] = [
+    ['a string', () => 'no such order', 'string'],
+    ['undefined', () => undefined, 'undefined'],
+    ['null', () => null, 'object'],
+    ['an object without a prototype', () => Object.create(null) as unknown, 'object'],
+    ['a symbol', () => Symbol('odd'), 'symbol'],
+    ['a BigInt', () => 10n, 'bigint'],
+    ['a function', () => () => {}, 'function'],
+    [
+      'an object that refuses to be looked at',
+      () => ({
+        [Symbol.for('nodejs.util.inspect.custom')]() {
+          throw new Error('no');
+        },
+      }),
+      'object',
+    ],
+    ['a Proxy of which nothing can be read', () => new Proxy({}, REFUSING), 'object'],
+    ['an Error whose message is no text', () => Object.assign(new Error('a'), { message: { code: 7 } }), 'Error'],
+    ['an Error without a message', () => Object.assign(new Error('a'), { message: undefined }), 'Error'],
+    ['an Error whose stack is no text', () => Object.assign(new Error('a'), { stack: 7 }), 'Error'],
+  ];
+
+  it.each(oddities)('by throwing %s has failed like any other', async (_, thrown, name) => {
+    await store(inbox, orderEvent('sync'), orderEvent('async'));
+    const throws = (): never => {
+      throw thrown();
+    };
+    await started(
+      { '*': ({ id }) => (id === 'sync' ? throws() : Promise.resolve().then(throws)) },
+      { processing: { retry: { attempts: 1 } } },
+    );
+    for (const id of ['sync', 'async']) {
+      expect(await event(id)).toMatchObject({ state: 'dead', deadReason: 'failed' });
+      expect(await attempts(id)).toMatchObject([{ outcome: 'failed', error: { name, message: expect.any(String) } }]);
+    }
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['no text', 42],
+    ['a symbol', Symbol('name')],
+  ])('by throwing an Error whose name is %s has failed like any other', async (_, name) => {
+    await store(inbox, orderEvent('evt_1'));
+    const error = Object.assign(new Error('odd'), { name });
+    await started({ '*': () => Promise.reject(error) }, { processing: { retry: { attempts: 1 } } });
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+    expect(await attempts()).toMatchObject([{ error: { name: expect.any(String), message: 'odd' } }]);
+  });
+
+  it('has its error kept, cut to 2,000 characters of message and 8,000 of stack, and a name no longer than that', async () => {
+    await store(inbox, orderEvent('error'), orderEvent('text'));
+    const error = new Error('m'.repeat(50_000));
+    error.name = 'N'.repeat(50_000);
+    error.stack = 's'.repeat(50_000);
+    await started(
+      { '*': ({ id }) => Promise.reject(id === 'error' ? error : 't'.repeat(50_000)) },
+      { processing: { retry: { attempts: 1 } } },
+    );
+    const [kept] = await attempts('error');
+    expect(kept?.error?.message).toBe(`${'m'.repeat(2_000)}…`);
+    expect(kept?.error?.stack).toBe(`${'s'.repeat(8_000)}…`);
+    expect(kept?.error?.name.length).toBeLessThanOrEqual(2_001);
+    expect((await attempts('text'))[0]?.error).toEqual({
+      name: 'string',
+      message: `${'t'.repeat(2_000)}…`,
+      stack: null,
+    });
+  });
+});
+
+const REFUSING: ProxyHandler<object> = {
+  get() {
+    throw new Error('no');
+  },
+  getPrototypeOf() {
+    throw new Error('no');
+  },
+  ownKeys() {
+    throw new Error('no');
+  },
+};
+
+it('an event whose stored body no longer fits is dead(invalid), with a message of bounded length', async () => {
+  const items = Array.from({ length: 5_000 }, () => ({ price: 'free' }));
+  const body = JSON.stringify({ id: 'evt_1', type: 'order.created', created: '2026-01-01T00:00:00Z', data: { items } });
+  await inbox.accept(incoming({ body, receivedAt: START }), later());
+  const handler = vi.fn();
+  await started({ '*': handler });
+  expect(handler).not.toHaveBeenCalled();
+  expect(await event()).toMatchObject({ state: 'dead', deadReason: 'invalid' });
+  const [attempt] = await attempts();
+  expect(attempt?.error).toMatchObject({ name: 'InvalidEvent', stack: null });
+  expect(attempt?.error?.message).toContain('data.items.0.price');
+  expect(attempt?.error?.message.length).toBeLessThanOrEqual(2_001);
+});
+
+describe('a handler that takes too long', () => {
+  const processing = { timeoutMs: 5_000, concurrency: 1, retry: { baseMs: 1, maxMs: 1 } };
+
+  it('has its signal aborted with a TimeoutError, and has failed when it ends on that', async () => {
+    const reasons: unknown[] = [];
+    await store(inbox, orderEvent('evt_1'));
+    await started(
+      {
+        '*': (_, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              reasons.push(signal.reason);
+              reject(new Error('stopped'));
+            });
+          }),
+      },
+      { processing: { ...processing, retry: { attempts: 1 } } },
+    );
+    await clock.advance(4_999);
+    expect(reasons).toEqual([]);
+    await clock.advance(1);
+    expect(reasons).toMatchObject([{ name: 'TimeoutError', message: expect.stringContaining('5000 ms') }]);
+    expect(await attempts()).toMatchObject([{ outcome: 'failed', error: { name: 'TimeoutError' } }]);
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+  });
+
+  it('keeps its slot and its entity until it has ended', async () => {
+    const gate = new Gate();
+    await store(
+      inbox,
+      orderEvent('slow', { order: 'a' }),
+      orderEvent('next', { order: 'a', createdAt: 1 }),
+      orderEvent('other', { order: 'b', receivedAt: START + 1 }),
+    );
+    await started({ '*': gate.handler }, { processing });
+    await clock.advance(5_000 + 29_000);
+    expect([gate.ids, gate.contexts[0]?.signal.aborted]).toEqual([['slow'], true]);
+    await gate.fail(0, new Error('stopped'));
+    await clock.advance(1_000);
+    expect(await outcomes('slow')).toEqual(['failed']);
+    expect(gate.ids).toHaveLength(2);
+    expect((await event('next')).state).toBe('pending');
+  });
+
+  it('gives them up after 30 s more, and what it does later counts for nothing', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { processing });
+    await clock.advance(5_000 + 29_999);
+    expect(gate.begun).toBe(1);
+    await clock.advance(2_000);
+    expect(gate.begun).toBe(2);
+    expect(await attempts()).toMatchObject([{ outcome: 'failed', error: { name: 'TimeoutError' } }]);
+    await gate.open(0);
+    expect(await outcomes()).toEqual(['failed']);
+    expect((await event()).state).toBe('processing');
+    await gate.open(1);
+    expect(await outcomes()).toEqual(['failed', 'processed']);
+  });
+
+  it('may reject long after that, without an unhandled rejection', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { processing: { ...processing, retry: { attempts: 1 } } });
+    await clock.advance(40_000);
+    expect((await event()).state).toBe('dead');
+    await gate.fail(0, new Error('much too late'));
+    await sleep(20);
+    expect(rejections).toEqual([]);
+  });
+
+  it('and writes through ctx.transaction after its timeout writes nothing', async () => {
+    const gate = new Gate();
+    const work = vi.fn();
+    let late: Promise<unknown> | undefined;
+    await store(inbox, orderEvent('evt_1'));
+    await started(
+      {
+        '*': async (found, context) => {
+          await gate.handler(found, context);
+          late = context.transaction(work).catch((failure: unknown) => failure);
+          await late;
+        },
+      },
+      { processing: { ...processing, retry: { attempts: 1 } } },
+    );
+    await clock.advance(6_000);
+    await gate.open();
+    expect(await late).toMatchObject({ name: 'TimeoutError' });
+    expect(work).not.toHaveBeenCalled();
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+  });
+});
+
+describe('a handler that blocks the event loop for longer than its lease', () => {
+  it('has lost it: the event runs again, and the first run counts for nothing', async () => {
+    let runs = 0;
+    await store(inbox, orderEvent('evt_1'));
+    await started({
+      '*': () => {
+        runs += 1;
+        if (runs === 1) clock.block(16_000);
+      },
+    });
+    await clock.advance(20_000);
+    expect(runs).toBe(2);
+    expect(await outcomes()).toEqual(['crashed', 'processed']);
+    expect(log.lines.map(({ message }) => message)).toContainEqual(expect.stringContaining('lease was lost'));
+  });
+
+  it('has its signal aborted once another processor has taken the event', async () => {
+    const gate = new Gate();
+    const other = new Gate();
+    const otherClock = new VirtualClock();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler });
+    await otherClock.advance(16_000);
+    const second = createProcessor({ inbox, clock: otherClock, logger: silent, handlers: { '*': other.handler } });
+    await second.start();
+    await rest();
+    expect(other.begun).toBe(1);
+    await clock.advance(16_000);
+    expect(gate.contexts[0]?.signal).toMatchObject({ aborted: true, reason: { name: 'AbortError' } });
+    await gate.open();
+    expect((await event()).state).toBe('processing');
+    await other.open();
+    expect(await outcomes()).toEqual(['crashed', 'processed']);
+    await second.close();
+  });
+});
+
+describe('close()', () => {
+  it('waits for the handlers that run, and lets nothing new begin', async () => {
+    const gate = new Gate();
+    await store(inbox, ...several(3));
+    const running = await started({ '*': gate.handler }, { processing: { concurrency: 2 } });
+    let closed = false;
+    const closing = running.close().then(() => (closed = true));
+    await store(inbox, orderEvent('evt_4'));
+    await clock.advance(9_000);
+    await gate.open(0);
+    await clock.advance(500);
+    expect([closed, gate.begun, gate.contexts[1]?.signal.aborted]).toEqual([false, 2, false]);
+    await gate.open(1);
+    await closing;
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'processed', 'pending', 'pending']);
+  });
+
+  it('aborts their signals after ten seconds; an attempt that ends on it does not count', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started(
+      {
+        '*': (_, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      },
+      { processing: { retry: { attempts: 1 } } },
+    );
+    const closing = running.close();
+    await clock.advance(9_999);
+    expect((await event()).state).toBe('processing');
+    await clock.advance(1);
+    await closing;
+    expect(await outcomes()).toEqual(['interrupted']);
+    expect((await event()).state).toBe('pending');
+  });
+
+  it('gives back at once what does not listen even to that, and what it does later counts for nothing', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': gate.handler }, { processing: { retry: { attempts: 1 } } });
+    const closing = running.close();
+    await clock.advance(11_000);
+    await closing;
+    expect(await outcomes()).toEqual(['interrupted']);
+    const next = new Gate();
+    await started({ '*': next.handler });
+    expect(next.contexts).toMatchObject([{ attempt: 2 }]);
+    await gate.fail(0, new Error('late'));
+    expect(await outcomes()).toEqual(['interrupted']);
+    await next.open();
+    expect(await outcomes()).toEqual(['interrupted', 'processed']);
+  });
+
+  it('counts a handler that succeeds although it was told to stop', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': gate.handler });
+    const closing = running.close();
+    await clock.advance(10_500);
+    await gate.open();
+    await closing;
+    expect((await event()).state).toBe('processed');
+  });
+
+  it('keeps the leases of what it waits for', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': gate.handler }, { processing: { leaseMs: 1_000 } });
+    const closing = running.close();
+    await clock.advance(9_000);
+    await gate.open();
+    await closing;
+    expect(await outcomes()).toEqual(['processed']);
+  });
+
+  it('is idempotent, resolves where nothing was started, and leaves the inbox open', async () => {
+    const never = processor({});
+    await never.close();
+    await never.start();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': () => {} });
+    await Promise.all([running.close(), running.close()]);
+    await running.close();
+    await running.start();
+    await store(inbox, orderEvent('evt_2'));
+    await clock.advance(5_000);
+    expect((await event('evt_2')).state).toBe('pending');
+  });
+
+  it('happens at the end of a block with await using', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    {
+      await using running = processor({ '*': () => {} });
+      await running.start();
+      await rest();
+    }
+    await store(inbox, orderEvent('evt_2'));
+    await clock.advance(5_000);
+    expect([(await event('evt_1')).state, (await event('evt_2')).state]).toEqual(['processed', 'pending']);
+  });
+
+  it('leaves no timer behind', async () => {
+    await store(inbox, ...several(3));
+    const running = await started({ '*': () => {} });
+    await clock.advance(5_000);
+    expect(clock.waiting).toBeGreaterThan(0);
+    await running.close();
+    await rest();
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('leaves none behind either when it comes while start() is under way', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    const running = processor({ '*': () => {} });
+    const starting = running.start();
+    await running.close();
+    await starting;
+    await rest();
+    expect(clock.waiting).toBe(0);
+    expect((await event()).state).toBe('pending');
+  });
+
+  it('leaves none behind either that would keep the process alive for a handler that never ends', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': gate.handler });
+    const closing = running.close();
+    await clock.advance(11_000);
+    await closing;
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('three times in a row, each while a handler runs, kills no event', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    for (let restart = 0; restart < 3; restart += 1) {
+      const gate = new Gate();
+      const running = await started({ '*': gate.handler }, { processing: { retry: { attempts: 1 } } });
+      expect(gate.begun).toBe(1);
+      const closing = running.close();
+      await clock.advance(11_000);
+      await closing;
+    }
+    await started({ '*': () => {} }, { processing: { retry: { attempts: 1 } } });
+    expect(await outcomes()).toEqual(['interrupted', 'interrupted', 'interrupted', 'processed']);
+  });
+});
+
+describe('an attempt that has ended', () => {
+  it('leaves no timer behind when its lease is found lost before that is written', async () => {
+    const settling = Promise.withResolvers<void>();
+    const slow: Inbox = {
+      ...inbox,
+      async settle(...all) {
+        await settling.promise;
+        return inbox.settle(...all);
+      },
+      renew: async () => [],
+    };
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': () => {} }, { inbox: slow });
+    await clock.advance(6_000);
+    settling.resolve();
+    await rest();
+    await running.close();
+    expect(clock.waiting).toBe(0);
+  });
+});
+
+describe('an inbox that fails', () => {
+  const failure = new InboxUnavailableError('FAILED', 'the disk is full');
+
+  /** The inbox, whose methods fail as long as their name stands in `broken`. */
+  function breaking(broken: Set<keyof Inbox>): Inbox {
+    return new Proxy(inbox, {
+      get(target, name, receiver) {
+        const value: unknown = Reflect.get(target, name, receiver);
+        return broken.has(name as keyof Inbox) ? () => Promise.reject(failure) : value;
+      },
+    });
+  }
+
+  it('is asked again a second later, and told of seldom', async () => {
+    const broken = new Set<keyof Inbox>(['claim', 'nextDue', 'renew', 'prune', 'announce']);
+    const processing = breaking(broken);
+    broken.delete('announce');
+    await started({ '*': () => {} }, { inbox: processing });
+    broken.add('announce');
+    await store(inbox, orderEvent('evt_1'));
+    await clock.advance(MINUTE);
+    expect((await event()).state).toBe('pending');
+    const told = log.lines.filter(({ level }) => level === 'error');
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.length).toBeLessThanOrEqual(5);
+    expect(told[0]?.facts).toMatchObject({ cause: 'the disk is full' });
+    broken.clear();
+    await clock.advance(1_000);
+    expect((await event()).state).toBe('processed');
+  });
+
+  it('when start() is called rejects it, and start() may be called again', async () => {
+    const broken = new Set<keyof Inbox>(['announce']);
+    await store(inbox, orderEvent('evt_1'));
+    const running = processor({ '*': () => {} }, { inbox: breaking(broken) });
+    await expect(running.start()).rejects.toBe(failure);
+    expect(clock.waiting).toBe(0);
+    broken.clear();
+    await running.start();
+    await rest();
+    expect((await event()).state).toBe('processed');
+    await running.close();
+  });
+
+  it('when an attempt ends has the event handled again, at least once as promised', async () => {
+    const broken = new Set<keyof Inbox>(['settle']);
+    const handler = vi.fn();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { inbox: breaking(broken) });
+    expect(handler).toHaveBeenCalledTimes(1);
+    broken.clear();
+    await clock.advance(20_000);
+    expect((await event()).state).toBe('processed');
+  });
+
+  it('when leases are renewed does not stop what runs', async () => {
+    const broken = new Set<keyof Inbox>(['renew']);
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { inbox: breaking(broken) });
+    await clock.advance(9_000);
+    broken.clear();
+    await clock.advance(20_000);
+    await gate.open();
+    expect(await outcomes()).toEqual(['processed']);
+  });
+
+  it('when it is closed while a handler runs does not keep close() from resolving', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': gate.handler });
+    await inbox.close();
+    const closing = running.close();
+    await clock.advance(11_000);
+    await closing;
+    expect(clock.waiting).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('events that another process has stored', () => {
+  it('are found within a second', async () => {
+    const file = scratchFile();
+    await using here = sqliteInbox(file);
+    await using elsewhere = sqliteInbox(file);
+    const handled: string[] = [];
+    const running = createProcessor({
+      inbox: here,
+      clock,
+      logger: silent,
+      handlers: { '*': ({ id }) => void handled.push(id) },
+    });
+    await running.start();
+    await clock.advance(5_000);
+    await store(elsewhere, ...several(25));
+    await rest();
+    expect(handled).toEqual([]);
+    await clock.advance(1_000);
+    await rest(60);
+    expect(handled).toHaveLength(25);
+    await running.close();
+  });
+});
+
+describe('while another process has the write lock for longer than a lease', () => {
+  it('a claim waits for it, and its leases count from when it is made: no run is taken for a crash', async () => {
+    const file = scratchFile();
+    await using locked = sqliteInbox(file);
+    const handled = vi.fn(() => sleep(50));
+    await store(locked, orderEvent('evt_1'));
+    await using running = createProcessor({
+      inbox: locked,
+      logger: silent,
+      handlers: { 'order.created': handled },
+      processing: { leaseMs: 400 },
+    });
+    await running.start();
+    await vi.waitUntil(async () => (await locked.get({ endpoint: 'default', id: 'evt_1' }))?.state === 'processed');
+
+    await using elsewhere = sqliteInbox(file);
+    await store(elsewhere, orderEvent('evt_2'));
+    await using holder = new Child(LOCK_HOLDER, [file, '2000']);
+    expect(await holder.line()).toBe('locked');
+    expect(await holder.line()).toBe('released');
+    await vi.waitUntil(async () => (await locked.get({ endpoint: 'default', id: 'evt_2' }))?.state === 'processed', {
+      timeout: 10_000,
+    });
+    const kept = await locked.attempts({ endpoint: 'default', id: 'evt_2' });
+    expect(kept.map(({ outcome }) => outcome)).toEqual(['processed']);
+    expect(handled).toHaveBeenCalledTimes(2);
+  });
+});
+
+it('an idle processor asks the database once a second, and nothing more', async () => {
+  const statements: { readonly at: number; readonly sql: string }[] = [];
+  const database = new Database(scratchFile(), {
+    verbose: (sql) => void statements.push({ at: performance.now(), sql: String(sql) }),
+  });
+  onTestFinished(() => void database.close());
+  await using quiet = sqliteInbox({ database });
+  await using running = createProcessor({
+    inbox: quiet,
+    logger: silent,
+    handlers: { 'order.created': () => {}, 'order.ready': () => {}, 'cart.abandoned': () => {} },
+  });
+  await running.start();
+  await sleep(200);
+  statements.length = 0;
+  await sleep(5_000);
+  expect(statements.length).toBeLessThanOrEqual(5);
+  expect(statements.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(statements.map(({ sql }) => sql.trim().slice(0, 6)))).toEqual(new Set(['SELECT']));
+});
+
+describe('handlers without start()', () => {
+  it('are warned of once', async () => {
+    await using receiver = createReceiver({ secret: SECRET, inbox, logger: log.logger, handlers: { '*': () => {} } });
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) await receiver.receive(orderDelivery(id));
+    expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', expect.stringContaining('start()')],
+    ]);
+  });
+
+  it.each([
+    ['after start()', { '*': () => {} }, true],
+    ['where there are none', {}, false],
+  ])('are not warned of %s', async (_, handlers: Handlers, start) => {
+    await using receiver = createReceiver({ secret: SECRET, inbox, logger: log.logger, handlers });
+    if (start) await receiver.start();
+    await receiver.receive(orderDelivery('evt_1'));
+    await sleep(20);
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe('retention', () => {
+  it('makes tombstones of what was processed 30 days ago, however many those are', async () => {
+    await store(inbox, ...several(250));
+    await started({ '*': () => {} }, { processing: { concurrency: 250 } });
+    await rest(20);
+    expect((await inbox.list({ limit: 300 })).every(({ state }) => state === 'processed')).toBe(true);
+    clock.block(30 * DAY - MINUTE);
+    await clock.advance(MINUTE - 1_000);
+    expect(await bodies()).toBe(250);
+    await clock.advance(2 * MINUTE);
+    expect(await bodies()).toBe(0);
+  });
+
+  it.each([
+    ['after as many days as it says', 2, 3, 0],
+    ['never, with Infinity', Infinity, 4_000, 1],
+  ])('makes them %s', async (_, processedDays, days, left) => {
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': () => {} }, { retention: { processedDays } });
+    clock.block(days * DAY);
+    await clock.advance(2 * MINUTE);
+    expect(await bodies()).toBe(left);
+  });
+
+  async function bodies(): Promise<number> {
+    return (await inbox.list({ limit: 300 })).filter(({ body }) => body !== null).length;
+  }
+});
+
+it('a type that nobody has handled for ten minutes is put away without an alarm, and comes back by a rerun', async () => {
+  await store(inbox, orderEvent('ready', { type: 'order.ready' }));
+  await started({ 'order.created': () => {} });
+  await clock.advance(TAKER_MS - 1_000);
+  expect((await event('ready')).state).toBe('pending');
+  await clock.advance(5 * MINUTE + 2_000);
+  expect((await event('ready')).state).toBe('ignored');
+  expect(log.lines).toEqual([]);
+
+  const handled: string[] = [];
+  await started({ 'order.ready': ({ id }) => void handled.push(id) });
+  const { type, created, entity } = orderEvent('ready', { type: 'order.ready' });
+  expect(await inbox.rerun({ endpoint: 'default', id: 'ready' }, { type, created, entity }, clock.now())).toBe(true);
+  await rest();
+  expect(handled).toEqual(['ready']);
+});
+
+it('a processor works on memoryInbox just so', async () => {
+  const memory = memoryInbox();
+  const runs: number[] = [];
+  await store(memory, orderEvent('evt_1'));
+  const running = createProcessor({
+    inbox: memory,
+    clock,
+    logger: silent,
+    handlers: {
+      '*': (_, { attempt }) => {
+        runs.push(attempt);
+        if (attempt < 3) throw new Error('not yet');
+      },
+    },
+  });
+  await running.start();
+  await clock.advance(10_000);
+  expect(runs).toEqual([1, 2, 3]);
+  await running.close();
+});

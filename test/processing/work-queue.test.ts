@@ -1,0 +1,114 @@
+import Database from 'better-sqlite3';
+import { expect, it, onTestFinished } from 'vitest';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { TAKER_MS } from '../../src/inbox/work.ts';
+import { incoming, later } from '../inbox/incoming-event.ts';
+import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+import { START } from './virtual-clock.ts';
+import { testWorkQueue } from './work-queue.conformance.ts';
+
+testWorkQueue('the work queue in memory', memoryInbox);
+
+testWorkQueue('the work queue in a file of its own', () => sqliteInbox(scratchFile()));
+
+testWorkQueue("the work queue among a merchant's tables, on their open connection", () =>
+  sqliteInbox({ database: merchantDatabase() }),
+);
+
+it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
+  let statements = 0;
+  const database = new Database(scratchFile(), { verbose: () => void (statements += 1) });
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  await inbox.announce('*', START, null);
+  const behind = Array.from({ length: 10_000 }, (_, n) => incoming({ id: `evt_${n}`, receivedAt: START }));
+  await Promise.all(behind.map((event) => inbox.accept(event, later())));
+
+  const request = { leaseMs: 1_000, types: '*', ordered: true } as const;
+  const error = { name: 'Error', message: 'fails', stack: null };
+  const costs: number[] = [];
+  for (let round = 0; round < 20; round += 1) {
+    const now = START + round * 100;
+    statements = 0;
+    const [failing, ...others] = await inbox.claim({ ...request, now }, 10);
+    expect([failing?.id, others]).toEqual(['evt_0', []]);
+    if (failing === undefined) throw new Error('nothing was claimed');
+    expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
+    expect(await inbox.settle(failing.lease, { outcome: 'retry', error, dueAt: now + 100 }, now)).toBe(true);
+    expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
+    expect(await inbox.nextDue('*')).toBe(now + 100);
+    costs.push(statements);
+  }
+  // The first round finds out once for each event that it has to wait.
+  expect(Math.max(...costs.slice(1))).toBeLessThan(100);
+
+  // And an event that arrives for another entity is found at once.
+  await inbox.accept(incoming({ id: 'other', entity: 'other', receivedAt: START + 1_950 }), later());
+  statements = 0;
+  expect(await inbox.claim({ ...request, now: START + 1_950 }, 10)).toMatchObject([{ id: 'other' }]);
+  expect(statements).toBeLessThan(50);
+});
+
+it('no statement reads the whole table of events: what is handled costs the same after a million as after ten', async () => {
+  const seen = new Set<string>();
+  const database = new Database(scratchFile(), { verbose: (sql) => void seen.add(String(sql)) });
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  seen.clear();
+
+  const key = (id: string) => ({ endpoint: 'default', id });
+  const request = { leaseMs: 1_000, ordered: true } as const;
+  const error = { name: 'Error', message: 'fails', stack: null };
+  const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: 'a' };
+  await inbox.announce(['order.created'], START, null);
+  for (const [id, entity] of ['a', 'a', 'a', 'b', 'c', 'd'].entries()) {
+    await inbox.accept(incoming({ id: `evt_${id}`, entity, receivedAt: START }), later());
+    await inbox.accept(incoming({ id: `evt_${id}`, entity, body: 'other', receivedAt: START }), later());
+  }
+  await inbox.accept(incoming({ id: 'untaken', type: 'order.refunded', entity: 'a', receivedAt: START }), later());
+  for (const types of ['*', ['order.created', 'order.ready']] as const) {
+    for (let now = START + 1; now < START + 6_000; now += 1_100) {
+      const claimed = await inbox.claim({ ...request, types, now }, 10);
+      await inbox.renew(
+        claimed.map(({ lease }) => lease),
+        now,
+        1_000,
+      );
+      const [one, two, three, four] = claimed;
+      if (one) await inbox.settle(one.lease, { outcome: 'retry', error, dueAt: now }, now);
+      if (two) await inbox.settle(two.lease, { outcome: 'processed' }, now);
+      if (three) await inbox.settle(three.lease, { outcome: 'dead', reason: 'failed', error }, now);
+      if (three) await inbox.rerun(key(three.id), content, now);
+      if (four) await inbox.settle(four.lease, { outcome: 'interrupted' }, now);
+      await inbox.nextDue(types);
+    }
+  }
+  const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
+  if (typeof last !== 'string') {
+    const attempt = { now: () => START + 20_000, signal: new AbortController().signal };
+    await inbox.transaction(last.lease, () => {}, attempt);
+    await inbox.noteLateError(last.lease, error);
+  }
+  await inbox.announce(['order.ready'], START + 2 * TAKER_MS, START + TAKER_MS);
+  await inbox.prune(START + 30_000, 10);
+  await inbox.get(key('evt_0'));
+  await inbox.attempts(key('evt_0'));
+  await inbox.list({ after: 3 });
+
+  const statements = [...seen].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql));
+  expect(statements.length).toBeGreaterThan(100);
+  const scans = statements.flatMap((sql) => {
+    const plan = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    return (
+      plan
+        .filter(({ detail }) => /^SCAN (?!json_each|types|CONSTANT|\()/.test(detail))
+        // As many as there are handlers at work; each of these indexes holds nothing else.
+        .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
+        .filter(({ detail }) => !/hookbox_migrations/.test(detail))
+        .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
+    );
+  });
+  expect([...new Set(scans)]).toEqual([]);
+});
