@@ -32,7 +32,7 @@ export function handledEventsTable(comparison: HandledEventsComparison): string 
   );
   return [
     '### Stored and handled',
-    `One process stores and handles with a handler that does nothing. ${empty.connections} connections; medians of ` +
+    `One process stores and handles with a handler that does nothing, up to 100 at once. ${empty.connections} connections; medians of ` +
       `${empty.rates.length} interleaved round(s), each row with a fresh server. Handled/s counts from the first ` +
       `request until the handler of the last stored event has run, also after the load has ended; its ratio is to what ` +
       `is stored without handling. Handled by then: of what was stored, when the load ended.`,

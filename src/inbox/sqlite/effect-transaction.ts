@@ -4,7 +4,7 @@ import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
-import { deadToProcessed, settle } from './work.ts';
+import { deadToProcessed, settle } from './settle.ts';
 
 const BUSY_RETRY_MS = 10;
 

@@ -11,19 +11,10 @@ import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import type { Statements } from './statements.ts';
 import { FRESH } from './work-statements.ts';
-import {
-  announce,
-  attemptsOf,
-  claim,
-  claimOne,
-  nextDue,
-  noteLateError,
-  prune,
-  renew,
-  rerun,
-  settle,
-  unparkNext,
-} from './work.ts';
+import { claim, claimOne } from './claim.ts';
+import { unparkNext } from './entity-queue.ts';
+import { noteLateError, renew, settle } from './settle.ts';
+import { announce, attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 

@@ -4,6 +4,8 @@ export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;
+/** How many of them are made known to the indexes for work at once. */
+export const FRESH_BATCH = 2_000;
 
 /** What a lease must still be for its holder to change anything. */
 const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";

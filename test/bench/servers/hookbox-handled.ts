@@ -18,7 +18,8 @@ const logger = { ...quietLogger, warn: complain, error: complain };
 
 const monitor = new HandlingMonitor();
 const handlers = { '*': monitor.handler };
-const receiver = createReceiver({ secret, logger, inbox: sqliteInbox(databaseFile()), handlers });
+const processing = { concurrency: 100 };
+const receiver = createReceiver({ secret, logger, inbox: sqliteInbox(databaseFile()), handlers, processing });
 await receiver.start();
 const app = new Hono();
 app.post('/webhooks', webhookHandler(monitor.watch(receiver)));

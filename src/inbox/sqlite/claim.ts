@@ -1,0 +1,100 @@
+import type { EventKey } from '../inbox.ts';
+import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
+import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
+import { releaseRanOut } from './settle.ts';
+import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
+
+interface CandidateRow extends EntityColumns {
+  readonly due_ms: number;
+  readonly crashes: number;
+}
+
+interface ClaimedRow extends Lease, EventKey {
+  readonly body: Uint8Array;
+  readonly verified: 0 | 1;
+  readonly received_ms: number;
+  readonly attempts: number;
+  readonly failures: number;
+}
+
+const PARK_BATCH = 500;
+
+/** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
+export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] | 'more' {
+  releaseRanOut(statements, request.now);
+  // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
+  // takes several calls, so that none of them holds the event loop for long.
+  if (statements.lookAtFresh.run({ limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
+  const claimed: ClaimedEvent[] = [];
+  let parked = 0;
+  let suspects = statements.runningSuspect.get() === undefined;
+  for (let progress = true; progress && claimed.length < limit;) {
+    // A long queue of one entity is set aside in several calls too.
+    if (parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
+    progress = false;
+    for (const row of candidates(statements, request, suspects, Math.max(limit - claimed.length, parked))) {
+      if (claimed.length === limit) break;
+      if (row.crashes > 0 && !suspects) continue;
+      progress = true;
+      if (request.ordered && mustWait(statements, row, request)) {
+        statements.park.run({ seq: row.seq });
+        parked += 1;
+        continue;
+      }
+      claimed.push(take(statements, row, request));
+      // Suspects run one at a time, so that a crash has one culprit.
+      if (row.crashes > 0) suspects = false;
+    }
+  }
+  return claimed;
+}
+
+/** Inline mode: no backoff, no budget, and an older event does not hold this one back. */
+export function claimOne(
+  statements: WorkStatements,
+  key: EventKey,
+  request: ClaimRequest,
+): ClaimedEvent | 'busy' | 'settled' {
+  releaseRanOut(statements, request.now);
+  const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
+    (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1 }) | undefined;
+  if (row === undefined || row.pruned === 1 || row.state === 'processed' || row.dead_reason === 'invalid') {
+    return 'settled';
+  }
+  if (request.types !== '*' && !request.types.includes(row.type)) return 'settled';
+  if (row.state === 'processing') return 'busy';
+  const { entity, endpoint } = row;
+  if (request.ordered && entity !== null && statements.leaseOfEntity.get({ entity, endpoint }) !== undefined)
+    return 'busy';
+  return take(statements, row, request);
+}
+
+function candidates(
+  statements: WorkStatements,
+  { types, now }: ClaimRequest,
+  suspects: boolean,
+  limit: number,
+): CandidateRow[] {
+  const named =
+    types === '*' ? statements.pendingTypes.all().map((row) => (row as { type: string }).type) : new Set(types);
+  const due = [...named].flatMap(
+    (type) => statements.dueOfType.all({ type, now, suspects: suspects ? 1 : 0, limit }) as CandidateRow[],
+  );
+  return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
+}
+
+function take(statements: WorkStatements, row: EntityColumns, { now, leaseMs }: ClaimRequest): ClaimedEvent {
+  const superseded = row.entity !== null && statements.highWater.get(entityParameters(row)) !== undefined;
+  const claimed = statements.claim.get({ seq: row.seq, now, until: now + leaseMs }) as ClaimedRow;
+  return {
+    lease: { seq: claimed.seq, fence: claimed.fence },
+    endpoint: claimed.endpoint,
+    id: claimed.id,
+    body: claimed.body,
+    verified: claimed.verified === 1,
+    receivedAt: new Date(claimed.received_ms),
+    attempt: claimed.attempts,
+    failures: claimed.failures,
+    superseded,
+  };
+}

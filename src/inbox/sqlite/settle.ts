@@ -1,0 +1,95 @@
+import { MAX_CRASHES, type Attempt, type AttemptError, type Lease, type Settlement } from '../work.ts';
+import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
+import type { WorkStatements } from './work-statements.ts';
+
+interface RunningRow extends EntityColumns {
+  readonly attempts: number;
+  readonly trigger: 'auto' | 'manual';
+  readonly claimed_ms: number;
+}
+
+export function renew(
+  statements: WorkStatements,
+  leases: readonly Lease[],
+  now: number,
+  leaseMs: number,
+): readonly Lease[] {
+  return leases.filter(
+    ({ seq, fence }) => statements.renew.run({ seq, fence, now, until: now + leaseMs }).changes === 1,
+  );
+}
+
+/** Every move out of processing by the one who holds the lease. */
+export function settle(
+  statements: WorkStatements,
+  { seq, fence }: Lease,
+  settlement: Settlement,
+  now: number,
+): boolean {
+  const row = statements.held.get({ seq, fence, now }) as RunningRow | undefined;
+  if (row === undefined) return false;
+  switch (settlement.outcome) {
+    case 'processed':
+      statements.toProcessed.run({ seq, now });
+      if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
+      addAttempt(statements, row, 'processed', now, null);
+      break;
+    case 'retry':
+      statements.toRetry.run({ seq, due: settlement.dueAt, failed: 1, crashed: 0 });
+      addAttempt(statements, row, 'failed', now, settlement.error);
+      break;
+    case 'dead':
+      statements.toDead.run({ seq, reason: settlement.reason, now, failed: 1, crashed: 0 });
+      addAttempt(statements, row, 'failed', now, settlement.error);
+      break;
+    case 'interrupted':
+      statements.toRetry.run({ seq, due: now, failed: 0, crashed: 0 });
+      addAttempt(statements, row, 'interrupted', now, null);
+      break;
+  }
+  unparkNext(statements, row, now);
+  return true;
+}
+
+/** The last step of a transaction: what it said of the event until here (see effect-transaction.ts) is taken back. */
+export function deadToProcessed(statements: WorkStatements, { seq, fence }: Lease): void {
+  const row = statements.deadToProcessed.get({ seq, fence }) as EntityColumns & { attempts: number };
+  statements.attemptProcessed.run({ seq, number: row.attempts });
+  if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
+}
+
+/** A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. */
+export function releaseRanOut(statements: WorkStatements, now: number): void {
+  for (const found of statements.ranOut.all({ now })) {
+    const row = found as RunningRow & { crashes: number };
+    const { seq } = row;
+    if (row.crashes + 1 >= MAX_CRASHES) statements.toDead.run({ seq, reason: 'crashed', now, failed: 0, crashed: 1 });
+    else statements.toRetry.run({ seq, due: now, failed: 0, crashed: 1 });
+    addAttempt(statements, row, 'crashed', now, null);
+    unparkNext(statements, row, now);
+  }
+}
+
+export function noteLateError(statements: WorkStatements, { seq, fence }: Lease, error: AttemptError): void {
+  statements.noteLateError.run({ seq, fence, name: error.name, message: error.message, stack: error.stack });
+}
+
+function addAttempt(
+  statements: WorkStatements,
+  row: RunningRow,
+  outcome: Attempt['outcome'],
+  now: number,
+  error: AttemptError | null,
+): void {
+  statements.addAttempt.run({
+    seq: row.seq,
+    number: row.attempts,
+    trigger: row.trigger,
+    outcome,
+    started: row.claimed_ms,
+    ended: now,
+    name: error?.name ?? null,
+    message: error?.message ?? null,
+    stack: error?.stack ?? null,
+  });
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { EventKey, IncomingEvent } from '../inbox.ts';
+import { TAKER_MS, type Attempt } from '../work.ts';
+import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
+
+export function rerun(
+  statements: WorkStatements,
+  { id, endpoint }: EventKey,
+  { type, created, entity }: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+  now: number,
+): boolean {
+  const { changes } = statements.toPending.run({
+    id,
+    endpoint,
+    now,
+    type,
+    created_ms: created?.ms,
+    created_ns: created?.ns,
+    entity,
+  });
+  return changes === 1;
+}
+
+export function announce(
+  statements: WorkStatements,
+  types: readonly string[] | '*',
+  now: number,
+  ignoreBefore: number | null,
+): void {
+  for (const type of types === '*' ? ['*'] : types) statements.take.run({ type, now });
+  statements.lookAtFresh.run({ limit: FRESH_BATCH });
+  // Whom they waited for may have lost its taker meanwhile; who still has to wait is parked again.
+  statements.unparkSome.run({ limit: FRESH_BATCH });
+  if (ignoreBefore === null) return;
+  const takenSince = now - TAKER_MS;
+  for (const pending of statements.pendingTypes.all()) {
+    const { type } = pending as { type: string };
+    for (const found of statements.untakenOfType.all({ type, before: ignoreBefore, takenSince })) {
+      const row = found as EntityColumns;
+      statements.toIgnored.run({ seq: row.seq, now });
+      unparkNext(statements, row, now);
+    }
+  }
+}
+
+export function nextDue(statements: WorkStatements, types: readonly string[] | '*'): number | null {
+  const found =
+    types === '*' ? statements.nextDueOfAll.get() : statements.nextDue.get({ types: JSON.stringify(types) });
+  return (found as { at: number | null }).at;
+}
+
+/** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
+export function prune(statements: WorkStatements, before: number, limit: number): number {
+  const rows = statements.prunable.all({ before, limit }) as { seq: number; body: Uint8Array }[];
+  for (const { seq, body } of rows) {
+    statements.prune.run({ seq, hash: createHash('sha256').update(body).digest() });
+    statements.pruneAttempts.run({ seq });
+    statements.pruneConflict.run({ seq });
+  }
+  return rows.length;
+}
+
+export function attemptsOf(statements: WorkStatements, { id, endpoint }: EventKey): Attempt[] {
+  return statements.attemptsOf.all({ id, endpoint }).map((found) => {
+    const row = found as {
+      number: number;
+      trigger: Attempt['trigger'];
+      outcome: Attempt['outcome'];
+      started_ms: number;
+      ended_ms: number;
+      error_name: string | null;
+      error_message: string | null;
+      error_stack: string | null;
+    };
+    const error =
+      row.error_name === null
+        ? null
+        : { name: row.error_name, message: row.error_message ?? '', stack: row.error_stack };
+    return {
+      number: row.number,
+      trigger: row.trigger,
+      outcome: row.outcome,
+      startedAt: new Date(row.started_ms),
+      endedAt: new Date(row.ended_ms),
+      error,
+    };
+  });
+}
