@@ -156,7 +156,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  /** Renewed three times before it runs out; whoever is not renewed has lost it. */
+  /** Renewed at least twice before it runs out; whoever is not renewed has lost it. */
   async function renewAll(): Promise<void> {
     const leases = [...running.keys()];
     if (leases.length === 0) return;
