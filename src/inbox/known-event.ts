@@ -18,7 +18,7 @@ export type Resolution =
   | 'verify';
 
 /**
- * Decides between the stored body and the one that arrived under the same key (design 2.3): a valid body replaces an
+ * Decides between the stored body and the one that arrived under the same key: a valid body replaces an
  * invalid one, a verified one an unverified and unprocessed one, and nothing unverified ever replaces what was verified.
  */
 export function resolve(

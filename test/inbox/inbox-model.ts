@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /**
- * What every inbox does with a sequence of events, said as simply as possible (design 2.3). It shares no code with the
+ * What every inbox does with a sequence of events, said as simply as possible. It shares no code with the
  * source, so that both can only be wrong in the same way by accident.
  */
 export class InboxModel {

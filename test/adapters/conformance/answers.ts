@@ -20,7 +20,7 @@ const NO_EVENTS: readonly (readonly [what: string, body: Uint8Array | string, fi
   ['with half a surrogate pair in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
 ];
 
-/** The table of design section 3, row by row, with what the inbox holds afterwards. */
+/** The table "What the service hears" of the README, row by row, with what the inbox holds afterwards. */
 export const answerCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers a new event 200 once its exact bytes are stored',

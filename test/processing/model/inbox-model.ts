@@ -10,7 +10,7 @@ const TAKEN_MS = 600_000;
 const CRASHES_TO_DIE = 3;
 
 /**
- * What becomes of events, said as simply as possible (design 2 and 4) and sharing no code with the source. It is told of
+ * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
  * every call that took effect, in that order, and throws a Violation when the answer was not allowed.
  */
 export class InboxModel {
