@@ -199,9 +199,10 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     async attempts(key) {
       return [...(find(key)?.attempts ?? [])];
     },
-    async rerun(key, content, now) {
+    async rerun(key, content, now, readFrom) {
       const entry = find(key);
       if (entry === undefined || entry.body === null || !['dead', 'ignored'].includes(entry.state)) return false;
+      if (readFrom !== undefined && Buffer.compare(entry.body, readFrom) !== 0) return false;
       Object.assign(entry, content);
       entry.failures = 0;
       entry.crashes = 0;

@@ -97,8 +97,15 @@ export interface WorkQueue {
   attempts(key: EventKey): Promise<readonly Attempt[]>;
   /**
    * Brings a dead or ignored event back to pending, with what today's schemas make of its body; `false` when it is neither.
+   *
+   * @param readFrom - the body that `content` was read from: when another has taken its place since, nothing is done
    */
-  rerun(key: EventKey, content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number): Promise<boolean>;
+  rerun(
+    key: EventKey,
+    content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+    now: number,
+    readFrom?: Uint8Array,
+  ): Promise<boolean>;
   /** Makes tombstones of up to `limit` events that were processed before; resolves with how many. */
   prune(processedBefore: number, limit: number): Promise<number>;
 }

@@ -42,6 +42,6 @@ export async function rerun(
   if (!parsed.ok || facts === null) return 'still invalid';
   // An invalid event was stored without one; any other keeps the one that its receiver gave it.
   const about = event.entity ?? (entity ?? entityOf)(parsed.event);
-  const moved = await inbox.rerun(key, { ...facts, entity: about }, now);
+  const moved = await inbox.rerun(key, { ...facts, entity: about }, now, event.body);
   return moved ? 'rerun' : 'not needed';
 }

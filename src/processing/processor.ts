@@ -106,15 +106,20 @@ export function createProcessor(options: ProcessorOptions): Processor {
     const free = concurrency - busy;
     if (free <= 0) return;
     const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
+    if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
+  }
+
+  /** Closed while the claim was under way: nobody would renew these leases, so their handlers do not even start. */
+  async function giveBack(claimed: readonly ClaimedEvent[]): Promise<void> {
+    for (const { lease } of claimed) await inbox.settle(lease, { outcome: 'interrupted' }, clock.now());
   }
 
   function run(claimed: ClaimedEvent): void {
     const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
     running.set(claimed.lease, attempt);
     busy += 1;
-    if (state === 'closing') attempt.abort('closing');
     void attempt.ended
       .then((end) => {
         busy -= 1;

@@ -112,8 +112,8 @@ export function sqliteInbox(
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
     noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
     announce: (types, now, ignoreBefore) => commits.submitMove(({ work }) => announce(work, types, now, ignoreBefore)),
-    rerun: async (key, content, now) => {
-      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now));
+    rerun: async (key, content, now, readFrom) => {
+      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now, readFrom));
       if (moved) notify();
       return moved;
     },

@@ -9,8 +9,10 @@ export function rerun(
   { id, endpoint }: EventKey,
   { type, created, entity }: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
   now: number,
+  readFrom: Uint8Array | undefined,
 ): boolean {
   const { changes } = statements.toPending.run({
+    readFrom: readFrom ?? null,
     id,
     endpoint,
     now,

@@ -113,6 +113,7 @@ export function prepareWorkStatements(database: SqliteDatabase) {
       SET state = 'pending', dead_reason = NULL, settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0,
           trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
       WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
+        AND (:readFrom IS NULL OR body = :readFrom)
     `),
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
     deadToProcessed: prepare(`

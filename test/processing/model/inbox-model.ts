@@ -157,9 +157,16 @@ export class InboxModel {
     this.#count('processed → tombstone');
   }
 
-  rerun(id: string, facts: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number, moved: boolean): void {
+  rerun(
+    id: string,
+    facts: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+    now: number,
+    moved: boolean,
+    readFrom?: Uint8Array,
+  ): void {
     const event = this.#byId.get(id);
-    const may = event?.state === 'dead' || event?.state === 'ignored';
+    const asRead = readFrom === undefined || (event !== undefined && Buffer.compare(event.body, readFrom) === 0);
+    const may = (event?.state === 'dead' || event?.state === 'ignored') && asRead;
     must(moved === may, 'the store agrees with the model', () => `rerun of ${id}, ${event?.state}: ${moved}`);
     if (event === undefined || !may) return;
     this.#count(

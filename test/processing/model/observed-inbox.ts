@@ -120,11 +120,11 @@ export class Observer {
             }
           },
         ),
-      rerun: (key, content, now) =>
+      rerun: (key, content, now, readFrom) =>
         call(
           'rerun',
-          () => base.rerun(key, content, now),
-          (moved) => model.rerun(key.id, content, now, moved),
+          () => base.rerun(key, content, now, readFrom),
+          (moved) => model.rerun(key.id, content, now, moved, readFrom),
         ),
       prune: (before, limit) =>
         this.#call(

@@ -113,7 +113,7 @@ export class World {
     // What an invalid body holds for a newer version of hookbox; ours will find it invalid again.
     const invented = { type: 'order.created', created: { ms: 1_767_225_600_001, ns: 0 }, entity: 'order:mer_1:ord_1' };
     const { type, created, entity } = event.created === null ? invented : event;
-    void this.#inboxOf(operator).rerun(key, { type, created, entity }, this.clock.now());
+    void this.#inboxOf(operator).rerun(key, { type, created, entity }, this.clock.now(), Uint8Array.from(event.body));
   }
 
   /** Time passes while everything is as fast as it should be. */
