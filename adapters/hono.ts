@@ -10,6 +10,7 @@ import {
   isRefusal,
   type BodyReader,
   type Delivery,
+  type HostLimits,
   type InvalidEvent,
   type Outcome,
   type Receiver,
@@ -86,6 +87,7 @@ function deliveryOf(c: Context): Delivery {
       signature: c.req.header('x-signature'),
       contentEncoding: c.req.header('content-encoding'),
       body: cachedBody(c) ?? webBodyReader(c.req.raw),
+      host: { waitUntil: waitUntilOf(c) },
     };
   }
   const { headers } = incoming;
@@ -95,6 +97,16 @@ function deliveryOf(c: Context): Delivery {
     contentEncoding: headers['content-encoding'],
     body: servedBody(c, incoming),
   };
+}
+
+/** Hono throws where the host has passed no context. */
+function waitUntilOf(c: Context): HostLimits['waitUntil'] {
+  try {
+    const { executionCtx } = c;
+    return (work) => executionCtx.waitUntil(work);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The request of @hono/node-server, whose events are faster to read than its web stream. */

@@ -9,12 +9,14 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
  * only one that stops at the limit without buffering (docs/benchmarks.md).
+ *
+ * @param fix - what the merchant has to change where the body was read before
  */
-export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
+export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyReader {
   return ({ maxBytes, late }) =>
     new Promise<BodyRead>((resolve) => {
       if (incoming.readableDidRead || incoming.readableEnded || incoming.readableEncoding !== null) {
-        return resolve({ ended: 'consumed' });
+        return resolve({ ended: 'consumed', ...(fix !== undefined && { fix }) });
       }
       const chunks: Buffer[] = [];
       let size = 0;
@@ -58,6 +60,25 @@ export function nodeBodyReader(incoming: IncomingMessage): BodyReader {
         linger(incoming);
       }
     });
+}
+
+/**
+ * Node reads what is left of a body that nobody has read, for as long as it comes. This lets a client that is nearly done
+ * keep its connection, and cuts off the others.
+ */
+export function boundRest(incoming: IncomingMessage): void {
+  if (incoming.complete || incoming.httpVersionMajor > 1) return;
+  const { socket } = incoming;
+  const cut = (): void => void socket.destroy();
+  const timer = setTimeout(cut, LINGER_MS);
+  let size = 0;
+  incoming.on('error', () => {});
+  incoming.on('data', (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size > LINGER_BYTES) cut();
+  });
+  incoming.once('close', () => clearTimeout(timer));
+  incoming.once('end', () => clearTimeout(timer));
 }
 
 /** Another way to read the body of a Node request, with the same care for whoever is refused. */

@@ -11,6 +11,18 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** the value of the header `Content-Encoding` */
   readonly contentEncoding?: string | null | undefined;
+  /** what the host of a function allows; a server has no need of it */
+  readonly host?: HostLimits;
+}
+
+/** What a host that runs code only while it answers requests lets a delivery do. */
+export interface HostLimits {
+  /** how long this request may still take, in milliseconds; the delivery is answered within this or `deadlineMs` */
+  readonly remainingMs?: number;
+  /** nothing runs between requests: handlers run inline unless `processing.mode` says otherwise */
+  readonly frozenBetweenRequests?: boolean;
+  /** asks the host to go on until a promise has settled, although the answer was sent */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** Reads a body that is still arriving. Settles by itself when a limit is reached; never rejects. */
@@ -25,5 +37,7 @@ export interface BodyLimits {
 
 export type BodyRead =
   | { readonly ended: 'complete'; readonly bytes: Uint8Array }
-  /** `consumed`: something else has read the raw bytes before, and they are gone */
-  | { readonly ended: 'too-large' | 'too-slow' | 'aborted' | 'consumed' };
+  /** `not-base64`: the host has said that it is base64, and it is not */
+  | { readonly ended: 'too-large' | 'too-slow' | 'aborted' | 'not-base64' }
+  /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
+  | { readonly ended: 'consumed'; readonly fix?: string };

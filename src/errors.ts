@@ -17,7 +17,7 @@ export class ConfigurationError extends HookboxError {
   }
 }
 
-/** An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox`. */
+/** An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`. */
 export class InboxOpenError extends HookboxError {
   readonly code:
     | 'FOLDER_MISSING'
@@ -25,6 +25,7 @@ export class InboxOpenError extends HookboxError {
     | 'NEEDS_NEWER_HOOKBOX'
     | 'NETWORK_FILE_SYSTEM'
     | 'NOT_DURABLE'
+    | 'EPHEMERAL_HOST'
     | 'NODE_TOO_OLD'
     | 'LOCKED'
     | 'CANNOT_OPEN';

@@ -7,7 +7,7 @@ import {
   type UnknownEvent,
   type WebhookEvent,
 } from './events/event.ts';
-import type { SqliteDatabase } from './inbox/sqlite/database.ts';
+import type { DefaultDatabase } from './inbox/default-database.ts';
 import type { Logger } from './logger.ts';
 
 /** What a handler is told about the delivery that brought its event. */
@@ -18,8 +18,12 @@ export interface DeliveryFacts {
   readonly verified: boolean;
 }
 
-/** What a handler is given beside its event. */
-export interface HandlerContext {
+/**
+ * What a handler is given beside its event.
+ *
+ * @typeParam Database - what `transaction` works on: of `sqliteInbox`, its better-sqlite3 connection
+ */
+export interface HandlerContext<Database = DefaultDatabase> {
   /** 1 for the first run of a handler for this event */
   readonly attempt: number;
   /** aborted when the handler has run out of time, lost its lease, or the processor closes */
@@ -33,23 +37,28 @@ export interface HandlerContext {
    * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
    * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.
    *
-   * @param work - synchronous; it is given the inbox's better-sqlite3 connection and must not end the transaction
+   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
    */
-  transaction<T>(work: (database: SqliteDatabase) => Synchronous<T>): Promise<T>;
+  transaction<T>(work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T): Promise<T>;
 }
 
-/** Anything but a promise: an `await` inside a transaction would commit early. */
+/** A connection that is used by one call at a time, as SQLite's is: an `await` inside a transaction would commit early. */
+interface SynchronousDatabase {
+  readonly inTransaction: boolean;
+}
+
+/** Anything but a promise. */
 export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
 /** Runs until it returns or its promise resolves; whatever it throws is a failed attempt. */
-export type Handler<Event> = (event: Event, context: HandlerContext) => unknown;
+export type Handler<Event, Database = DefaultDatabase> = (event: Event, context: HandlerContext<Database>) => unknown;
 
 /** A handler for each type of interest; `'*'` takes every type without one, unknown types too. */
-export type Handlers = {
-  readonly [T in EventType]?: Handler<EventOf<T>>;
+export type Handlers<Database = DefaultDatabase> = {
+  readonly [T in EventType]?: Handler<EventOf<T>, Database>;
 } & {
-  readonly '*'?: Handler<WebhookEvent | UnknownEvent>;
+  readonly '*'?: Handler<WebhookEvent | UnknownEvent, Database>;
 };
 
 /** The types that there is a handler for; `'*'` for every type. */

@@ -110,6 +110,11 @@ const REFUSALS = {
     'The body has a Content-Encoding. Send the signed bytes as they are.',
   ),
   'method-not-allowed': rejected(405, 'METHOD_NOT_ALLOWED', 'Deliveries are sent with POST.', { Allow: 'POST' }),
+  'body-not-base64': rejected(
+    400,
+    'INVALID_BODY',
+    'The gateway has flagged the body as base64 (isBase64Encoded), and it is not. Send it again.',
+  ),
   'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
   'body-consumed': {
     kind: 'unavailable',
@@ -143,6 +148,13 @@ const REFUSALS = {
     message: 'The event is stored; its handler is still running. Send it again to hear how it ended.',
     headers: RETRY_AFTER,
   },
+  'not-passed-on': {
+    kind: 'failed',
+    status: 500,
+    code: 'HANDLER_FAILED',
+    message: 'The event could not be passed on. Send it again.',
+  },
+  'not-passed-on-in-time': unavailable('The event could not be passed on in time. Send it again later.'),
   'inbox-failing': unavailable('The event cannot be stored at the moment. Send it again later.'),
 } as const satisfies Record<string, RefusalRow>;
 

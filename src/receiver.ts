@@ -1,28 +1,33 @@
-import { LATE, startDeadline, withinDeadline } from './deadline.ts';
+import { LATE, withinDeadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
+import type { DefaultDatabase } from './inbox/default-database.ts';
 import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
+import { ephemeralHost } from './host.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
 import type { ProcessingOptions } from './processing/limits.ts';
 import { createProcessor, type RetentionOptions } from './processing/processor.ts';
 import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
-export interface ReceiverOptions extends VerifierOptions {
+export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
-  readonly inbox: Inbox;
+  readonly inbox: Inbox<Database>;
   /** The name of this webhook registration, for a merchant with several; `default` unless set. */
   readonly endpoint?: string;
   /** What to run for each type of event, once `start()` was called; in inline mode, while the delivery waits. */
-  readonly handlers?: Handlers;
+  readonly handlers?: Handlers<Database>;
   /** `false` runs the events of one entity in any order and side by side. */
   readonly ordering?: boolean;
   readonly retention?: RetentionOptions;
   readonly processing?: ProcessingOptions & {
-    /** `inline` runs the handler before the answer, on hosts that have no background; `background` unless set. */
+    /**
+     * `inline` runs the handler before the answer; unless set, it is `inline` on hosts that have no background and
+     * `background` elsewhere.
+     */
     readonly mode?: 'background' | 'inline';
   };
   /** Names what an event is about, where the built-in rule does not fit. */
@@ -36,7 +41,7 @@ export interface Receiver extends AsyncDisposable {
    * `deadlineMs`, after the event is durable; never rejects.
    */
   receive(delivery: Delivery): Promise<Outcome>;
-  /** Begins to run the handlers. Idempotent; nothing to do in inline mode. */
+  /** Begins to run the handlers. Idempotent; nothing to do where they run inline. */
   start(): Promise<void>;
   /** Answers new deliveries 503 and resolves when those under way are answered and no handler runs. Idempotent; the inbox stays open. */
   close(): Promise<void>;
@@ -58,12 +63,13 @@ export interface Receiver extends AsyncDisposable {
  * console.log(outcome.kind, outcome.status); // stored 200
  * ```
  */
+export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
   if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
   assertHandlers(handlers);
-  const { mode = 'background' } = processing;
-  if (mode !== 'background' && mode !== 'inline') {
+  const { mode } = processing;
+  if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
     throw new ConfigurationError(
       'INVALID_OPTION',
       `processing.mode must be 'background' or 'inline', not ${String(mode)}.`,
@@ -74,9 +80,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const seldom = throttle();
 
   const forProcessing = { ...options, handlers, ordering, logger };
-  const inline = mode === 'inline' ? createInlineRunner(forProcessing) : null;
+  const inline = createInlineRunner(forProcessing);
   const processor = createProcessor(forProcessing);
-  let mayBeForgotten = inline === null && handledTypes(handlers).length > 0;
+  const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
+  const hasHandlers = handledTypes(handlers).length > 0;
+  let mayBeForgotten = hasHandlers;
 
   let underWay = 0;
   let closing = false;
@@ -84,7 +92,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** One delivery's way: bytes → verify → parse → accept → answer. */
   async function takeIn(delivery: Delivery, tooLate: boolean): Promise<Outcome> {
-    const deadline = startDeadline(verifier.deadlineMs);
+    const deadline = verifier.startDeadline(delivery);
     try {
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
@@ -93,11 +101,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline');
-      remindOfStart();
       tellOddities(verified, acceptance);
       const duplicate = acceptance.result === 'duplicate';
-      if (inline === null) return accepted(acceptance.result, verified.id, duplicate);
-      const ran = await inline.run({ endpoint, id: verified.id }, deadline);
+      if (!runsInline(delivery)) {
+        remindOfStart();
+        return accepted(acceptance.result, verified.id, duplicate);
+      }
+      const ran = await inline.run({ endpoint, id: verified.id }, deadline, delivery.host?.waitUntil);
       if (ran === 'nothing to run') return accepted(acceptance.result, verified.id, duplicate);
       return ran === 'processed' ? accepted('processed', verified.id, duplicate) : verifier.refuse(RAN[ran]);
     } catch (failure) {
@@ -105,6 +115,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     } finally {
       deadline.met();
     }
+  }
+
+  /** The merchant's word, else what the host allows. */
+  function runsInline({ host }: Delivery): boolean {
+    if (!hasHandlers) return false;
+    if (mode !== undefined) return mode === 'inline';
+    return host?.frozenBetweenRequests ?? frozenHere;
   }
 
   function incoming({ id, body, verified, event, facts }: VerifiedDelivery): IncomingEvent {
@@ -163,7 +180,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     closing = true;
     if (underWay === 0) drained();
     await Promise.all([allAnswered, processor.close()]);
-    await inline?.close();
+    await inline.close();
   };
 
   return {
@@ -179,7 +196,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     async start() {
       mayBeForgotten = false;
-      if (inline === null) await processor.start();
+      if (mode === 'background' || (mode === undefined && !frozenHere)) await processor.start();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -34,14 +34,25 @@ export interface VerifiedDelivery {
   readonly facts: EventFacts;
 }
 
+/** What is known of a refusal beside its reason. */
+export interface RefusalFacts {
+  /** for the sender too */
+  readonly details?: Refusal['body']['error']['details'];
+  /** what was thrown: for the log only */
+  readonly cause?: unknown;
+  /** what the merchant has to change: for the log only */
+  readonly fix?: string | undefined;
+}
+
 /** The first half of a delivery's way: read, verify, parse. */
 export interface Verifier {
-  readonly deadlineMs: number;
   readonly logger: Logger;
-  /** @param deadline - until then the body has to be there; `deadlineMs` from now unless given */
+  /** Until when this delivery has to be answered: `deadlineMs` from now, or sooner where its host allows less. */
+  startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
+  /** @param deadline - until then the body has to be there; one of its own is started unless given */
   verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
-  refuse(reason: Reason, more?: { details?: Refusal['body']['error']['details']; cause?: unknown }): Refusal;
+  refuse(reason: Reason, more?: RefusalFacts): Refusal;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -55,11 +66,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const keys = chosenKeys(options, logger);
   const report = reporter(logger);
 
-  const refuse: Verifier['refuse'] = (reason, { details, cause } = {}) => {
-    const outcome = refusal(reason, details);
-    report(outcome, cause);
+  const refuse: Verifier['refuse'] = (reason, more = {}) => {
+    const outcome = refusal(reason, more.details);
+    report(outcome, more);
     return outcome;
   };
+
+  const startDeadlineOf: Verifier['startDeadline'] = (delivery) =>
+    startDeadline(Math.max(0, Math.min(deadlineMs, delivery?.host?.remainingMs ?? Infinity)));
 
   /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
   async function signatureFault(
@@ -84,6 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
 
     const read = await readBody(delivery.body, maxBytes, deadline);
+    if (read.ended === 'consumed') return refuse('body-consumed', { fix: read.fix });
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
     const fault = await signatureFault(read.bytes, delivery.signature, deadline);
@@ -96,11 +111,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   return {
-    deadlineMs,
     logger,
     refuse,
+    startDeadline: startDeadlineOf,
     async verify(delivery, given) {
-      const deadline = given ?? startDeadline(deadlineMs);
+      const deadline = given ?? startDeadlineOf(delivery);
       try {
         return await verify(delivery, deadline);
       } finally {
@@ -119,8 +134,8 @@ const UNREAD = {
   'too-large': 'body-too-large',
   'too-slow': 'body-too-slow',
   aborted: 'body-incomplete',
-  consumed: 'body-consumed',
-} as const satisfies Record<Exclude<BodyRead['ended'], 'complete'>, Reason>;
+  'not-base64': 'body-not-base64',
+} as const satisfies Record<Exclude<BodyRead['ended'], 'complete' | 'consumed'>, Reason>;
 
 async function readBody(body: Delivery['body'], maxBytes: number, deadline: Deadline): Promise<BodyRead> {
   if (typeof body === 'function') {
@@ -161,15 +176,23 @@ function asDetail({ path, message }: { path: string; message: string }): { field
 }
 
 /** A client that went away is nobody's fault, and how handlers end is reported where they run. */
-function reporter(logger: Logger): (outcome: Refusal, cause: unknown) => void {
+const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
+  'body-incomplete',
+  'handler-busy',
+  'handler-failed',
+  'handler-timeout',
+]);
+
+function reporter(logger: Logger): (outcome: Refusal, more: RefusalFacts) => void {
   const seldom = throttle();
-  return ({ kind, reason, status, body }, cause) => {
-    if (reason === 'body-incomplete' || (kind !== 'rejected' && kind !== 'unavailable')) return;
+  return ({ kind, reason, status, body }, { cause, fix }) => {
+    if (REPORTED_ELSEWHERE.has(reason)) return;
     seldom(reason, (suppressed) => {
       const { message: hint, request_id: requestId } = body.error;
       const facts = { reason, status, requestId, suppressed, hint };
-      if (kind === 'rejected') logger.warn(facts, 'delivery rejected');
-      else logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, 'delivery not stored');
+      if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
+      const what = fix === undefined ? 'delivery not stored' : `delivery not stored: ${fix}`;
+      logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
     });
   };
 }

@@ -20,6 +20,7 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   'method-not-allowed': ['rejected', 405, 'METHOD_NOT_ALLOWED', { Allow: 'POST' }],
   'body-too-slow': ['unavailable', 503, 'UNAVAILABLE', { ...RETRY, ...CLOSE }],
   'body-consumed': ['unavailable', 500, 'BODY_CONSUMED', {}],
+  'body-not-base64': ['rejected', 400, 'INVALID_BODY', {}],
   'no-secret': ['unavailable', 503, 'UNAVAILABLE', RETRY],
   overloaded: ['unavailable', 503, 'UNAVAILABLE', RETRY],
   closing: ['unavailable', 503, 'UNAVAILABLE', { ...RETRY, ...CLOSE }],
@@ -28,6 +29,8 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   'handler-busy': ['busy', 409, 'BUSY', RETRY],
   'handler-failed': ['failed', 500, 'HANDLER_FAILED', {}],
   'handler-timeout': ['timeout', 503, 'TIMEOUT', RETRY],
+  'not-passed-on': ['failed', 500, 'HANDLER_FAILED', {}],
+  'not-passed-on-in-time': ['unavailable', 503, 'UNAVAILABLE', RETRY],
   'inbox-failing': ['unavailable', 503, 'UNAVAILABLE', RETRY],
 };
 

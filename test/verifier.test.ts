@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '../src/deadline.ts';
-import type { BodyLimits, BodyRead, Delivery } from '../src/delivery.ts';
+import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Reason, Refusal } from '../src/outcome.ts';
@@ -250,10 +250,28 @@ describe('unsafeUnsigned', () => {
   });
 });
 
+/** On a clock that stands still. */
+function msUntilDeadline(options: Partial<VerifierOptions>, host: HostLimits = {}): number {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  try {
+    const deadline = createVerifier({ secret, ...options }).startDeadline({ body: ready, signature: null, host });
+    deadline.met();
+    return deadline.at - performance.now();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
 describe('limits', () => {
   it('have defaults', () => {
-    expect(createVerifier({ secret }).deadlineMs).toBe(9_000);
-    expect(createVerifier({ secret, deadlineMs: 100 }).deadlineMs).toBe(100);
+    expect(msUntilDeadline({})).toBe(9_000);
+    expect(msUntilDeadline({ deadlineMs: 100 })).toBe(100);
+  });
+
+  it('are lower where the host allows less, and never below zero', () => {
+    expect(msUntilDeadline({}, { remainingMs: 3_000 })).toBe(3_000);
+    expect(msUntilDeadline({}, { remainingMs: 60_000 })).toBe(9_000);
+    expect(msUntilDeadline({}, { remainingMs: -200 })).toBe(0);
   });
 
   const bad = [0, -1, Number.NaN, Infinity, -Infinity, '100', true, {}, 10n];
@@ -280,7 +298,7 @@ describe('limits', () => {
   });
 
   it('that no timer can hold are refused too: a timer of more than 2^31 - 1 ms fires at once', () => {
-    expect(createVerifier({ secret, deadlineMs: 2 ** 31 - 1 }).deadlineMs).toBe(2 ** 31 - 1);
+    expect(() => createVerifier({ secret, deadlineMs: 2 ** 31 - 1 })).not.toThrow();
     expect(() => createVerifier({ secret, deadlineMs: 2 ** 31 })).toThrow(ConfigurationError);
   });
 });

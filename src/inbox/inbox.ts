@@ -1,4 +1,5 @@
 import type { Instant } from '../events/instant.ts';
+import type { DefaultDatabase } from './default-database.ts';
 import type { DeadReason, EventState } from './state.ts';
 import type { WorkQueue } from './work.ts';
 
@@ -67,8 +68,10 @@ export interface Occurrences {
 /**
  * The durable store of events. `test/inbox/conformance.ts` says in tests what each inbox must do; nothing that uses one
  * knows where it keeps its events.
+ *
+ * @typeParam Database - what a handler's transaction works on
  */
-export interface Inbox extends WorkQueue, AsyncDisposable {
+export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, AsyncDisposable {
   /**
    * Stores an event unless its key is known, and resolves once that is durable.
    *

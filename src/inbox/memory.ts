@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InboxUnavailableError } from '../errors.ts';
+import { assertLasting } from '../host.ts';
 import { resolve } from './known-event.ts';
 import type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox.ts';
 import { memoryWork, type Entry } from './memory-work.ts';
@@ -7,10 +8,16 @@ import { memoryWork, type Entry } from './memory-work.ts';
 const RECENT = 20;
 const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
 
+export interface MemoryInboxOptions {
+  /** `true` allows it on hosts of functions, such as AWS Lambda, where it would be taken for an inbox that lasts */
+  readonly ephemeral?: boolean;
+}
+
 /**
  * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of
  * the contract but durability.
  *
+ * @throws InboxOpenError `EPHEMERAL_HOST` on a host of functions, unless `ephemeral: true` says that loss is meant
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -20,7 +27,8 @@ const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
  * await receiver.close();
  * ```
  */
-export function memoryInbox(): Inbox {
+export function memoryInbox({ ephemeral = false }: MemoryInboxOptions = {}): Inbox {
+  assertLasting('memoryInbox', ephemeral);
   const entries: Entry[] = [];
   const byKey = new Map<string, Entry>();
   const { queue, notify } = memoryWork(entries, (key) => byKey.get(keyOf(key)));

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from './sqlite/database.ts';
+import type { DefaultDatabase } from './default-database.ts';
 import type { EventKey, IncomingEvent } from './inbox.ts';
 
 /**
@@ -62,8 +62,12 @@ export interface Attempt {
   readonly error: AttemptError | null;
 }
 
-/** The part of an inbox that processors use. Each call is atomic, and durable when it resolves. */
-export interface WorkQueue {
+/**
+ * The part of an inbox that processors use. Each call is atomic, and durable when it resolves.
+ *
+ * @typeParam Database - what a handler's transaction works on, which each kind of inbox says for itself
+ */
+export interface WorkQueue<Database = DefaultDatabase> {
   /** Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. */
   claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
   /**
@@ -82,7 +86,7 @@ export interface WorkQueue {
    */
   transaction<T>(
     lease: Lease,
-    work: (database: SqliteDatabase) => T,
+    work: (database: Database) => T,
     attempt: { readonly now: () => number; readonly signal: AbortSignal },
   ): Promise<T>;
   /** Notes what a handler threw after its transaction had been committed. */

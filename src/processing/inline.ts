@@ -12,7 +12,8 @@ export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'nothin
 
 /** Runs handlers inside deliveries, on hosts without a background. */
 export interface InlineRunner {
-  run(key: EventKey, deadline: Deadline): Promise<InlineResult>;
+  /** @param waitUntil - asks the host to go on until a handler that has outlived the deadline has ended */
+  run(key: EventKey, deadline: Deadline, waitUntil?: (work: Promise<unknown>) => void): Promise<InlineResult>;
   /** Waits for handlers that run, then aborts their signals, and waits a moment more. */
   close(): Promise<void>;
 }
@@ -79,7 +80,7 @@ export function createInlineRunner(
   }
 
   return {
-    async run(key, deadline) {
+    async run(key, deadline, waitUntil) {
       const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
@@ -95,7 +96,10 @@ export function createInlineRunner(
         .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended'))
         .finally(() => running.delete(outcome));
       const result = await withinDeadline(outcome, deadline);
-      if (result === LATE) return 'timeout';
+      if (result === LATE) {
+        waitUntil?.(Promise.allSettled([outcome]));
+        return 'timeout';
+      }
       return result === 'processed' || result === 'committed' ? 'processed' : 'failed';
     },
     async close() {

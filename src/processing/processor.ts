@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
+import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
@@ -13,10 +14,10 @@ export interface RetentionOptions {
   readonly processedDays?: number;
 }
 
-export interface ProcessorOptions {
-  readonly inbox: Inbox;
+export interface ProcessorOptions<Database = DefaultDatabase> {
+  readonly inbox: Inbox<Database>;
   /** What to run for each type of event; types without a handler are left to other processors. */
-  readonly handlers: Handlers;
+  readonly handlers: Handlers<Database>;
   /** `false` runs the events of one entity in any order and side by side. */
   readonly ordering?: boolean;
   readonly processing?: ProcessingOptions;
@@ -63,6 +64,7 @@ const DAY_MS = 24 * 60 * 60_000;
  * await worker.close();
  * ```
  */
+export function createProcessor<Database>(options: ProcessorOptions<Database>): Processor;
 export function createProcessor(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);

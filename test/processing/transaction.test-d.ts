@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest';
-import { createReceiver, type HandlerContext } from '../../src/index.ts';
+import { createReceiver, type HandlerContext, type Inbox, type Receiver } from '../../src/index.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 
@@ -32,5 +32,29 @@ describe('ctx.transaction', () => {
       await context.transaction((): number | Promise<number> => 42);
     };
     expectTypeOf(check).toBeFunction();
+  });
+});
+
+describe('ctx.transaction of another kind of inbox', () => {
+  interface NetworkClient {
+    query(sql: string): Promise<unknown>;
+  }
+
+  it('is given that database, and may be asynchronous where the database is', () => {
+    const inbox = {} as Inbox<NetworkClient>;
+    const create = () =>
+      createReceiver({
+        secret: 'a secret',
+        inbox,
+        handlers: {
+          'order.created': (_, ctx) =>
+            ctx.transaction(async (client) => {
+              expectTypeOf(client).toEqualTypeOf<NetworkClient>();
+              await client.query('insert');
+              return 7;
+            }),
+        },
+      });
+    expectTypeOf(create).returns.toEqualTypeOf<Receiver>();
   });
 });

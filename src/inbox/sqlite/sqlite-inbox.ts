@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { assertLasting } from '../../host.ts';
 import { positive } from '../../positive.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
 import { resolve } from '../known-event.ts';
@@ -23,6 +24,8 @@ export interface SqliteInboxOptions {
   readonly maxWaiting?: number;
   /** How many bytes of bodies may wait; 64 MiB unless set. */
   readonly maxWaitingBytes?: number;
+  /** `true` opens a file even on a host whose disk does not last, such as AWS Lambda: events are lost there. */
+  readonly ephemeral?: boolean;
 }
 
 interface KnownRow {
@@ -48,7 +51,7 @@ const OVERHEAD_BYTES = 512;
  * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
  * better-sqlite3 connection, which stays the merchant's to close
  * @throws InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
- * hookbox, on a network file system, in memory, locked
+ * hookbox, on a network file system, in memory, locked, on a host whose disk does not last
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -62,10 +65,11 @@ const OVERHEAD_BYTES = 512;
  */
 export function sqliteInbox(
   source: string | { readonly database: SqliteDatabase },
-  { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES }: SqliteInboxOptions = {},
+  { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false }: SqliteInboxOptions = {},
 ): Inbox {
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
+  assertLasting('sqliteInbox', ephemeral);
   const connection = typeof source === 'string' ? ownConnection(source) : adoptedConnection(source.database);
   const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
   let closed: Promise<void> | undefined;

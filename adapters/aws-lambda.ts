@@ -1,0 +1,181 @@
+/**
+ * hookbox for AWS Lambda behind API Gateway (REST and HTTP), a function URL, or an Application Load Balancer.
+ *
+ * @module
+ */
+import { STATUS_CODES } from 'node:http';
+import {
+  createVerifier,
+  isRefusal,
+  type BodyReader,
+  type Delivery,
+  type Outcome,
+  type Receiver,
+  type VerifiedDelivery,
+  type VerifierOptions,
+} from '../src/index.ts';
+
+/** The part of an HTTP event that hookbox reads; the types of `@types/aws-lambda` fit. */
+export interface HttpEvent {
+  readonly httpMethod?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>> | null;
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>> | null;
+  readonly body?: unknown;
+  readonly isBase64Encoded?: boolean;
+  readonly requestContext?: unknown;
+}
+
+/** The part of Lambda's context that hookbox reads. */
+export interface FunctionContext {
+  getRemainingTimeInMillis?(): number;
+}
+
+/** An answer in the shape that whatever stands before the function expects. */
+export interface HttpResult {
+  statusCode: number;
+  /** for a load balancer */
+  statusDescription?: string;
+  headers?: Record<string, string>;
+  /** for a load balancer that sends multi-value headers */
+  multiValueHeaders?: Record<string, string[]>;
+  body: string;
+  isBase64Encoded: false;
+}
+
+/** What it takes to hand the answer out before Lambda ends the function. */
+const MARGIN_MS = 500;
+
+const FIX = 'middleware has parsed event.body before hookbox; put hookbox before it.';
+
+/**
+ * A Lambda function that stores events and runs their handlers before it answers, unless `processing.mode` says otherwise.
+ * Needs an inbox that outlives the function; to hand events to a queue instead, use `webhookVerifier`.
+ *
+ * @throws TypeError, from the function, for an event that is no HTTP request
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/aws-lambda';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const inbox = memoryInbox({ ephemeral: true }); // a preview: what is stored is soon forgotten
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox });
+ * export const handler = webhookHandler(receiver);
+ * ```
+ */
+export function webhookHandler(
+  receiver: Pick<Receiver, 'receive'>,
+): (event: HttpEvent, context?: FunctionContext) => Promise<HttpResult> {
+  return async (event, context) => answer(event, await receiver.receive(deliveryOf(event, context)));
+}
+
+/**
+ * A Lambda function that gives each authentic event to `passOn`, usually to put it into a queue: 200 once that has
+ * resolved, 500 when it threw, so that the service sends again. No storage, no deduplication.
+ *
+ * @param passOn - is given the raw bytes in `body` and the typed event in `event`
+ * @throws ConfigurationError for a secret or a limit that cannot work; TypeError, from the function, for an event that is
+ * no HTTP request
+ * @example
+ * ```ts
+ * import { webhookVerifier } from 'hookbox/aws-lambda';
+ *
+ * const queue = { send: async (message: { id: string; body: string }) => console.log(message.id) };
+ * export const handler = webhookVerifier({ secret: 'a signing secret' }, async ({ body, event }) => {
+ *   await queue.send({ id: event.id, body: Buffer.from(body).toString() });
+ * });
+ * ```
+ */
+export function webhookVerifier<C extends FunctionContext>(
+  options: VerifierOptions,
+  passOn: (delivery: VerifiedDelivery, context: C) => unknown,
+): (event: HttpEvent, context: C) => Promise<HttpResult> {
+  const verifier = createVerifier(options);
+
+  async function outcomeOf(
+    delivery: Delivery,
+    context: C,
+  ): Promise<Pick<Outcome, 'status' | 'headers'> & { body: object }> {
+    const deadline = verifier.startDeadline(delivery);
+    try {
+      const verified = await verifier.verify(delivery, deadline);
+      if (isRefusal(verified)) return verified;
+      const passedOn = (async () => passOn(verified, context))().then(() => true);
+      const inTime = await Promise.race([passedOn, deadline.passed.then(() => false)]);
+      if (!inTime) return verifier.refuse('not-passed-on-in-time');
+      return { status: 200, headers: {}, body: { received: true, id: verified.id } };
+    } catch (cause) {
+      return verifier.refuse('not-passed-on', { cause });
+    } finally {
+      deadline.met();
+    }
+  }
+
+  return async (event, context) => answer(event, await outcomeOf(deliveryOf(event, context), context));
+}
+
+function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Delivery {
+  const remainingMs = context?.getRemainingTimeInMillis?.();
+  return {
+    method: methodOf(event),
+    signature: headerOf(event, 'x-signature'),
+    contentEncoding: headerOf(event, 'content-encoding'),
+    body: bodyReader(event),
+    host: {
+      frozenBetweenRequests: true,
+      ...(remainingMs !== undefined && { remainingMs: remainingMs - MARGIN_MS }),
+    },
+  };
+}
+
+/** HTTP APIs and function URLs say it in the context, REST APIs and load balancers at the top. */
+function methodOf({ httpMethod, requestContext }: HttpEvent): string {
+  if (httpMethod !== undefined) return httpMethod;
+  const http = fieldOf(requestContext, 'http');
+  const method = fieldOf(http, 'method');
+  if (typeof method === 'string') return method;
+  throw new TypeError(
+    'This event is no HTTP request. Give the function of hookbox a trigger of API Gateway, a function URL or a load balancer.',
+  );
+}
+
+/** Where values come one by one, a header that was sent twice shows; elsewhere the gateway has joined them or kept one. */
+function headerOf({ headers, multiValueHeaders }: HttpEvent, name: string): string | undefined {
+  const all = Object.entries(multiValueHeaders ?? headers ?? {});
+  const values = all.flatMap(([key, value]) => (key.toLowerCase() === name && value !== undefined ? value : []));
+  return values.length === 0 ? undefined : values.join(', ');
+}
+
+function bodyReader({ body, isBase64Encoded }: HttpEvent): BodyReader {
+  return async ({ maxBytes }) => {
+    if (body === undefined || body === null) return { ended: 'complete', bytes: new Uint8Array() };
+    if (typeof body !== 'string') return { ended: 'consumed', fix: FIX };
+    const encoding = isBase64Encoded === true ? 'base64' : 'utf8';
+    if (Buffer.byteLength(body, encoding) > maxBytes) return { ended: 'too-large' };
+    const bytes = Buffer.from(body, encoding);
+    // Decoding is lenient: it skips what it does not know, and the rest would look forged.
+    if (isBase64Encoded === true && bytes.toString('base64') !== body) return { ended: 'not-base64' };
+    return { ended: 'complete', bytes };
+  };
+}
+
+function answer(
+  event: HttpEvent,
+  { status, headers, body }: Pick<Outcome, 'status' | 'headers'> & { readonly body: object },
+): HttpResult {
+  // The connection is the gateway's.
+  const { Connection: _, ...kept } = headers as Readonly<Record<string, string>> & { Connection?: string };
+  const all = { ...kept, 'Content-Type': 'application/json' };
+  const result = { statusCode: status, body: JSON.stringify(body), isBase64Encoded: false as const };
+  if (fieldOf(event.requestContext, 'elb') === undefined) return { ...result, headers: all };
+  const statusDescription = `${status} ${STATUS_CODES[status]}`;
+  if (event.multiValueHeaders === undefined || event.multiValueHeaders === null) {
+    return { ...result, statusDescription, headers: all };
+  }
+  const multiValueHeaders = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, [value]]));
+  return { ...result, statusDescription, multiValueHeaders };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

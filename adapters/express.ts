@@ -1,0 +1,76 @@
+/**
+ * hookbox for Express, 5 and 4.
+ *
+ * @module
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
+import { answer, deliveryOf, putOn, type VerifiedWebhook } from './node-exchange.ts';
+
+export type { VerifiedWebhook } from './node-exchange.ts';
+
+declare global {
+  // oxlint-disable-next-line typescript/no-namespace -- this is how Express wants its Request extended
+  namespace Express {
+    interface Request extends Partial<VerifiedWebhook> {}
+  }
+}
+
+const FIX =
+  'mount the webhook route before express.json(), or keep the raw bytes with ' +
+  "express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }), or give the route express.raw({ type: '*/*' }).";
+
+type Middleware = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => Promise<void>;
+
+/**
+ * Answers deliveries. Mount it before `express.json()`; behind it, it works where the raw bytes were kept by
+ * `express.raw()` or a `verify` function, and else answers 500 and says in the log how to keep them.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/express';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const app = express();
+ * app.post('/webhooks', webhookHandler(createReceiver({ secret: 'a signing secret', inbox: memoryInbox() })));
+ * app.use(express.json());
+ * ```
+ */
+export function webhookHandler(
+  receiver: Pick<Receiver, 'receive'>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request, response) => answer(request, response, await receiver.receive(deliveryOf(request, FIX)));
+}
+
+/**
+ * Middleware that lets only authentic events through to your own handler, as `req.webhookEvent` and `req.webhookBody`:
+ * no storage, no deduplication.
+ *
+ * @throws ConfigurationError for a secret or a limit that cannot work
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { webhookVerifier } from 'hookbox/express';
+ *
+ * const app = express();
+ * app.post('/webhooks', webhookVerifier({ secret: 'a signing secret' }), (req, res) => {
+ *   console.log(req.webhookEvent?.type);
+ *   res.json({ received: true });
+ * });
+ * ```
+ */
+export function webhookVerifier(options: VerifierOptions): Middleware {
+  const verifier = createVerifier(options);
+  return async (request, response, next) => {
+    const verified = await verifier.verify(deliveryOf(request, FIX));
+    if (isRefusal(verified)) return answer(request, response, verified);
+    putOn(request, verified);
+    next();
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * hookbox for Fastify 5.
+ *
+ * @module
+ */
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
+import { deliveryOf, type VerifiedWebhook } from './node-exchange.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest extends Partial<VerifiedWebhook> {}
+}
+
+const FIX =
+  'a hook before hookbox has read the body: keep the raw bytes as request.rawBody, or register hookbox outside of that hook.';
+
+/**
+ * A plugin that answers deliveries at the prefix it is registered under. Its content-type parser is its own: other routes
+ * keep theirs.
+ *
+ * @example
+ * ```ts
+ * import fastify from 'fastify';
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/fastify';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const app = fastify();
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox: memoryInbox() });
+ * await app.register(webhookHandler(receiver), { prefix: '/webhooks' });
+ * ```
+ */
+export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPluginAsync {
+  return async (app) => {
+    leaveBodiesUnread(app);
+    app.all('/', async (request, reply) => answer(reply, await receiver.receive(fastifyDelivery(request))));
+  };
+}
+
+/**
+ * A plugin for a scope of your own: its routes get only authentic events, as `request.webhookEvent` and
+ * `request.webhookBody`. No storage, no deduplication.
+ *
+ * @throws ConfigurationError for a secret or a limit that cannot work
+ * @example
+ * ```ts
+ * import fastify from 'fastify';
+ * import { webhookVerifier } from 'hookbox/fastify';
+ *
+ * const app = fastify();
+ * await app.register(async (scope) => {
+ *   await scope.register(webhookVerifier({ secret: 'a signing secret' }));
+ *   scope.post('/webhooks', async (request) => ({ received: true, type: request.webhookEvent?.type }));
+ * });
+ * ```
+ */
+export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
+  const verifier = createVerifier(options);
+  const plugin: FastifyPluginAsync = async (app) => {
+    leaveBodiesUnread(app);
+    app.decorateRequest('webhookEvent', undefined);
+    app.decorateRequest('webhookBody', undefined);
+    app.addHook('preHandler', async (request, reply) => {
+      const verified = await verifier.verify(fastifyDelivery(request));
+      if (isRefusal(verified)) return answer(reply, verified);
+      request.webhookEvent = verified.event;
+      request.webhookBody = verified.body;
+      return undefined;
+    });
+  };
+  // Fastify's word for a plugin that belongs to the scope it is registered in.
+  return Object.assign(plugin, { [Symbol.for('skip-override')]: true });
+}
+
+function leaveBodiesUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+}
+
+function fastifyDelivery(request: FastifyRequest): ReturnType<typeof deliveryOf> {
+  const { rawBody } = request as FastifyRequest & { readonly rawBody?: unknown };
+  return deliveryOf(request.raw, FIX, [rawBody]);
+}
+
+/** As bytes: to a text Fastify would add a charset, which JSON does not have. */
+function answer(reply: FastifyReply, { status, headers, body }: Outcome): FastifyReply {
+  const all = { ...headers, 'Content-Type': 'application/json' };
+  return reply
+    .code(status)
+    .headers(all)
+    .send(Buffer.from(JSON.stringify(body)));
+}

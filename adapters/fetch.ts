@@ -1,0 +1,99 @@
+/**
+ * hookbox for servers that speak `Request` and `Response`: Next.js route handlers, Bun.serve, Deno.serve, Cloudflare
+ * Workers, Vercel and Netlify functions.
+ *
+ * @module
+ */
+import {
+  createVerifier,
+  isRefusal,
+  type Delivery,
+  type HostLimits,
+  type Outcome,
+  type Receiver,
+  type VerifiedDelivery,
+  type VerifierOptions,
+} from '../src/index.ts';
+import { webBodyReader } from './read-web-body.ts';
+
+/** Asks the host to go on until a promise has settled, although the answer was sent. */
+export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
+
+/** What a host passes beside the request: bindings, an execution context, the server. */
+type Context = readonly unknown[];
+
+/**
+ * Answers requests. A handler that runs inline and outlives the deadline is given to the host's `waitUntil`: the one in
+ * the options, or the one on whatever the host passes beside the request.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/fetch';
+ * import { memoryInbox } from 'hookbox/memory';
+ *
+ * const POST = webhookHandler(createReceiver({ secret: 'a signing secret', inbox: memoryInbox() }));
+ * const answer = await POST(new Request('https://shop.example/webhooks', { method: 'POST', body: '{}' }));
+ * console.log(answer.status); // 401
+ * ```
+ */
+export function webhookHandler(
+  receiver: Pick<Receiver, 'receive'>,
+  { waitUntil }: { readonly waitUntil?: WaitUntil } = {},
+): (request: Request, ...context: Context) => Promise<Response> {
+  return async (request, ...context) => {
+    const host = { waitUntil: waitUntil ?? waitUntilOf(context) };
+    return answer(await receiver.receive({ ...deliveryOf(request), host }));
+  };
+}
+
+/**
+ * Lets only authentic events through to `handler`, which makes the answer: no storage, no deduplication.
+ *
+ * @param handler - is given the delivery, with the raw bytes in `body` and the typed event in `event`, and whatever the
+ * host passes beside the request
+ * @throws ConfigurationError for a secret or a limit that cannot work
+ * @example
+ * ```ts
+ * import { webhookVerifier } from 'hookbox/fetch';
+ *
+ * const POST = webhookVerifier({ secret: 'a signing secret' }, async ({ event }) => {
+ *   console.log(event.type);
+ *   return Response.json({ received: true });
+ * });
+ * console.log(typeof POST);
+ * ```
+ */
+export function webhookVerifier<C extends unknown[]>(
+  options: VerifierOptions,
+  handler: (delivery: VerifiedDelivery & { readonly request: Request }, ...context: C) => Response | Promise<Response>,
+): (request: Request, ...context: C) => Promise<Response> {
+  const verifier = createVerifier(options);
+  return async (request, ...context) => {
+    const verified = await verifier.verify(deliveryOf(request));
+    return isRefusal(verified) ? answer(verified) : handler({ ...verified, request }, ...context);
+  };
+}
+
+function deliveryOf(request: Request): Delivery {
+  return {
+    method: request.method,
+    signature: request.headers.get('x-signature'),
+    contentEncoding: request.headers.get('content-encoding'),
+    body: webBodyReader(request),
+  };
+}
+
+function answer({ status, headers, body }: Outcome): Response {
+  return new Response(JSON.stringify(body), { status, headers: { ...headers, 'Content-Type': 'application/json' } });
+}
+
+/** Cloudflare passes (request, env, context) and Netlify (request, context); both contexts have it as a method. */
+function waitUntilOf(context: Context): WaitUntil | undefined {
+  const host = context.find(hasWaitUntil);
+  return host && ((work) => host.waitUntil(work));
+}
+
+function hasWaitUntil(value: unknown): value is { waitUntil: WaitUntil } {
+  return typeof value === 'object' && value !== null && 'waitUntil' in value && typeof value.waitUntil === 'function';
+}

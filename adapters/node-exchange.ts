@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Delivery, InvalidEvent, Outcome, UnknownEvent, VerifiedDelivery, WebhookEvent } from '../src/index.ts';
+import { boundRest, nodeBodyReader } from './read-node-body.ts';
+
+/** What `webhookVerifier` puts on the request. */
+export interface VerifiedWebhook {
+  /** typed by `type` once `isKnown` has narrowed it; an authentic event that fits no schema has `type: null` and its issues */
+  webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
+  /** the raw bytes that were verified */
+  webhookBody: Uint8Array;
+}
+
+/**
+ * The delivery in a Node request, of whatever framework is built on it.
+ *
+ * @param fix - what the merchant has to change where the raw bytes are gone
+ * @param kept - where somebody may have kept them: `rawBody` of Google Cloud Functions, NestJS and `verify` functions, or
+ * the Buffer that express.raw() makes
+ */
+export function deliveryOf(
+  request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown },
+  fix: string,
+  kept: readonly unknown[] = [request.rawBody, request.body],
+): Delivery {
+  const { headers, method } = request;
+  return {
+    method,
+    signature: joined(headers['x-signature']),
+    contentEncoding: headers['content-encoding'],
+    body: keptBytes(request, kept, fix) ?? nodeBodyReader(request, fix),
+  };
+}
+
+/** Sends the answer, unless the client is gone or something else has answered already. */
+export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Outcome): void {
+  if (response.headersSent || response.destroyed) return;
+  if (!request.readableDidRead) boundRest(request);
+  const bytes = Buffer.from(JSON.stringify(body));
+  const all = { ...headers, 'Content-Type': 'application/json', 'Content-Length': bytes.byteLength };
+  // HTTP/2 knows no such header: its connections carry other requests, too.
+  const { Connection: _, ...withoutConnection } = all as typeof all & { Connection?: string };
+  response.writeHead(status, request.httpVersionMajor > 1 ? withoutConnection : all);
+  response.end(bytes);
+}
+
+export function putOn(request: IncomingMessage, { event, body }: VerifiedDelivery): asserts request is VerifiedRequest {
+  Object.assign(request, { webhookEvent: event, webhookBody: body } satisfies VerifiedWebhook);
+}
+
+/** A request whose event was verified. */
+export type VerifiedRequest = IncomingMessage & VerifiedWebhook;
+
+/** Anything that is not bytes was decoded or parsed, and is not what was signed. */
+function keptBytes({ headers }: IncomingMessage, kept: readonly unknown[], fix: string): Delivery['body'] | null {
+  const bytes = kept.find((value) => value instanceof Uint8Array);
+  if (bytes === undefined) return null;
+  // A function that kept only the last piece would make each large body look forged.
+  const declared = headers['content-length'];
+  const whole = declared === undefined || Number(declared) === bytes.byteLength;
+  return whole ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
+}
+
+function joined(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
