@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+import { command } from '../command.ts';
+import { print } from '../output.ts';
+import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
+
+export function signCommand(): Command {
+  const sign = command('sign', 'print the signature of a body', [
+    'hookbox sign body.json',
+    'curl -H "X-Signature: $(hookbox sign body.json)" --data-binary @body.json http://localhost:3000/webhooks',
+    'cat body.json | hookbox sign -',
+  ]).argument('<file>', 'the body, byte for byte; - for standard input');
+  return withSecret(sign).action(async (file: string, options: SecretOptions) => {
+    const [{ readInput }, { signBody }] = await Promise.all([import('../read-input.ts'), import('../../signature.ts')]);
+    const body = await readInput(file);
+    print(signBody(body, await secretOf(options)));
+  });
+}

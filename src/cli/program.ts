@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module';
+import { Command, CommanderError } from 'commander';
+import { messageOf } from '../errors.ts';
+import { signCommand } from './commands/sign.ts';
+import { verifyCommand } from './commands/verify.ts';
+import { CommandError, EXIT } from './exit.ts';
+import { endQuietlyWithReader, styled, tell } from './output.ts';
+
+const { version } = createRequire(import.meta.url)('hookbox/package.json') as { version: string };
+
+/** All commands. Each loads what it needs when it runs, so that `--help` and `--version` are fast. */
+export function hookboxProgram(): Command {
+  const program = new Command('hookbox')
+    .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
+    .version(version)
+    .addCommand(signCommand())
+    .addCommand(verifyCommand());
+  throwInsteadOfExit(program);
+  return program;
+}
+
+/** Runs what the arguments say, and says with which code to exit. */
+export async function run(args: readonly string[]): Promise<void> {
+  endQuietlyWithReader();
+  try {
+    await hookboxProgram().parseAsync(args, { from: 'user' });
+  } catch (failure) {
+    // Commander has already printed its message.
+    if (failure instanceof CommanderError) {
+      process.exitCode = failure.exitCode === 0 ? EXIT.ok : EXIT.usage;
+      return;
+    }
+    tell(`${styled('red', 'error:', process.stderr)} ${messageOf(failure)}`);
+    process.exitCode = failure instanceof CommandError ? failure.exitCode : EXIT.failed;
+  }
+}
+
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride().showHelpAfterError('(add --help for what it takes)');
+  for (const each of command.commands) throwInsteadOfExit(each);
+}

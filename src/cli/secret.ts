@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { messageOf } from '../errors.ts';
+import { usageError } from './exit.ts';
+import { tell } from './output.ts';
+
+export interface SecretOptions {
+  readonly secretFile?: string;
+}
+
+/** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
+export function withSecret(command: Command): Command {
+  return command.option(
+    '--secret-file <path>',
+    'file with the signing secret; without it SIGNING_SECRET, or a prompt',
+  );
+}
+
+/**
+ * The signing secret that a command was given.
+ *
+ * @throws CommandError when there is none
+ */
+export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
+  if (secretFile !== undefined) return fromFile(secretFile);
+  const variable = process.env['SIGNING_SECRET'];
+  if (variable !== undefined && variable !== '') return variable;
+  if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ');
+  throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
+}
+
+function fromFile(path: string): string {
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (failure) {
+    throw usageError(`The secret cannot be read: ${messageOf(failure)}.`);
+  }
+  // Editors end the last line of a file; that newline is no part of the secret.
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw usageError(`${path} is empty. Put the signing secret into it.`);
+  if (secret.trim() !== secret) tell(`note: the secret in ${path} begins or ends with white space, which counts.`);
+  return secret;
+}
+
+function prompted(question: string): Promise<string> {
+  process.stderr.write(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  return new Promise((resolve, reject) => {
+    terminal.once('SIGINT', () => {
+      terminal.close();
+      process.kill(process.pid, 'SIGINT');
+    });
+    terminal.once('close', () => reject(usageError('No secret was given.')));
+    terminal.question('', (secret) => {
+      process.stderr.write('\n');
+      resolve(secret);
+      terminal.close();
+    });
+  });
+}
