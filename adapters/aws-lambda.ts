@@ -17,11 +17,11 @@ import {
 
 /** The part of an HTTP event that hookbox reads; the types of `@types/aws-lambda` fit. */
 export interface HttpEvent {
-  readonly httpMethod?: string;
-  readonly headers?: Readonly<Record<string, string | undefined>> | null;
-  readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>> | null;
+  readonly httpMethod?: string | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | null | undefined;
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>> | null | undefined;
   readonly body?: unknown;
-  readonly isBase64Encoded?: boolean;
+  readonly isBase64Encoded?: boolean | undefined;
   readonly requestContext?: unknown;
 }
 
@@ -86,7 +86,7 @@ export function webhookHandler(
  * });
  * ```
  */
-export function webhookVerifier<C extends FunctionContext>(
+export function webhookVerifier<C extends object>(
   options: VerifierOptions,
   passOn: (delivery: VerifiedDelivery, context: C) => unknown,
 ): (event: HttpEvent, context: C) => Promise<HttpResult> {
@@ -111,7 +111,8 @@ export function webhookVerifier<C extends FunctionContext>(
     }
   }
 
-  return async (event, context) => answer(event, await outcomeOf(deliveryOf(event, context), context));
+  return async (event, context: C & FunctionContext) =>
+    answer(event, await outcomeOf(deliveryOf(event, context), context));
 }
 
 function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Delivery {

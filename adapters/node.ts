@@ -4,6 +4,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
 import { answer, deliveryOf, putOn, type VerifiedRequest } from './node-exchange.ts';
 
@@ -13,6 +14,14 @@ const FIX =
   'let nothing read the body before hookbox, or keep the raw bytes as request.rawBody. Next.js: export const config = ' +
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
+
+/** For servers of `node:http`, and of `node:http2`, whose requests and responses work alike. */
+type NodeHandler<Next extends unknown[] = []> = ((
+  request: IncomingMessage,
+  response: ServerResponse,
+  ...next: Next
+) => Promise<void>) &
+  ((request: Http2ServerRequest, response: Http2ServerResponse, ...next: Next) => Promise<void>);
 
 /**
  * Answers requests of a Node server. Takes the bytes from `request.rawBody` where a framework has kept them.
@@ -29,10 +38,10 @@ const FIX =
  * server.listen(0, () => server.close());
  * ```
  */
-export function webhookHandler(
-  receiver: Pick<Receiver, 'receive'>,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  return async (request, response) => answer(request, response, await receiver.receive(deliveryOf(request, FIX)));
+export function webhookHandler(receiver: Pick<Receiver, 'receive'>): NodeHandler {
+  return (async (request: IncomingMessage, response: ServerResponse) => {
+    answer(request, response, await receiver.receive(deliveryOf(request, FIX)));
+  }) as NodeHandler;
 }
 
 /**
@@ -56,12 +65,12 @@ export function webhookHandler(
 export function webhookVerifier(
   options: VerifierOptions,
   handler?: (request: VerifiedRequest, response: ServerResponse) => unknown,
-): (request: IncomingMessage, response: ServerResponse, next?: () => unknown) => Promise<void> {
+): NodeHandler<[next?: () => unknown]> {
   const verifier = createVerifier(options);
-  return async (request, response, next) => {
+  return (async (request: IncomingMessage, response: ServerResponse, next?: () => unknown) => {
     const verified = await verifier.verify(deliveryOf(request, FIX));
     if (isRefusal(verified)) return answer(request, response, verified);
     putOn(request, verified);
     await (handler === undefined ? next?.() : handler(request, response));
-  };
+  }) as NodeHandler<[next?: () => unknown]>;
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * hookbox: a durable inbox for the webhooks of the Commerce Ordering Service.
  *

@@ -1,3 +1,4 @@
+import { commandStartTable } from './command-start.ts';
 import type { FdatasyncTime } from './fdatasync.ts';
 import { handledEventsTable } from './handled-events-table.ts';
 import type { Machine } from './machine.ts';
@@ -41,6 +42,7 @@ export function report(run: Run): string {
   if (run.verifyAndParse.length > 0) sections.push(verifyAndParseTable(run.verifyAndParse));
   if (run.storedEvents) sections.push(storedEventsTable(run.storedEvents));
   if (run.handledEvents) sections.push(handledEventsTable(run.handledEvents));
+  if (run.commandStart.length > 0) sections.push(commandStartTable(run.commandStart));
   sections.push(['### Goals', '', ...verdicts(run).map(({ goal, result }) => `- ${goal}: **${result}**`)].join('\n'));
   return sections.join('\n\n');
 }

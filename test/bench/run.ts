@@ -1,5 +1,6 @@
 // The benchmark: npm run bench -- [--quick] [--json FILE] [--write]. It measures, tells, and fails for no number.
 import { writeFile } from 'node:fs/promises';
+import { measureCommandStart } from './command-start.ts';
 import { measureFdatasync } from './fdatasync.ts';
 import { FilledFile } from './filled-file.ts';
 import { measureHandledEvents } from './handled-events.ts';
@@ -38,6 +39,9 @@ const storedEvents = wants(3)
   : null;
 const handledEvents = wants(4) ? await measureHandledEvents(filled, goalConnections, rounds, settings, progress) : null;
 
+await patience.waitForQuiet();
+const commandStart = wants(5) ? measureCommandStart(options.parseRounds) : [];
+
 const run: Run = {
   machine: describeMachine(generator),
   settings: { seconds, warmUpSeconds, rounds },
@@ -46,6 +50,7 @@ const run: Run = {
   verifyAndParse,
   storedEvents,
   handledEvents,
+  commandStart,
 };
 const text = report(run);
 process.stdout.write(`${text}\n`);

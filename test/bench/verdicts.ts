@@ -1,3 +1,4 @@
+import { startRatio, type StartTime } from './command-start.ts';
 import { baseline, durable, handWritten, peers } from './rows.ts';
 import type { HandledEventsComparison } from './handled-events.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
@@ -13,6 +14,7 @@ export interface Measurements {
   readonly verifyAndParse: readonly VerifyAndParseTime[];
   readonly storedEvents: StoredEventsComparison | null;
   readonly handledEvents: HandledEventsComparison | null;
+  readonly commandStart: readonly StartTime[];
 }
 
 /** One goal and what became of it. */
@@ -22,7 +24,8 @@ export interface Verdict {
 }
 
 /** Judges a run by the project's goals. A timing is no test: this only tells. */
-export function verdicts({ throughput, verifyAndParse, storedEvents, handledEvents }: Measurements): Verdict[] {
+export function verdicts(measured: Measurements): Verdict[] {
+  const { throughput, verifyAndParse, storedEvents, handledEvents, commandStart } = measured;
   const cellOf = (name: string): ThroughputCell | undefined =>
     throughput.find(({ row, connections }) => row === name && connections === goalConnections);
   const stored = cellOf(durable.name);
@@ -47,6 +50,7 @@ export function verdicts({ throughput, verifyAndParse, storedEvents, handledEven
       handledEvents && handledEvents.stored >= 1_000_000 ? handledRatio(handledEvents.full, handledEvents.empty) : null,
     ),
     below('verify and parse: under half the time of standardwebhooks', 0.5, timeRatio(verifyAndParse)),
+    below('hookbox --version: at most 1.5 times Node importing its parser', 1.5, startRatio(commandStart)),
   ];
 }
 

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { Command } from 'commander';
+import { examplesOf } from '../../src/cli/command.ts';
+import { hookboxProgram } from '../../src/cli/program.ts';
+import { cliPage } from './cli-page.ts';
+
+function all(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(all)];
+}
+
+describe('docs/cli.md', () => {
+  it('is what the commands say of themselves (-u writes it)', async () => {
+    await expect(await cliPage(hookboxProgram())).toMatchFileSnapshot('../../docs/cli.md');
+  });
+});
+
+describe('every command', () => {
+  const runnable = all(hookboxProgram()).filter((command) => command.commands.length === 0);
+
+  it.each(runnable.map((command) => [command.name(), command] as const))(
+    '%s has a description and examples',
+    (_, command) => {
+      expect(command.description()).toMatch(/^[a-z].*[^.]$/);
+      expect(examplesOf(command).length).toBeGreaterThan(0);
+      for (const example of examplesOf(command)) expect(example).toContain('hookbox');
+    },
+  );
+
+  it.each(runnable.map((command) => [command.name(), command] as const))(
+    '%s describes each of its options',
+    (_, command) => {
+      for (const option of command.options) expect(option.description, option.flags).not.toBe('');
+      for (const argument of command.registeredArguments) expect(argument.description, argument.name()).not.toBe('');
+    },
+  );
+
+  it('takes no secret as an argument', () => {
+    for (const command of all(hookboxProgram())) {
+      for (const { long } of command.options) expect(long).not.toMatch(/^--secret$/);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { succeed } from './run.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PROJECTS = fileURLToPath(new URL('projects', import.meta.url));
+
+const NEEDED = ['@types/node'];
+const FRAMEWORKS = ['express', '@types/express', 'fastify', 'hono', '@types/better-sqlite3'];
+/** What the repository itself does not have: the TypeScript that most merchants still compile with is 5. */
+const OTHERS = ['@types/aws-lambda@8.10.164', 'typescript@5.9.3'];
+
+/** What is read of the packed package.json. */
+export interface Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+}
+
+/** A merchant's project with hookbox in its node_modules. */
+export interface Project {
+  readonly folder: string;
+  /** what npm warned of */
+  readonly warnings: readonly string[];
+}
+
+/** The packed package, installed. */
+export interface Installed {
+  /** with neither express nor fastify nor hono, nor their types */
+  readonly plain: Project;
+  /** with all of them, and the programs of the plain one too */
+  readonly frameworks: Project;
+  /** hookbox in the node_modules of the plain project */
+  readonly package: string;
+  readonly manifest: Manifest;
+  remove(): void;
+}
+
+/** Packs what is in dist and installs it as merchants do, into two projects in a temporary folder. */
+export async function packAndInstall(): Promise<Installed> {
+  if (!existsSync(join(ROOT, 'dist/src/index.js'))) {
+    throw new Error('dist is missing: the package is packed from it; npm run build');
+  }
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hookbox-package-')));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    await succeed('npm', ['pack', '--silent', '--pack-destination', folder], ROOT);
+    const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+    if (tarball === undefined) throw new Error('npm pack has made no tarball');
+
+    const [plain, frameworks] = await Promise.all([
+      install(join(folder, 'plain'), [`../${tarball}`, ...NEEDED.map(asHere)]),
+      install(join(folder, 'frameworks'), [`../${tarball}`, ...[...NEEDED, ...FRAMEWORKS].map(asHere), ...OTHERS]),
+    ]);
+    cpSync(join(plain.folder, 'src'), join(frameworks.folder, 'src/plain'), { recursive: true });
+
+    const packed = join(plain.folder, 'node_modules/hookbox');
+    const manifest = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8')) as Manifest;
+    return { plain, frameworks, package: packed, manifest, remove };
+  } catch (failure) {
+    remove();
+    throw failure;
+  }
+}
+
+async function install(folder: string, packages: readonly string[]): Promise<Project> {
+  cpSync(join(PROJECTS, basename(folder)), folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: basename(folder), private: true }));
+  const options = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=warn'];
+  const { stderr } = await succeed('npm', ['install', ...options, ...packages], folder);
+  const warnings = stderr.split('\n').filter((line) => line.startsWith('npm warn') && !isAboutThisMachine(line));
+  return { folder, warnings };
+}
+
+/** The version the repository has, which npm has in its cache. */
+function asHere(name: string): string {
+  const manifest = readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  return `${name}@${version}`;
+}
+
+/** npm also warns of what somebody has put into their own .npmrc. */
+function isAboutThisMachine(warning: string): boolean {
+  return /^npm warn Unknown \w+ config /.test(warning);
+}

@@ -1,0 +1,22 @@
+/** The package as its users meet it: packed, installed, imported, compiled. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { packAndInstall, type Installed } from './installed.ts';
+import { contentsSuite } from './suites/contents.ts';
+import { loadingSuite } from './suites/loading.ts';
+import { modulesSuite } from './suites/modules.ts';
+import { oldNodeSuite } from './suites/old-node.ts';
+import { typesSuite } from './suites/types.ts';
+
+let packed: Installed;
+beforeAll(async () => {
+  packed = await packAndInstall();
+}, 180_000);
+afterAll(() => packed?.remove());
+
+const installed = (): Installed => packed;
+
+describe('the tarball', () => contentsSuite(installed));
+describe('the modules', () => modulesSuite(installed));
+describe('the types', () => typesSuite(installed));
+describe('what is loaded', () => loadingSuite(installed));
+describe('an old Node', () => oldNodeSuite(installed));

@@ -1,0 +1,3 @@
+import { sqliteInbox } from 'hookbox/sqlite';
+
+sqliteInbox(process.argv[2]);

@@ -1,0 +1,9 @@
+/** Every export path that a project without frameworks can import, with all of its types. */
+export * as core from 'hookbox';
+export * as awsLambda from 'hookbox/aws-lambda';
+export * as express from 'hookbox/express';
+export * as fetch from 'hookbox/fetch';
+export * as memory from 'hookbox/memory';
+export * as node from 'hookbox/node';
+export * as sqlite from 'hookbox/sqlite';
+export * as testing from 'hookbox/testing';

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { delimiter, dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const LIMIT_MS = 120_000;
+
+/** How a command ended, and what it said. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end in a folder; the `node` it finds is the one that runs the tests. */
+export async function run(command: string, args: readonly string[], folder: string): Promise<Ended> {
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { ...process.env, PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LIMIT_MS,
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, signal: child.signalCode, stdout, stderr };
+}
+
+/** The same for a command that has to succeed. */
+export async function succeed(command: string, args: readonly string[], folder: string): Promise<Ended> {
+  const ended = await run(command, args, folder);
+  if (ended.code === 0) return ended;
+  throw new Error([`${command} ${args.join(' ')} failed`, ended.stdout, ended.stderr].join('\n'));
+}

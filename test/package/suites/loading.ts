@@ -1,0 +1,69 @@
+import { appendFileSync, cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Installed } from '../installed.ts';
+import { ADAPTERS, PUBLIC_NAMES } from '../public-names.ts';
+import { succeed } from '../run.ts';
+
+/** The packages in a project without frameworks, and hookbox's own files among what was loaded. */
+interface Loaded {
+  readonly packages: readonly string[];
+  readonly files: readonly string[];
+}
+
+/** Which files an import loads. */
+export function loadingSuite(installed: () => Installed): void {
+  const loadedBy = async (folder: string, ...args: string[]): Promise<Loaded> => {
+    const { stdout } = await succeed(process.execPath, ['run/loaded-files.mjs', ...args], folder);
+    const urls = JSON.parse(stdout) as string[];
+    const inModules = urls.flatMap((url) => url.split('/node_modules/').slice(1).slice(-1));
+    const packages = new Set(inModules.map((path) => path.split('/')[0] ?? ''));
+    const files = inModules.filter((path) => path.startsWith('hookbox/')).map((path) => path.replace('hookbox/', ''));
+    return { packages: [...packages].toSorted(), files };
+  };
+  const plain = (): string => installed().plain.folder;
+
+  it.each(Object.keys(PUBLIC_NAMES))('%s loads zod and no other package', async (path) => {
+    const { packages } = await loadedBy(plain(), path);
+    expect(['hookbox', 'zod']).toEqual(expect.arrayContaining([...packages]));
+  });
+
+  it('hookbox loads nothing of the inboxes for SQLite and memory', async () => {
+    const { files } = await loadedBy(plain(), 'hookbox');
+    expect(files).toContain('dist/src/receiver.js');
+    expect(files.filter((file) => /sqlite|memory|adapters/.test(file))).toEqual([]);
+  });
+
+  it.each(ADAPTERS)('%s loads itself and what hookbox loads', async (path) => {
+    const { exports } = installed().manifest;
+    const entries = new Set(Object.values(exports).map(fileOf));
+    const own = fileOf(exports[path.replace('hookbox', '.')] ?? '');
+    const core = await loadedBy(plain(), 'hookbox');
+    const { files } = await loadedBy(plain(), path);
+
+    const beyondCore = files.filter((file) => !core.files.includes(file));
+    expect(beyondCore).toContain(own);
+    expect(beyondCore.filter((file) => !file.startsWith('dist/adapters/'))).toEqual([]);
+    expect(beyondCore.filter((file) => file !== own && entries.has(file))).toEqual([]);
+  });
+
+  describe('what shows that these tests would notice', () => {
+    it('opening an inbox loads better-sqlite3', async () => {
+      const { packages } = await loadedBy(plain(), 'hookbox/sqlite', join(plain(), 'loading.db'));
+      expect(packages).toContain('better-sqlite3');
+    });
+
+    it('a copy of hookbox that imports better-sqlite3 loads it', async () => {
+      const copy = join(plain(), 'mutated');
+      cpSync(installed().package, join(copy, 'node_modules/hookbox'), { recursive: true });
+      cpSync(join(plain(), 'run'), join(copy, 'run'), { recursive: true });
+      appendFileSync(join(copy, 'node_modules/hookbox/dist/src/index.js'), "\nimport 'better-sqlite3';\n");
+      const { packages } = await loadedBy(copy, 'hookbox');
+      expect(packages).toContain('better-sqlite3');
+    });
+  });
+}
+
+function fileOf(entry: string | { readonly default: string }): string {
+  return (typeof entry === 'string' ? entry : entry.default).replace('./', '');
+}

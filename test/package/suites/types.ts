@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ROOT, type Installed } from '../installed.ts';
+import { run } from '../run.ts';
+
+/** How a project's sources are compiled. */
+interface Consumer {
+  readonly name: string;
+  readonly type: 'module' | 'commonjs';
+  readonly flags: readonly string[];
+}
+
+// The first two without the types of browsers, the last with them.
+const NODENEXT = ['--module', 'nodenext', '--lib', 'es2023'];
+const CONSUMERS: readonly Consumer[] = [
+  { name: 'ES modules of Node', type: 'module', flags: NODENEXT },
+  { name: 'CommonJS of Node', type: 'commonjs', flags: NODENEXT },
+  { name: 'a bundler', type: 'module', flags: ['--module', 'esnext', '--moduleResolution', 'bundler'] },
+];
+
+type ProjectName = 'plain' | 'frameworks';
+const EXACT = ['true', 'false'];
+const PROJECTS: readonly ProjectName[] = ['plain', 'frameworks'];
+
+const CASES = CONSUMERS.flatMap((consumer) =>
+  PROJECTS.flatMap((project) => EXACT.map((exact) => ({ consumer, project, exact, name: consumer.name }))),
+);
+
+/** The types, as strict as a merchant's compiler can be, and without skipLibCheck. */
+export function typesSuite(installed: () => Installed): void {
+  const compile = async (compiler: string, project: ProjectName, { type, flags }: Consumer, exact: string) => {
+    const { folder } = installed()[project];
+    writeFileSync(join(folder, 'src/package.json'), JSON.stringify({ type }));
+    const args = [compiler, '-p', '.', ...flags, '--exactOptionalPropertyTypes', exact];
+    const { code, stdout, stderr } = await run(process.execPath, args, folder);
+    expect(`${stdout}${stderr}`).toBe('');
+    expect(code).toBe(0);
+  };
+
+  it.each(CASES)('fit $name, project $project, exactOptionalPropertyTypes $exact', ({ consumer, project, exact }) =>
+    compile(join(ROOT, 'node_modules/typescript/bin/tsc'), project, consumer, exact),
+  );
+
+  // Slower by far, so without the first.
+  it.each(CONSUMERS.slice(1))('fit $name under TypeScript 5', (consumer) =>
+    compile(join(installed().frameworks.folder, 'node_modules/typescript/bin/tsc'), 'frameworks', consumer, 'true'),
+  );
+}
