@@ -91,28 +91,11 @@ export function webhookVerifier<C extends object>(
   passOn: (delivery: VerifiedDelivery, context: C) => unknown,
 ): (event: HttpEvent, context: C) => Promise<HttpResult> {
   const verifier = createVerifier(options);
-
-  async function outcomeOf(
-    delivery: Delivery,
-    context: C,
-  ): Promise<Pick<Outcome, 'status' | 'headers'> & { body: object }> {
-    const deadline = verifier.startDeadline(delivery);
-    try {
-      const verified = await verifier.verify(delivery, deadline);
-      if (isRefusal(verified)) return verified;
-      const passedOn = (async () => passOn(verified, context))().then(() => true);
-      const inTime = await Promise.race([passedOn, deadline.passed.then(() => false)]);
-      if (!inTime) return verifier.refuse('not-passed-on-in-time');
-      return { status: 200, headers: {}, body: { received: true, id: verified.id } };
-    } catch (cause) {
-      return verifier.refuse('not-passed-on', { cause });
-    } finally {
-      deadline.met();
-    }
-  }
-
-  return async (event, context: C & FunctionContext) =>
-    answer(event, await outcomeOf(deliveryOf(event, context), context));
+  return async (event, context: C & FunctionContext) => {
+    const result = await verifier.passOn(deliveryOf(event, context), (verified) => passOn(verified, context));
+    if (isRefusal(result)) return answer(event, result);
+    return answer(event, { status: 200, headers: {}, body: { received: true, id: result.id } });
+  };
 }
 
 function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Delivery {
@@ -130,10 +113,8 @@ function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Del
 }
 
 /** HTTP APIs and function URLs say it in the context, REST APIs and load balancers at the top. */
-function methodOf({ httpMethod, requestContext }: HttpEvent): string {
-  if (httpMethod !== undefined) return httpMethod;
-  const http = fieldOf(requestContext, 'http');
-  const method = fieldOf(http, 'method');
+function methodOf(event: HttpEvent): string {
+  const method = fieldOf(event, 'httpMethod') ?? fieldOf(fieldOf(fieldOf(event, 'requestContext'), 'http'), 'method');
   if (typeof method === 'string') return method;
   throw new TypeError(
     'This event is no HTTP request. Give the function of hookbox a trigger of API Gateway, a function URL or a load balancer.',
@@ -142,8 +123,12 @@ function methodOf({ httpMethod, requestContext }: HttpEvent): string {
 
 /** Where values come one by one, a header that was sent twice shows; elsewhere the gateway has joined them or kept one. */
 function headerOf({ headers, multiValueHeaders }: HttpEvent, name: string): string | undefined {
-  const all = Object.entries(multiValueHeaders ?? headers ?? {});
-  const values = all.flatMap(([key, value]) => (key.toLowerCase() === name && value !== undefined ? value : []));
+  const valuesIn = (all: Readonly<Record<string, string | readonly string[] | undefined>> | null | undefined) =>
+    Object.entries(all ?? {}).flatMap(([key, value]) =>
+      key.toLowerCase() === name && value !== undefined ? value : [],
+    );
+  const each = valuesIn(multiValueHeaders);
+  const values = each.length > 0 ? each : valuesIn(headers);
   return values.length === 0 ? undefined : values.join(', ');
 }
 

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
-import { deliveryOf, type VerifiedWebhook } from './node-exchange.ts';
+import { answerHeaders, deliveryOf, type VerifiedWebhook } from './node-exchange.ts';
 
 declare module 'fastify' {
   interface FastifyRequest extends Partial<VerifiedWebhook> {}
@@ -33,6 +33,8 @@ const FIX =
 export function webhookHandler(receiver: Pick<Receiver, 'receive'>): FastifyPluginAsync {
   return async (app) => {
     leaveBodiesUnread(app);
+    // What the body is, its signature says; Fastify would refuse a malformed type by itself.
+    app.addHook('onRequest', async ({ raw }) => void delete raw.headers['content-type']);
     app.all('/', async (request, reply) => answer(reply, await receiver.receive(fastifyDelivery(request))));
   };
 }
@@ -84,9 +86,8 @@ function fastifyDelivery(request: FastifyRequest): ReturnType<typeof deliveryOf>
 
 /** As bytes: to a text Fastify would add a charset, which JSON does not have. */
 function answer(reply: FastifyReply, { status, headers, body }: Outcome): FastifyReply {
-  const all = { ...headers, 'Content-Type': 'application/json' };
   return reply
     .code(status)
-    .headers(all)
+    .headers(answerHeaders(reply.request.raw, headers))
     .send(Buffer.from(JSON.stringify(body)));
 }

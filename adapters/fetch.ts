@@ -19,6 +19,8 @@ import { webBodyReader } from './read-web-body.ts';
 /** Asks the host to go on until a promise has settled, although the answer was sent. */
 export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
 
+const FIX = 'something has read the request before: call hookbox first, or give the other one request.clone().';
+
 /** What a host passes beside the request: bindings, an execution context, the server. */
 type Context = readonly unknown[];
 
@@ -48,7 +50,8 @@ export function webhookHandler(
 }
 
 /**
- * Lets only authentic events through to `handler`, which makes the answer: no storage, no deduplication.
+ * Lets only authentic events through to `handler`, which makes the answer: no storage, no deduplication. When it throws,
+ * the answer is 500, and when it is not done by the deadline 503, so that the service sends again.
  *
  * @param handler - is given the delivery, with the raw bytes in `body` and the typed event in `event`, and whatever the
  * host passes beside the request
@@ -70,8 +73,11 @@ export function webhookVerifier<C extends unknown[]>(
 ): (request: Request, ...context: C) => Promise<Response> {
   const verifier = createVerifier(options);
   return async (request, ...context) => {
-    const verified = await verifier.verify(deliveryOf(request));
-    return isRefusal(verified) ? answer(verified) : handler({ ...verified, request }, ...context);
+    const host = { waitUntil: waitUntilOf(context) };
+    const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
+      handler({ ...verified, request }, ...context),
+    );
+    return isRefusal(result) ? answer(result) : result.passed;
   };
 }
 
@@ -80,7 +86,7 @@ function deliveryOf(request: Request): Delivery {
     method: request.method,
     signature: request.headers.get('x-signature'),
     contentEncoding: request.headers.get('content-encoding'),
-    body: webBodyReader(request),
+    body: webBodyReader(request, FIX),
   };
 }
 

@@ -29,6 +29,10 @@ export interface WebhookVariables {
   webhookBody: Uint8Array;
 }
 
+const FIX =
+  'something has read the body before: mount the webhook route before it, or read with c.req.text() or ' +
+  'c.req.arrayBuffer(), which Hono keeps, instead of c.req.raw.';
+
 /**
  * Mounts a receiver in a Hono app. Needs the raw body, so nothing before it may parse it.
  *
@@ -86,7 +90,7 @@ function deliveryOf(c: Context): Delivery {
       method: c.req.method,
       signature: c.req.header('x-signature'),
       contentEncoding: c.req.header('content-encoding'),
-      body: cachedBody(c) ?? webBodyReader(c.req.raw),
+      body: cachedBody(c) ?? webBodyReader(c.req.raw, FIX),
       host: { waitUntil: waitUntilOf(c) },
     };
   }
@@ -122,8 +126,8 @@ function servedBody(c: Context, incoming: IncomingMessage): Delivery['body'] {
   const cached = cachedBody(c);
   if (cached !== null) return lingering(incoming, cached);
   const { raw } = c.req;
-  if (raw.bodyUsed) return () => Promise.resolve({ ended: 'consumed' });
-  return hasWebStream(raw) ? lingering(incoming, webBodyReader(raw)) : nodeBodyReader(incoming);
+  if (raw.bodyUsed) return () => Promise.resolve({ ended: 'consumed', fix: FIX });
+  return hasWebStream(raw) ? lingering(incoming, webBodyReader(raw, FIX)) : nodeBodyReader(incoming, FIX);
 }
 
 /**
@@ -150,7 +154,7 @@ function cachedBody(c: Context): BodyReader | null {
       const bytes = new Uint8Array(read);
       // A text that was made of bytes that are no UTF-8, or that began with a BOM, is not what was signed.
       const declared = c.req.header('content-length');
-      if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed' };
+      if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed', fix: FIX };
       return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
     } catch {
       return { ended: 'aborted' };

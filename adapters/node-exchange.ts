@@ -34,30 +34,50 @@ export function deliveryOf(
 /** Sends the answer, unless the client is gone or something else has answered already. */
 export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Outcome): void {
   if (response.headersSent || response.destroyed) return;
-  if (!request.readableDidRead) boundRest(request);
   const bytes = Buffer.from(JSON.stringify(body));
-  const all = { ...headers, 'Content-Type': 'application/json', 'Content-Length': bytes.byteLength };
-  // HTTP/2 knows no such header: its connections carry other requests, too.
-  const { Connection: _, ...withoutConnection } = all as typeof all & { Connection?: string };
-  response.writeHead(status, request.httpVersionMajor > 1 ? withoutConnection : all);
+  response.writeHead(status, { ...answerHeaders(request, headers), 'Content-Length': bytes.byteLength });
   response.end(bytes);
 }
 
-export function putOn(request: IncomingMessage, { event, body }: VerifiedDelivery): asserts request is VerifiedRequest {
-  Object.assign(request, { webhookEvent: event, webhookBody: body } satisfies VerifiedWebhook);
+/** The headers of an answer; what is left of a body that was not read will not keep the connection. */
+export function answerHeaders(request: IncomingMessage, headers: Outcome['headers']): Record<string, string> {
+  const { Connection, ...others } = headers as Record<string, string>;
+  if (Connection === undefined) boundRest(request);
+  // HTTP/2 knows no such header: its connections carry other requests, too.
+  const closes = Connection !== undefined && request.httpVersionMajor === 1;
+  return { ...others, ...(closes && { Connection }), 'Content-Type': 'application/json' };
+}
+
+export function putOn(request: IncomingMessage, verified: VerifiedDelivery): void {
+  Object.assign(request, verifiedWebhook(verified));
+}
+
+export function verifiedWebhook({ event, body }: VerifiedDelivery): VerifiedWebhook {
+  return { webhookEvent: event, webhookBody: body };
 }
 
 /** A request whose event was verified. */
 export type VerifiedRequest = IncomingMessage & VerifiedWebhook;
 
 /** Anything that is not bytes was decoded or parsed, and is not what was signed. */
-function keptBytes({ headers }: IncomingMessage, kept: readonly unknown[], fix: string): Delivery['body'] | null {
+function keptBytes(request: IncomingMessage, kept: readonly unknown[], fix: string): Delivery['body'] | null {
   const bytes = kept.find((value) => value instanceof Uint8Array);
   if (bytes === undefined) return null;
-  // A function that kept only the last piece would make each large body look forged.
-  const declared = headers['content-length'];
-  const whole = declared === undefined || Number(declared) === bytes.byteLength;
+  const declared = request.headers['content-length'];
+  // Whoever keeps them may still be at it.
+  if (declared === undefined && !request.readableDidRead) return null;
+  // A function that has kept only a piece would make each large body look forged.
+  const whole = declared === undefined ? isJson(bytes) : Number(declared) === bytes.byteLength;
   return whole ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(Buffer.from(bytes).toString());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function joined(header: string | string[] | undefined): string | undefined {

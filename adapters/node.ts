@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
-import { answer, deliveryOf, putOn, type VerifiedRequest } from './node-exchange.ts';
+import { answer, deliveryOf, putOn, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
 
 export type { VerifiedRequest, VerifiedWebhook } from './node-exchange.ts';
 
@@ -15,13 +15,9 @@ const FIX =
   '{ api: { bodyParser: false } }. NestJS: NestFactory.create(AppModule, { rawBody: true }). Koa: mount the route before ' +
   'the body parser.';
 
-/** For servers of `node:http`, and of `node:http2`, whose requests and responses work alike. */
-type NodeHandler<Next extends unknown[] = []> = ((
-  request: IncomingMessage,
-  response: ServerResponse,
-  ...next: Next
-) => Promise<void>) &
-  ((request: Http2ServerRequest, response: Http2ServerResponse, ...next: Next) => Promise<void>);
+/** HTTP/2 servers have requests and responses of their own, which work alike. */
+type NodeRequest = IncomingMessage | Http2ServerRequest;
+type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /**
  * Answers requests of a Node server. Takes the bytes from `request.rawBody` where a framework has kept them.
@@ -38,16 +34,21 @@ type NodeHandler<Next extends unknown[] = []> = ((
  * server.listen(0, () => server.close());
  * ```
  */
-export function webhookHandler(receiver: Pick<Receiver, 'receive'>): NodeHandler {
-  return (async (request: IncomingMessage, response: ServerResponse) => {
+export function webhookHandler(
+  receiver: Pick<Receiver, 'receive'>,
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  return async (givenRequest, givenResponse) => {
+    const { request, response } = alike(givenRequest, givenResponse);
     answer(request, response, await receiver.receive(deliveryOf(request, FIX)));
-  }) as NodeHandler;
+  };
 }
 
 /**
- * Lets only authentic events through to `handler`, or to the next middleware, as `request.webhookEvent` and
- * `request.webhookBody`: no storage, no deduplication. What comes next answers the request.
+ * Lets only authentic events through to `handler`, as `request.webhookEvent` and `request.webhookBody`: no storage, no
+ * deduplication. The handler answers the request; when it throws, the answer is 500, and when it is not done by the
+ * deadline 503. Without a handler it is middleware, which calls the next one and leaves the rest to it.
  *
+ * @typeParam Request - a framework's own, such as NextApiRequest; `Response` likewise
  * @throws ConfigurationError for a secret or a limit that cannot work
  * @example
  * ```ts
@@ -62,15 +63,34 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): NodeHandler
  * server.listen(0, () => server.close());
  * ```
  */
-export function webhookVerifier(
+export function webhookVerifier<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+>(
   options: VerifierOptions,
-  handler?: (request: VerifiedRequest, response: ServerResponse) => unknown,
-): NodeHandler<[next?: () => unknown]> {
+  handler?: (request: NoInfer<Request & VerifiedWebhook>, response: NoInfer<Response>) => unknown,
+): (request: Request, response: Response, next?: () => unknown) => Promise<void> {
   const verifier = createVerifier(options);
-  return (async (request: IncomingMessage, response: ServerResponse, next?: () => unknown) => {
-    const verified = await verifier.verify(deliveryOf(request, FIX));
-    if (isRefusal(verified)) return answer(request, response, verified);
-    putOn(request, verified);
-    await (handler === undefined ? next?.() : handler(request, response));
-  }) as NodeHandler<[next?: () => unknown]>;
+  return async (givenRequest, givenResponse, next) => {
+    const { request, response } = alike(givenRequest, givenResponse);
+    const delivery = deliveryOf(request, FIX);
+    if (handler === undefined) {
+      const verified = await verifier.verify(delivery);
+      if (isRefusal(verified)) return answer(request, response, verified);
+      putOn(request, verified);
+      await next?.();
+      return undefined;
+    }
+    const result = await verifier.passOn(delivery, (verified) =>
+      handler(Object.assign(givenRequest, verifiedWebhook(verified)), givenResponse),
+    );
+    if (!isRefusal(result)) return undefined;
+    response.on('error', () => {}); // a handler that is late may still write
+    answer(request, response, result);
+    return undefined;
+  };
+}
+
+function alike(request: NodeRequest, response: NodeResponse): { request: IncomingMessage; response: ServerResponse } {
+  return { request: request as IncomingMessage, response: response as ServerResponse };
 }

@@ -24,13 +24,17 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
 
       incoming.on('data', onData);
       incoming.on('end', onEnd);
+      incoming.on('pause', goOn); // a pipe that nobody empties pauses what it reads from
       incoming.on('error', onAborted);
       incoming.on('close', onAborted);
       void late.then(() => stop('too-slow'));
       if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) stop('too-large');
       else if (incoming.destroyed) onAborted();
-      else incoming.resume(); // somebody may have paused it
+      else goOn(); // somebody may have paused it
 
+      function goOn(): void {
+        incoming.resume();
+      }
       function onData(chunk: Buffer): void {
         size += chunk.byteLength;
         if (size > maxBytes) return stop('too-large');
@@ -50,6 +54,7 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
         settled = true;
         incoming.off('data', onData);
         incoming.off('end', onEnd);
+        incoming.off('pause', goOn);
         incoming.off('error', onAborted);
         incoming.off('close', onAborted);
         resolve(read);
@@ -63,7 +68,7 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
 }
 
 /**
- * Node reads what is left of a body that nobody has read, for as long as it comes. This lets a client that is nearly done
+ * Node reads what is left of a body that was not read to its end, for as long as it comes. This lets a client that is nearly done
  * keep its connection, and cuts off the others.
  */
 export function boundRest(incoming: IncomingMessage): void {
@@ -73,8 +78,8 @@ export function boundRest(incoming: IncomingMessage): void {
   const timer = setTimeout(cut, LINGER_MS);
   let size = 0;
   incoming.on('error', () => {});
-  incoming.on('data', (chunk: Buffer) => {
-    size += chunk.byteLength;
+  incoming.on('data', (chunk: Buffer | string) => {
+    size += chunk.length;
     if (size > LINGER_BYTES) cut();
   });
   incoming.once('close', () => clearTimeout(timer));

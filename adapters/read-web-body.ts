@@ -1,12 +1,16 @@
 import type { BodyRead, BodyReader } from '../src/index.ts';
 
-/** Reads the body of a web `Request`, within the limits and without ever decompressing. */
-export function webBodyReader(request: Request): BodyReader {
+/**
+ * Reads the body of a web `Request`, within the limits and without ever decompressing.
+ *
+ * @param fix - what the merchant has to change where the body was read before
+ */
+export function webBodyReader(request: Request, fix: string): BodyReader {
   return async ({ maxBytes, late }) => {
-    if (request.bodyUsed) return { ended: 'consumed' };
+    if (request.bodyUsed) return { ended: 'consumed', fix };
     const { body } = request;
     if (body === null) return { ended: 'complete', bytes: new Uint8Array() };
-    if (body.locked) return { ended: 'consumed' };
+    if (body.locked) return { ended: 'consumed', fix };
 
     const declared = request.headers.get('content-length');
     if (declared !== null && Number(declared) > maxBytes) return { ended: 'too-large' };

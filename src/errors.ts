@@ -2,13 +2,13 @@
 export abstract class HookboxError extends Error {
   abstract readonly code: string;
 
-  override get name(): string {
-    return this.constructor.name;
-  }
+  /** written out, because bundlers rename classes */
+  abstract override readonly name: string;
 }
 
 /** An option that cannot work: thrown when something is created, never while a delivery is under way. */
 export class ConfigurationError extends HookboxError {
+  override readonly name = 'ConfigurationError';
   readonly code: 'UNUSABLE_SECRET' | 'UNKNOWN_EVENT_TYPE' | 'INVALID_OPTION';
 
   constructor(code: ConfigurationError['code'], message: string) {
@@ -19,6 +19,7 @@ export class ConfigurationError extends HookboxError {
 
 /** An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`. */
 export class InboxOpenError extends HookboxError {
+  override readonly name = 'InboxOpenError';
   readonly code:
     | 'FOLDER_MISSING'
     | 'NOT_A_DATABASE'
@@ -41,6 +42,7 @@ export class InboxOpenError extends HookboxError {
  * 503 and the service sends it again.
  */
 export class InboxUnavailableError extends HookboxError {
+  override readonly name = 'InboxUnavailableError';
   readonly code: 'OVERLOADED' | 'CLOSED' | 'DEADLINE' | 'FAILED';
 
   constructor(code: InboxUnavailableError['code'], message: string, options?: ErrorOptions) {
@@ -60,11 +62,13 @@ export class InboxUnavailableError extends HookboxError {
  * ```
  */
 export class PermanentError extends HookboxError {
+  override readonly name = 'PermanentError';
   readonly code = 'PERMANENT';
 }
 
 /** Why `ctx.transaction` did not commit. */
 export class TransactionError extends HookboxError {
+  override readonly name = 'TransactionError';
   readonly code:
     'LEASE_LOST' | 'ALREADY_COMMITTED' | 'NOT_SYNCHRONOUS' | 'ROLLED_BACK_BY_ITSELF' | 'COMMITTED_BY_ITSELF';
 

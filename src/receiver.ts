@@ -8,6 +8,7 @@ import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
 import { ephemeralHost } from './host.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
+import { systemClock, type Clock } from './processing/clock.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
 import type { ProcessingOptions } from './processing/limits.ts';
 import { createProcessor, type RetentionOptions } from './processing/processor.ts';
@@ -32,6 +33,8 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   };
   /** Names what an event is about, where the built-in rule does not fit. */
   readonly entity?: EntityOf;
+  /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
+  readonly clock?: Clock;
 }
 
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
@@ -66,6 +69,7 @@ export interface Receiver extends AsyncDisposable {
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
+  const { clock = systemClock } = options;
   if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
   assertHandlers(handlers);
   const { mode } = processing;
@@ -134,7 +138,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       valid: event.type !== null,
       ...facts,
       entity: about,
-      receivedAt: Date.now(),
+      receivedAt: clock.now(),
     };
   }
 

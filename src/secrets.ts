@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts';
+import { ephemeralHost } from './host.ts';
 import { signingKeys, type Secret, type SigningKey } from './signature.ts';
 
 /** One secret, or several while a rotation is under way. */
@@ -26,10 +27,12 @@ const MISMATCH_REFRESH_MS = 5_000;
 /** The last good value serves this long while the provider fails. */
 const LAST_GOOD_MS = 60 * MINUTE_MS;
 const CALL_LIMIT_MS = 2_000;
+/** By how much the timer of that limit may be late. */
+const SLACK_MS = 500;
 
 /**
- * Makes the `secret` option ready. A value is checked here and now; a provider is called at once, and what it returns
- * is checked each time.
+ * Makes the `secret` option ready. A value is checked here and now; a provider is called at once, or with the first
+ * delivery where nothing can run outside of one, and what it returns is checked each time.
  *
  * @throws ConfigurationError `UNUSABLE_SECRET`
  */
@@ -57,14 +60,21 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
   let fetchedAt = -Infinity;
   let askedAt = -Infinity;
   let call: Promise<boolean> | null = null;
+  // There, what a request has begun ends with it: a call in nobody's request would never come back.
+  const frozen = ephemeralHost()?.frozenBetweenRequests ?? false;
 
   /**
-   * One call at a time; everyone who needs it waits for the same one. A call that has run into its limit counts as ended.
-   * Resolves with whether it brought keys.
+   * One call at a time; everyone who needs it waits for the same one. A call that has run into its limit counts as ended,
+   * also where its timer was taken away with the request that began it.
    */
+  const underWay = (): Promise<boolean> | null => (now() - askedAt <= CALL_LIMIT_MS + SLACK_MS ? call : null);
+
+  /** Resolves with whether it brought keys. */
   const ask = (): Promise<boolean> => {
+    const before = underWay();
+    if (before !== null) return before;
     askedAt = now();
-    call ??= withLimit(provider)
+    const asked = withLimit(provider)
       .then((secrets) => {
         keys = signingKeys(secrets);
         fetchedAt = now();
@@ -76,39 +86,43 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         return false;
       })
       .finally(() => {
-        call = null;
+        if (call === asked) call = null;
       });
-    return call;
+    call = asked;
+    return asked;
   };
   const lastGood = (): readonly SigningKey[] | null => (now() - fetchedAt <= LAST_GOOD_MS ? keys : null);
 
-  void ask();
+  if (!frozen) void ask();
   return {
     current() {
       const usable = lastGood();
       const due = now() - Math.max(fetchedAt, askedAt) >= REFRESH_MS;
       if (usable !== null) {
-        if (due) void ask();
+        if (!due) return usable;
+        if (frozen) return ask().then(lastGood);
+        void ask();
         return usable;
       }
-      if (call !== null || due) return (call ?? ask()).then(lastGood);
-      return null;
+      return underWay() !== null || due ? ask().then(lastGood) : null;
     },
     async afterMismatch() {
-      if (call === null && now() - askedAt < MISMATCH_REFRESH_MS) return null;
-      const brought = await (call ?? ask());
+      if (underWay() === null && now() - askedAt < MISMATCH_REFRESH_MS) return null;
+      const brought = await ask();
       return brought ? lastGood() : null;
     },
   };
 }
 
 async function withLimit(provider: SecretProvider): Promise<Secrets> {
+  const provided = provider();
+  if (!isThenable(provided)) return provided; // and no timer, which some hosts allow within requests only
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new ProviderTimeoutError()), CALL_LIMIT_MS);
   });
   try {
-    return await Promise.race([Promise.resolve().then(provider), limit]);
+    return await Promise.race([provided, limit]);
   } finally {
     clearTimeout(timer);
   }
@@ -116,6 +130,10 @@ async function withLimit(provider: SecretProvider): Promise<Secrets> {
 
 class ProviderTimeoutError extends Error {
   override readonly name = `no answer within ${CALL_LIMIT_MS} ms`;
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 function nameOf(thrown: unknown): string {

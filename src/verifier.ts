@@ -28,6 +28,8 @@ export interface VerifierOptions {
 /** A delivery whose bytes are authentic and hold an event, typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
+  /** the value of `X-Signature`, so that whoever is handed the body can verify it again; `null` where none was needed */
+  readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
   readonly event: WebhookEvent | UnknownEvent | InvalidEvent;
@@ -51,6 +53,15 @@ export interface Verifier {
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
   /** @param deadline - until then the body has to be there; one of its own is started unless given */
   verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
+  /**
+   * Verifies a delivery and gives it to the merchant's own function, within one deadline.
+   *
+   * @returns what the function has resolved with, or the refusal to answer with: also when it threw, or was not done in time
+   */
+  passOn<T>(
+    delivery: Delivery,
+    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
+  ): Promise<Refusal | { readonly passed: T; readonly id: string }>;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
   refuse(reason: Reason, more?: RefusalFacts): Refusal;
 }
@@ -107,7 +118,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const { parsed, facts } = readEvent(read.bytes);
     if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail) });
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
-    return { body: read.bytes, verified: keys !== 'unsigned', id: event.id, event, facts };
+    const signature = keys === 'unsigned' ? null : (delivery.signature ?? null);
+    return { body: read.bytes, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
   }
 
   return {
@@ -120,6 +132,22 @@ export function createVerifier(options: VerifierOptions): Verifier {
         return await verify(delivery, deadline);
       } finally {
         if (given === undefined) deadline.met();
+      }
+    },
+    async passOn(delivery, passOn) {
+      const deadline = startDeadlineOf(delivery);
+      try {
+        const verified = await verify(delivery, deadline);
+        if (isRefusal(verified)) return verified;
+        const work = (async () => passOn(verified))();
+        const passed = await withinDeadline(work, deadline);
+        if (passed !== LATE) return { passed, id: verified.id };
+        delivery.host?.waitUntil?.(Promise.allSettled([work]));
+        return refuse('not-passed-on-in-time');
+      } catch (cause) {
+        return refuse('not-passed-on', { cause });
+      } finally {
+        deadline.met();
       }
     },
   };

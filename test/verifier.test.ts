@@ -254,7 +254,7 @@ describe('unsafeUnsigned', () => {
 function msUntilDeadline(options: Partial<VerifierOptions>, host: HostLimits = {}): number {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   try {
-    const deadline = createVerifier({ secret, ...options }).startDeadline({ body: ready, signature: null, host });
+    const deadline = createVerifier({ secret, ...options }).startDeadline({ host });
     deadline.met();
     return deadline.at - performance.now();
   } finally {

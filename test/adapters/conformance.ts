@@ -1,64 +1,88 @@
 /**
- * What every HTTP adapter does, in cases that know only HTTP and the inbox behind it. The test of an adapter says how
- * to serve a receiver with it, and hands that to `testHttpAdapter`.
+ * What every HTTP adapter does, in cases that know only HTTP and a few questions to the receiver behind it. The same
+ * cases run in the process of the tests and against servers on other runtimes.
  */
-import { describe, expect, it } from 'vitest';
-import { createReceiver } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { afterAll, describe, it } from 'vitest';
 import { answerCases } from './conformance/answers.ts';
 import { bodyCases } from './conformance/bodies.ts';
+import { closingCases } from './conformance/closing.ts';
 import { connectionCases } from './conformance/connections.ts';
+import { encodingCases } from './conformance/encodings.ts';
+import { inlineCases } from './conformance/inline.ts';
 import { interruptionCases } from './conformance/interruptions.ts';
 import { signatureCases } from './conformance/signatures.ts';
+import { slowClientCases } from './conformance/slow-clients.ts';
 import { unavailableCases } from './conformance/unavailable.ts';
-import type { HttpAdapterCase, Mount, Open } from './http-adapter-case.ts';
-import { recordedLog } from './recorded-log.ts';
-import { SECRET } from './signed-event.ts';
+import type { HttpAdapterCase, Lacks, Need, Open } from './http-adapter-case.ts';
+import { inProcess, type Mount } from './in-process.ts';
 
 /** Generous: the longest case waits for a connection to be let go after its linger time. */
 const CASE_LIMIT_MS = 15_000;
 
+/** Those that wait longest come first, because all run side by side. */
 const ROOMS: readonly (readonly [room: string, cases: readonly HttpAdapterCase[]])[] = [
-  ['the answer', answerCases],
+  ['a client that is too slow or never ends', slowClientCases],
+  ['handlers that run inline', inlineCases],
   ['when nothing can be stored now', unavailableCases],
+  ['a body that does not arrive as announced', interruptionCases],
+  ['the connection', connectionCases],
+  ['the end of the connection', closingCases],
+  ['the answer', answerCases],
   ['the signature', signatureCases],
   ['the body', bodyCases],
-  ['the connection', connectionCases],
-  ['a body that does not arrive as announced', interruptionCases],
+  ['an encoded body', encodingCases],
 ];
 
-/** Runs every case against an adapter, each on a server of its own. */
-export function testHttpAdapter(name: string, mount: Mount): void {
-  describe(name, () => {
-    const open = opener(mount);
+/** Where receivers are served. */
+export interface Host {
+  /** such as `bun 1.4.5, hookbox/fetch` */
+  readonly name: string;
+  readonly open: Open;
+}
+
+/** Runs every case against an adapter in this process. */
+export function testHttpAdapter(name: string, mount: Mount, lacks?: Lacks): void {
+  testHost(name, () => ({ name, open: inProcess(mount) }), lacks);
+}
+
+/**
+ * Runs every case against a host.
+ *
+ * @param host - asked for when the tests run
+ * @param lacks - cases that need one of these are recorded as not applying
+ */
+export function testHost(title: string, host: () => Host, lacks: Lacks = {}): void {
+  describe.concurrent(title, () => {
+    afterAll(() => console.log(summary(host().name, lacks)));
+
     for (const [room, cases] of ROOMS) {
       describe(room, () => {
-        it.each(cases)('$name', { timeout: CASE_LIMIT_MS }, async ({ run }) => {
-          expect.hasAssertions();
-          await run(open);
-        });
+        for (const { name, needs, run } of cases) {
+          it(name, { timeout: CASE_LIMIT_MS }, async ({ skip }) => {
+            const lacking = lackingOf(needs, lacks);
+            if (lacking !== undefined) skip(`does not apply: ${lacks[lacking]}`);
+            await run(host().open);
+          });
+        }
       });
     }
   });
 }
 
-function opener(mount: Mount): Open {
-  return async (options = {}) => {
-    const { logger, lines } = recordedLog();
-    const inbox = options.inbox ?? memoryInbox();
-    const secret = options.unsafeUnsigned === true ? {} : { secret: SECRET };
-    const receiver = createReceiver({ ...secret, logger, ...options, inbox });
-    const { url, close } = await mount(receiver);
-    return {
-      url,
-      receiver,
-      inbox,
-      log: lines,
-      async [Symbol.asyncDispose]() {
-        await close();
-        await receiver.close();
-        await inbox.close();
-      },
-    };
-  };
+function lackingOf(needs: HttpAdapterCase['needs'], lacks: Lacks): Need | undefined {
+  return needs?.find((need) => lacks[need] !== undefined);
+}
+
+/** How many cases ran, how many do not apply, and why. */
+function summary(name: string, lacks: Lacks): string {
+  const cases = ROOMS.flatMap(([, cases]) => cases);
+  const whys = Map.groupBy(cases, ({ needs }) => {
+    const lacking = lackingOf(needs, lacks);
+    return lacking === undefined ? undefined : lacks[lacking];
+  });
+  const ran = whys.get(undefined)?.length ?? 0;
+  whys.delete(undefined);
+  const reasons = Array.from(whys, ([why, { length }]) => `${length}: ${why}`);
+  const rest = cases.length - ran;
+  return `${name}: ${ran} cases, ${rest} do not apply${rest === 0 ? '' : ` (${reasons.join('; ')})`}`;
 }

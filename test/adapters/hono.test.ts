@@ -14,9 +14,16 @@ import { serveApp, type ServedApp } from './served-app.ts';
 import { SECRET, signedEvent } from './signed-event.ts';
 import { chunk, connect, requestHead, send, type Answer, type RequestParts } from './wire.ts';
 
-testHttpAdapter('hookbox/hono, served by @hono/node-server', (receiver) =>
-  serveApp(new Hono().all('/webhooks', webhookHandler(receiver))),
-);
+testHttpAdapter('hookbox/hono, served by @hono/node-server', (receiver, { bodyReadBefore }) => {
+  const app = new Hono();
+  if (bodyReadBefore === true) {
+    app.use(async (c, next) => {
+      await c.req.raw.arrayBuffer();
+      return next();
+    });
+  }
+  return serveApp(app.all('/webhooks', webhookHandler(receiver)));
+});
 
 function receiverWith(options: Partial<ReceiverOptions> = {}): Receiver {
   const { logger } = recordedLog();

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { webBodyReader } from '../../adapters/read-web-body.ts';
 import type { BodyRead } from '../../src/index.ts';
 
+const FIX = 'call hookbox first.';
+
 function requestWith(
   body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null,
   headers: Readonly<Record<string, string>> = {},
@@ -11,7 +13,7 @@ function requestWith(
 }
 
 async function read(request: Request, { maxBytes = 10, withinMs = 2_000 } = {}): Promise<BodyRead> {
-  return webBodyReader(request)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+  return webBodyReader(request, FIX)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
 }
 
 function streamOf(...parts: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {
@@ -68,14 +70,14 @@ describe('webBodyReader', () => {
     const request = requestWith('abc');
     await request.text();
 
-    expect(await read(request)).toEqual({ ended: 'consumed' });
+    expect(await read(request)).toEqual({ ended: 'consumed', fix: FIX });
   });
 
   it('says consumed when somebody holds a lock on the body', async () => {
     const request = requestWith('abc');
     request.body?.getReader();
 
-    expect(await read(request)).toEqual({ ended: 'consumed' });
+    expect(await read(request)).toEqual({ ended: 'consumed', fix: FIX });
   });
 
   it('says consumed when somebody has read a part of the body', async () => {
@@ -84,7 +86,7 @@ describe('webBodyReader', () => {
     await reader?.read();
     reader?.releaseLock();
 
-    expect(await read(request)).toEqual({ ended: 'consumed' });
+    expect(await read(request)).toEqual({ ended: 'consumed', fix: FIX });
   });
 
   it('says aborted when the stream fails', async () => {

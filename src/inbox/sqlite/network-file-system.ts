@@ -27,11 +27,21 @@ const NETWORK_FUSE =
 export function networkFileSystem(folder: string): string | null {
   if (/^(\\\\|\/\/)[^?./\\]/.test(folder)) return 'network share';
   if (platform() !== 'linux') return null;
-  // statfs reports the magic as a signed number on some architectures.
-  const magic = statfsSync(folder).type >>> 0;
+  const magic = magicOf(folder);
+  if (magic === null) return null;
   if (magic !== FUSE_MAGIC) return NETWORK_MAGICS.get(magic) ?? null;
   const type = mountedType(folder, readMounts());
   return type !== null && NETWORK_FUSE.test(type) ? type : null;
+}
+
+/** `null` where a sandbox, such as Deno's, does not let us ask. */
+function magicOf(folder: string): number | null {
+  try {
+    // It is reported as a signed number on some architectures.
+    return statfsSync(folder).type >>> 0;
+  } catch {
+    return null;
+  }
 }
 
 /** The type of the file system that a folder is on, from the text of /proc/self/mounts; the longest mount point wins. */

@@ -170,8 +170,13 @@ type DatabaseClass = new (path: string, options: { timeout: number; fileMustExis
 function loadBetterSqlite(): DatabaseClass {
   const tooOld = nodeTooOld();
   if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
-  const loaded: unknown = createRequire(import.meta.url)('better-sqlite3');
-  return loaded as DatabaseClass; // better-sqlite3 exports its class and nothing else
+  try {
+    const loaded: unknown = createRequire(import.meta.url)('better-sqlite3');
+    return loaded as DatabaseClass; // better-sqlite3 exports its class and nothing else
+  } catch (cause) {
+    const message = `better-sqlite3 cannot be loaded here: ${messageOf(cause)}. It needs Node, Bun or Deno on a machine with a disk.`;
+    throw new InboxOpenError('CANNOT_OPEN', message, { cause });
+  }
 }
 
 function openError(file: string, failure: unknown): InboxOpenError {

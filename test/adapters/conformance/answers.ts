@@ -1,14 +1,12 @@
 import { expect } from 'vitest';
-import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import { SECRET, signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
 import { send, type RequestParts } from '../wire.ts';
-
-const ENDPOINT = 'default';
+import { base64, expectNothingStored, expectStored } from './stored.ts';
 
 /** Bodies that are authentic and no event at all, each with what the answer says of it. */
-const NO_EVENTS: readonly (readonly [what: string, body: Uint8Array | string, field: string])[] = [
-  ['not UTF-8', Buffer.from('{"id":"evt_1","note":"\xff"}', 'latin1'), ''],
+const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])[] = [
   ['not JSON', '{"id":"evt_1"', ''],
   ['an array', '[{"id":"evt_1"}]', ''],
   ['a string', '"evt_1"', ''],
@@ -30,10 +28,11 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
 
-      const stored = await served.inbox.get({ endpoint: ENDPOINT, id: event.id });
-      expect(stored).toMatchObject({ state: 'pending', type: 'order.created', verified: true });
-      expect(Buffer.from(stored?.body ?? []).equals(event.body)).toBe(true);
-      expect(served.log).toEqual([]);
+      await expectStored(served, event);
+      expect(await served.events()).toMatchObject([
+        { endpoint: 'default', state: 'pending', type: 'order.created', verified: true },
+      ]);
+      expect(await served.log()).toEqual([]);
     },
   },
   {
@@ -45,9 +44,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
 
-      const [stored, ...others] = await served.inbox.list();
-      expect(others).toEqual([]);
-      expect(stored).toMatchObject({ id: event.id, redeliveries: { count: 1 }, conflict: null });
+      expect(await served.events()).toMatchObject([{ id: event.id, redeliveries: 1, conflict: null }]);
     },
   },
   {
@@ -60,9 +57,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, other), { id: first.id, duplicate: true });
 
-      const stored = await served.inbox.get({ endpoint: ENDPOINT, id: first.id });
-      expect(Buffer.from(stored?.body ?? []).equals(first.body)).toBe(true);
-      expect(Buffer.from(stored?.conflict?.body ?? []).equals(other.body)).toBe(true);
+      await expectStored(served, first);
+      expect(await served.events()).toMatchObject([{ conflict: base64(other.body) }]);
     },
   },
   {
@@ -73,7 +69,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
 
-      expect(await served.inbox.list()).toMatchObject([{ id: event.id, type: 'order.teleported', state: 'pending' }]);
+      expect(await served.events()).toMatchObject([{ id: event.id, type: 'order.teleported', state: 'pending' }]);
     },
   },
   {
@@ -84,7 +80,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
 
-      expect(await served.inbox.list()).toMatchObject([{ id: event.id, state: 'dead', deadReason: 'invalid' }]);
+      expect(await served.events()).toMatchObject([{ id: event.id, state: 'dead', deadReason: 'invalid' }]);
     },
   },
   {
@@ -94,8 +90,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { body: signedEvent().body });
 
-      expectRefused(answer, { status: 401, code: 'INVALID_SIGNATURE' });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      await expectNothingStored(served);
     },
   },
   {
@@ -107,12 +103,13 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { headers, body });
 
-      expectRefused(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      const log = JSON.stringify(await served.log());
       for (const secret of [SECRET, headers[0]?.[1] ?? '', id]) {
         expect(answer.body).not.toContain(secret);
-        expect(JSON.stringify(served.log)).not.toContain(secret);
+        expect(log).not.toContain(secret);
       }
-      expect(await served.inbox.list()).toEqual([]);
+      await expectNothingStored(served);
     },
   },
   ...(NO_EVENTS.map(([what, body, field]) => ({
@@ -123,21 +120,21 @@ export const answerCases: readonly HttpAdapterCase[] = [
       const answer = await send(served.url, signed(body));
 
       const details = [{ field, message: expect.any(String) as unknown }];
-      expectRefused(answer, { status: 400, code: 'INVALID_BODY', details });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(answer, { status: 400, code: 'INVALID_BODY', details });
+      await expectNothingStored(served);
     },
   })) satisfies HttpAdapterCase[]),
   {
-    name: 'answers 413 BODY_TOO_LARGE and closes the connection',
+    name: 'answers 413 BODY_TOO_LARGE to one byte more than maxBodyBytes',
     async run(open) {
       await using served = await open({ maxBodyBytes: 500 });
       const fits = signedEventOfSize(500);
 
       const answer = await send(served.url, signedEventOfSize(501));
 
-      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
       expectAccepted(await send(served.url, fits), { id: fits.id, duplicate: false });
-      expect(await served.inbox.list()).toMatchObject([{ id: fits.id }]);
+      await expectStored(served, fits);
     },
   },
   {
@@ -148,8 +145,8 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { headers: [...headers, ['Content-Encoding', 'gzip']], body });
 
-      expectRefused(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
+      await expectNothingStored(served);
     },
   },
   ...(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => ({
@@ -160,9 +157,9 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, parts);
 
-      expectRefused(answer, { status: 405, code: 'METHOD_NOT_ALLOWED' });
+      expectError(answer, { status: 405, code: 'METHOD_NOT_ALLOWED' });
       expect(answer.headers.get('allow')).toBe('POST');
-      expect(await served.inbox.list()).toEqual([]);
+      await expectNothingStored(served);
     },
   })) satisfies HttpAdapterCase[]),
   {
@@ -177,13 +174,26 @@ export const answerCases: readonly HttpAdapterCase[] = [
     },
   },
   {
+    name: 'answers 500 BODY_CONSUMED, and the log names the fix, when something has read the raw body before',
+    async run(open) {
+      await using served = await open({ bodyReadBefore: true });
+      const { body, headers } = signedEvent();
+
+      const answer = await send(served.url, { body, headers: [...headers, ['Content-Type', 'application/json']] });
+
+      expectError(answer, { status: 500, code: 'BODY_CONSUMED' });
+      expect(await served.log()).toMatchObject([{ level: 'error', facts: { reason: 'body-consumed', status: 500 } }]);
+      await expectNothingStored(served);
+    },
+  },
+  {
     name: 'names the request id of an error answer in the log',
     async run(open) {
       await using served = await open();
 
       const answer = await send(served.url, { body: signedEvent().body });
 
-      const [line, ...others] = served.log;
+      const [line, ...others] = await served.log();
       expect(others).toEqual([]);
       expect(line).toMatchObject({ level: 'warn', facts: { reason: 'signature-missing', status: 401 } });
       expect(JSON.parse(answer.body)).toMatchObject({ error: { request_id: line?.facts['requestId'] } });
@@ -206,7 +216,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
 
       expectAccepted(await send(served.url, { body }), { id, duplicate: false });
 
-      expect(await served.inbox.list()).toMatchObject([{ id, verified: false }]);
+      expect(await served.events()).toMatchObject([{ id, verified: false }]);
     },
   },
 ];

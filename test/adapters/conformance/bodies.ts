@@ -1,18 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { expectAccepted, expectRefused } from '../expected-answer.ts';
-import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
-import { signed, signedEvent, signedEventOfSize, type SignedEvent } from '../signed-event.ts';
-import { chunk, connect, LAST_CHUNK, requestBytes, requestHead, send } from '../wire.ts';
+import { expectAccepted, expectError } from '../expected-answer.ts';
+import type { HttpAdapterCase } from '../http-adapter-case.ts';
+import { signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { chunk, chunkedBody, connect, LAST_CHUNK, requestBytes, requestHead, send } from '../wire.ts';
+import { expectNothingStored, expectStored } from './stored.ts';
 
 const MIB = 1024 * 1024;
-
-async function expectStored(served: Served, { id, body }: SignedEvent): Promise<void> {
-  const stored = await served.inbox.list();
-  expect(stored).toMatchObject([{ id }]);
-  expect(Buffer.from(stored[0]?.body ?? []).equals(body)).toBe(true);
-}
 
 /** Bodies that a careless reader would change; each is stored byte for byte. */
 const UNUSUAL: readonly (readonly [what: string, edit: (json: string) => string])[] = [
@@ -32,16 +26,6 @@ const UNUSUAL: readonly (readonly [what: string, edit: (json: string) => string]
   ],
 ];
 
-const ENCODED: readonly (readonly [encoding: string, encode: (body: Uint8Array) => Uint8Array])[] = [
-  ['gzip', gzipSync],
-  ['GZIP', gzipSync],
-  ['x-gzip', gzipSync],
-  ['deflate', deflateSync],
-  ['br', (body) => body],
-  ['identity, gzip', gzipSync],
-  ['gzip, identity', gzipSync],
-];
-
 export const bodyCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers an empty body under the right signature 400, with a length or chunked',
@@ -53,9 +37,9 @@ export const bodyCases: readonly HttpAdapterCase[] = [
         details: [{ field: '', message: expect.any(String) }],
       } as const;
 
-      expectRefused(await send(served.url, signed('')), refused);
-      expectRefused(await send(served.url, { ...signed(''), framing: 'chunked' }), refused);
-      expectRefused(await send(served.url, { ...signed(''), framing: 'none' }), refused);
+      expectError(await send(served.url, signed('')), refused);
+      expectError(await send(served.url, { ...signed(''), framing: 'chunked' }), refused);
+      expectError(await send(served.url, { ...signed(''), framing: 'none' }), refused);
     },
   },
   {
@@ -63,7 +47,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
     async run(open) {
       await using served = await open();
 
-      expectRefused(await send(served.url), { status: 401, code: 'INVALID_SIGNATURE' });
+      expectError(await send(served.url), { status: 401, code: 'INVALID_SIGNATURE' });
     },
   },
   {
@@ -78,7 +62,22 @@ export const bodyCases: readonly HttpAdapterCase[] = [
     },
   },
   {
-    name: 'reads a chunked body with chunk extensions, a chunk for each byte',
+    name: 'reads a chunked body, a chunk for each byte',
+    async run(open) {
+      await using served = await open();
+      const event = signedEvent({ note: 'Crème brûlée 🍮' });
+      await using connection = await connect(served.url);
+      await connection.write(requestHead(served.url, { ...event, framing: 'chunked' }));
+
+      await connection.write(chunkedBody(Array.from(event.body, (byte) => Uint8Array.of(byte))));
+
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
+      await expectStored(served, event);
+    },
+  },
+  {
+    name: 'reads a chunked body with chunk extensions',
+    needs: ['chunk extensions'],
     async run(open) {
       await using served = await open();
       const event = signedEvent({ note: 'Crème brûlée 🍮' });
@@ -132,6 +131,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   ...((['content-length', 'chunked'] as const).map((framing) => ({
     name: `takes a body of exactly 1 MiB, and not one byte more (${framing})`,
+    needs: ['bodies over 1 MiB'] as const,
     async run(open) {
       await using served = await open();
       const event = signedEventOfSize(MIB);
@@ -139,7 +139,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
 
       const answer = await send(served.url, { ...signedEventOfSize(MIB + 1), framing });
 
-      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
       expectAccepted(await send(served.url, { ...event, framing }), { id: event.id, duplicate: false });
       await expectStored(served, event);
     },
@@ -147,11 +147,11 @@ export const bodyCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers 413 before 401: what is too large is not verified',
     async run(open) {
-      await using served = await open();
+      await using served = await open({ maxBodyBytes: 100 });
 
-      const answer = await send(served.url, { body: new Uint8Array(MIB + 1) });
+      const answer = await send(served.url, { body: new Uint8Array(101) });
 
-      expectRefused(answer, { status: 413, code: 'BODY_TOO_LARGE', closes: true });
+      expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
     },
   },
   {
@@ -162,9 +162,9 @@ export const bodyCases: readonly HttpAdapterCase[] = [
       const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body]);
 
       const details = [{ field: '', message: expect.stringContaining('JSON') as unknown }];
-      expectRefused(await send(served.url, signed(marked)), { status: 400, code: 'INVALID_BODY', details });
-      expectRefused(await send(served.url, { body: marked, headers }), { status: 401, code: 'INVALID_SIGNATURE' });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(await send(served.url, signed(marked)), { status: 400, code: 'INVALID_BODY', details });
+      expectError(await send(served.url, { body: marked, headers }), { status: 401, code: 'INVALID_SIGNATURE' });
+      await expectNothingStored(served);
     },
   },
   ...(UNUSUAL.map(([what, edit]) => ({
@@ -178,7 +178,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
       expectAccepted(await send(served.url, edited), { id, duplicate: false });
 
       await expectStored(served, { id, ...edited });
-      expect(Object.hasOwn(Object.prototype, 'admin')).toBe(false);
+      expect(await served.tally()).toMatchObject({ prototypeKeys: [] });
     },
   })) satisfies HttpAdapterCase[]),
   {
@@ -191,53 +191,11 @@ export const bodyCases: readonly HttpAdapterCase[] = [
       expectAccepted(await send(served.url, twice), { id, duplicate: false });
 
       await expectStored(served, { id, ...twice });
-      expect(await served.inbox.list()).toMatchObject([{ state: 'dead', deadReason: 'invalid' }]);
-    },
-  },
-  ...(ENCODED.map(([encoding, encode]) => ({
-    name: `answers 415 to Content-Encoding: ${encoding}, whichever bytes were signed`,
-    async run(open) {
-      await using served = await open();
-      const event = signedEvent();
-      const encoded = encode(event.body);
-      const announced = ['Content-Encoding', encoding] as const;
-
-      const overPlain = await send(served.url, { body: encoded, headers: [...event.headers, announced] });
-      const overEncoded = await send(served.url, { body: encoded, headers: [...signed(encoded).headers, announced] });
-
-      for (const answer of [overPlain, overEncoded]) {
-        expectRefused(answer, { status: 415, code: 'UNSUPPORTED_ENCODING' });
-      }
-      expect(await served.inbox.list()).toEqual([]);
-    },
-  })) satisfies HttpAdapterCase[]),
-  ...(['identity', 'Identity', ''].map((encoding) => ({
-    name: `takes Content-Encoding: ${JSON.stringify(encoding)} for what it is, none`,
-    async run(open) {
-      await using served = await open();
-      const { id, body, headers } = signedEvent();
-
-      const answer = await send(served.url, { body, headers: [...headers, ['Content-Encoding', encoding]] });
-
-      expectAccepted(answer, { id, duplicate: false });
-    },
-  })) satisfies HttpAdapterCase[]),
-  {
-    name: 'decompresses nothing: gzip that nobody announced is verified as it is, and is no event',
-    async run(open) {
-      await using served = await open();
-      const event = signedEvent();
-      const zipped = gzipSync(event.body);
-
-      expectRefused(await send(served.url, { body: zipped, headers: event.headers }), {
-        status: 401,
-        code: 'INVALID_SIGNATURE',
-      });
-      expect(await send(served.url, signed(zipped))).toMatchObject({ status: 400 });
-      expect(await served.inbox.list()).toEqual([]);
+      expect(await served.events()).toMatchObject([{ state: 'dead', deadReason: 'invalid' }]);
     },
   },
   ...([
+    'application/json',
     'text/plain',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -264,7 +222,7 @@ export const bodyCases: readonly HttpAdapterCase[] = [
       const answer = await send(`${served.url}?endpoint=other&id=evt_0&a=%zz`, event);
 
       expectAccepted(answer, { id: event.id, duplicate: false });
-      expect(await served.inbox.list()).toMatchObject([{ endpoint: 'default', id: event.id }]);
+      expect(await served.events()).toMatchObject([{ endpoint: 'default', id: event.id }]);
     },
   },
   {
@@ -278,8 +236,8 @@ export const bodyCases: readonly HttpAdapterCase[] = [
       await connection.write(request.subarray(0, -2));
       await connection.write(`X-Signature: ${headers[0]?.[1] ?? ''}\r\n\r\n`);
 
-      expectRefused(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+      await expectNothingStored(served);
     },
   },
 ];

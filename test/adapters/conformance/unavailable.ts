@@ -1,116 +1,132 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { InboxUnavailableError, type Inbox } from '../../../src/index.ts';
-import { memoryInbox } from '../../../src/inbox/memory.ts';
-import { expectAccepted, expectRefused } from '../expected-answer.ts';
+import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { SECRET, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import type { Failure, InboxSetup } from '../receiver-setup.ts';
+import { SECRET, signedEvent } from '../signed-event.ts';
 import { connect, requestBytes, requestHead, send } from '../wire.ts';
+import { expectNothingStored, until } from './stored.ts';
 
-/** An inbox with a fault in `accept`. */
-function inboxThat(accept: Inbox['accept']): Inbox {
-  return { ...memoryInbox(), accept };
-}
+const DEADLINE_MS = 400;
 
-const FAULTS: readonly (readonly [what: string, reason: string, failure: Error])[] = [
-  ['overloaded', 'overloaded', new InboxUnavailableError('OVERLOADED', 'too many wait')],
-  ['failing', 'inbox-failing', new InboxUnavailableError('FAILED', 'the disk is full')],
-  ['closed', 'closing', new InboxUnavailableError('CLOSED', 'the inbox is closed')],
-  ['past the deadline', 'deadline', new InboxUnavailableError('DEADLINE', 'the deadline has passed')],
-  ['broken in a way nobody foresaw', 'internal', new TypeError('x is not a function')],
+const FAULTS: readonly (readonly [what: string, reason: string, setup: Extract<InboxSetup, Failure>])[] = [
+  ['overloaded', 'overloaded', { code: 'OVERLOADED', failsWith: 'too many wait' }],
+  ['failing', 'inbox-failing', { code: 'FAILED', failsWith: 'the disk is full' }],
+  ['closed', 'closing', { code: 'CLOSED', failsWith: 'the inbox is closed' }],
+  ['past the deadline', 'deadline', { code: 'DEADLINE', failsWith: 'the deadline has passed' }],
+  ['broken in a way nobody foresaw', 'internal', { code: 'UNFORESEEN', failsWith: 'x is not a function' }],
 ];
 
+const UNAVAILABLE = { status: 503, code: 'UNAVAILABLE', retryAfter: true } as const;
+
 export const unavailableCases: readonly HttpAdapterCase[] = [
-  ...(FAULTS.map(([what, reason, failure]) => ({
-    name: `answers 503 UNAVAILABLE with Retry-After when the inbox is ${what}, and says why in the log only`,
-    async run(open) {
-      await using served = await open({ inbox: inboxThat(() => Promise.reject(failure)) });
-
-      const answer = await send(served.url, signedEvent());
-
-      expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: reason === 'closing' });
-      expect(answer.body).not.toContain(failure.message);
-      expect(served.log).toMatchObject([{ level: 'error', facts: { reason, status: 503, cause: failure.message } }]);
-    },
-  })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 503 at the deadline when the inbox hangs, and goes on to serve',
     async run(open) {
-      let hangs = true;
-      const healthy = memoryInbox();
-      const accept: Inbox['accept'] = (...given) => (hangs ? new Promise(() => {}) : healthy.accept(...given));
-      await using served = await open({ deadlineMs: 500, inbox: inboxThat(accept) });
+      await using served = await open({ deadlineMs: DEADLINE_MS, inbox: { hangs: true } });
       const event = signedEvent();
       const began = performance.now();
 
       const answer = await send(served.url, event);
       const waited = performance.now() - began;
-      hangs = false;
+      await served.heal();
 
-      expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true });
-      expect(waited).toBeGreaterThan(450);
-      expect(waited).toBeLessThan(3_000);
+      expectError(answer, UNAVAILABLE);
+      expect(waited).toBeGreaterThan(DEADLINE_MS - 50);
+      expect(waited).toBeLessThan(5_000);
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+    },
+  },
+  ...(FAULTS.map(([what, reason, inbox]) => ({
+    name: `answers 503 UNAVAILABLE with Retry-After when the inbox is ${what}, and says why in the log only`,
+    async run(open) {
+      await using served = await open({ inbox });
+
+      const answer = await send(served.url, signedEvent());
+
+      expectError(answer, UNAVAILABLE);
+      expect(answer.body).not.toContain(inbox.failsWith);
+      expect(await served.log()).toMatchObject([
+        { level: 'error', facts: { reason, status: 503, cause: inbox.failsWith } },
+      ]);
+    },
+  })) satisfies HttpAdapterCase[]),
+  {
+    name: 'keeps the connection after a 503 that asks to try again',
+    async run(open) {
+      await using served = await open({ inbox: { code: 'FAILED', failsWith: 'the disk is full' } });
+      await using connection = await connect(served.url);
+      const event = signedEvent();
+
+      await connection.write(requestBytes(served.url, event));
+      const refused = await connection.answer();
+      await served.heal();
+      await connection.write(requestBytes(served.url, event));
+
+      expectError(refused, UNAVAILABLE);
+      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
     },
   },
   {
     name: 'answers 503, never 401, while no secret is to be had',
     async run(open) {
-      await using served = await open({ secret: () => Promise.reject(new Error('the vault is sealed')) });
+      await using served = await open({ secret: { failsWith: 'the vault is sealed' } });
 
       const answer = await send(served.url, signedEvent());
 
-      expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(answer, UNAVAILABLE);
+      await expectNothingStored(served);
     },
   },
   {
     name: 'waits for a secret that is still being fetched',
     async run(open) {
-      await using served = await open({ secret: () => delay(200, SECRET) });
+      await using served = await open({ secret: { of: [SECRET], takesMs: 200 } });
       const event = signedEvent();
 
       expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
     },
   },
   {
-    name: 'answers 503 and closes the connection once the receiver is closing',
+    name: 'fetches the secret again when the client has gone whose delivery it was fetched for',
+    async run(open) {
+      await using served = await open({ deadlineMs: 1_000, secret: { of: [SECRET], takesMs: 300 } });
+      await using connection = await connect(served.url);
+      await connection.write(requestBytes(served.url, signedEvent()));
+      await until(served, { deliveries: 1 });
+
+      connection.abort();
+
+      const statuses = expect.poll(async () => (await send(served.url, signedEvent())).status, { timeout: 8_000 });
+      await statuses.toBe(200);
+    },
+  },
+  {
+    name: 'answers 503 once the receiver is closing',
     async run(open) {
       await using served = await open();
-      await served.receiver.close();
+      await served.closeReceiver();
 
       const answer = await send(served.url, signedEvent());
 
-      expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: true });
-      expect(await served.inbox.list()).toEqual([]);
+      expectError(answer, UNAVAILABLE);
+      await expectNothingStored(served);
     },
   },
   {
-    name: 'lets a client that writes a whole body before it reads see the 503 of a receiver that is closing',
-    async run(open) {
-      await using served = await open();
-      await served.receiver.close();
-      await using connection = await connect(served.url);
-
-      await connection.writeBeforeReading(requestBytes(served.url, signedEventOfSize(900_000)));
-
-      expectRefused(await connection.answer(), { status: 503, code: 'UNAVAILABLE', retryAfter: true, closes: true });
-    },
-  },
-  {
-    name: 'answers the delivery under way before the receiver is closed',
+    name: 'answers the delivery whose body still arrives before the receiver is closed',
+    needs: ['bodies as they arrive'],
     async run(open) {
       await using served = await open();
       const event = signedEvent();
       await using connection = await connect(served.url);
       await connection.write(requestHead(served.url, event));
       await connection.write(event.body.subarray(0, 10));
-      await delay(50); // until the server has begun to read
+      await until(served, { deliveries: 1 });
       let closed = false;
-      const closing = served.receiver.close().then(() => {
+      const closing = served.closeReceiver().then(() => {
         closed = true;
       });
-      await delay(50);
+      await expect.poll(async () => (await send(served.url, signedEvent())).status).toBe(503);
       const closedTooSoon = closed;
 
       await connection.write(event.body.subarray(10));
@@ -118,26 +134,6 @@ export const unavailableCases: readonly HttpAdapterCase[] = [
       expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
       await closing;
       expect(closedTooSoon).toBe(false);
-    },
-  },
-  {
-    name: 'keeps the connection after a 503 that asks to try again',
-    async run(open) {
-      let failing = true;
-      const healthy = memoryInbox();
-      const accept: Inbox['accept'] = (...given) =>
-        failing ? Promise.reject(new InboxUnavailableError('FAILED', 'the disk is full')) : healthy.accept(...given);
-      await using served = await open({ inbox: inboxThat(accept) });
-      await using connection = await connect(served.url);
-      const event = signedEvent();
-
-      await connection.write(requestBytes(served.url, event));
-      const refused = await connection.answer();
-      failing = false;
-      await connection.write(requestBytes(served.url, event));
-
-      expectRefused(refused, { status: 503, code: 'UNAVAILABLE', retryAfter: true });
-      expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
     },
   },
 ];

@@ -1,0 +1,134 @@
+import { expect } from 'vitest';
+import { expectAccepted, expectError } from '../expected-answer.ts';
+import type { HttpAdapterCase } from '../http-adapter-case.ts';
+import { signedEvent } from '../signed-event.ts';
+import { send } from '../wire.ts';
+import { expectStored, until } from './stored.ts';
+
+const DEADLINE_MS = 1_000;
+
+/** The answers of the README's inline mode, where the handler runs while its delivery waits. */
+export const inlineCases: readonly HttpAdapterCase[] = [
+  {
+    name: 'answers 503 TIMEOUT with Retry-After when a handler still runs at the deadline; the event is stored',
+    async run(open) {
+      await using served = await open({ handler: 'waits', deadlineMs: DEADLINE_MS });
+      const event = signedEvent();
+      const began = performance.now();
+
+      const answer = await send(served.url, event);
+
+      const waited = performance.now() - began;
+      expectError(answer, { status: 503, code: 'TIMEOUT', retryAfter: true });
+      expect(waited).toBeGreaterThan(DEADLINE_MS - 50);
+      expect(waited).toBeLessThan(5_000);
+      await expectStored(served, event);
+    },
+  },
+  {
+    name: 'lets a handler that has outlived the deadline end, and answers 200 afterwards without running it again',
+    needs: ['code that outlives its answer'],
+    async run(open) {
+      await using served = await open({ handler: 'waits', deadlineMs: DEADLINE_MS });
+      const event = signedEvent();
+      expectError(await send(served.url, event), { status: 503, code: 'TIMEOUT', retryAfter: true });
+
+      await served.heal();
+
+      await expect.poll(() => served.events(), { timeout: 5_000 }).toMatchObject([{ state: 'processed' }]);
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
+    },
+  },
+  {
+    name: 'answers 409 BUSY with Retry-After to the same event while its handler runs',
+    async run(open) {
+      await using served = await open({ handler: 'waits' });
+      const event = signedEvent();
+      const first = send(served.url, event);
+      await until(served, { handlerRuns: 1 });
+
+      expectError(await send(served.url, event), { status: 409, code: 'BUSY', retryAfter: true });
+
+      await served.heal();
+      expectAccepted(await first, { id: event.id, duplicate: false });
+      expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
+    },
+  },
+  {
+    name: 'answers 409 BUSY with Retry-After to another event of an order whose handler runs, and stores it',
+    async run(open) {
+      await using served = await open({ handler: 'waits' });
+      const [event, next] = [signedEvent(), signedEvent()];
+      const first = send(served.url, event);
+      await until(served, { handlerRuns: 1 });
+
+      expectError(await send(served.url, next), { status: 409, code: 'BUSY', retryAfter: true });
+
+      await served.heal();
+      expectAccepted(await first, { id: event.id, duplicate: false });
+      expectAccepted(await send(served.url, next), { id: next.id, duplicate: true });
+      expect(await served.events()).toMatchObject([{ state: 'processed' }, { state: 'processed' }]);
+    },
+  },
+  {
+    name: 'answers 200 once the handler has succeeded, and 200 as a duplicate without running it again',
+    async run(open) {
+      await using served = await open({ handler: 'succeeds' });
+      const event = signedEvent();
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+      expect(await served.events()).toMatchObject([{ id: event.id, state: 'processed' }]);
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+
+      expect(await served.tally()).toMatchObject({ handlerRuns: 1 });
+    },
+  },
+  {
+    name: 'answers 500 HANDLER_FAILED when the handler throws, says nothing of why, and runs it again when sent again',
+    async run(open) {
+      await using served = await open({ handler: 'throws' });
+      const event = signedEvent();
+
+      const failed = await send(served.url, event);
+      const again = await send(served.url, event);
+      await served.heal();
+
+      for (const answer of [failed, again]) {
+        expectError(answer, { status: 500, code: 'HANDLER_FAILED' });
+        expect(answer.body).not.toContain('throws');
+      }
+      await expectStored(served, event);
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: true });
+      expect(await served.tally()).toMatchObject({ handlerRuns: 3 });
+      expect(await served.events()).toMatchObject([{ state: 'processed' }]);
+    },
+  },
+  {
+    name: 'runs the handler once for 64 deliveries of one event at once, and answers 200 or 409',
+    async run(open) {
+      await using served = await open({ handler: 'succeeds' });
+      const event = signedEvent();
+
+      const answers = await Promise.all(Array.from({ length: 64 }, () => send(served.url, event)));
+
+      const others = answers.filter(({ status }) => status !== 200);
+      for (const answer of others) expectError(answer, { status: 409, code: 'BUSY', retryAfter: true });
+      expect(answers.filter(({ body }) => body.includes('"duplicate":false')).length).toBeLessThan(2);
+      expect(others.length).toBeLessThan(64);
+      expect(await served.tally()).toMatchObject({ deliveries: 64, handlerRuns: 1 });
+    },
+  },
+  {
+    name: 'does not run a handler for an event that is invalid',
+    async run(open) {
+      await using served = await open({ handler: 'succeeds' });
+      const event = signedEvent({ data: { total: 'twelve' } });
+
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+
+      expect(await served.tally()).toMatchObject({ handlerRuns: 0 });
+      expect(await served.events()).toMatchObject([{ state: 'dead', deadReason: 'invalid' }]);
+    },
+  },
+];

@@ -1,0 +1,171 @@
+/** What hookbox/express makes of a body that middleware before it has read, kept, or had a hand on. */
+import { once } from 'node:events';
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RequestHandler } from 'express';
+import { describe, expect, it } from 'vitest';
+import { expectAccepted, expectRefused } from './expected-answer.ts';
+import { EXPRESSES, serveBehind, type ExpressModule, type ServedExpress } from './express-app.ts';
+import { signedEvent, signedEventOfSize } from './signed-event.ts';
+import { chunk, connect, LAST_CHUNK, requestHead, type Answer, type RequestParts } from './wire.ts';
+
+/** Well before the deadline, which is 2 s. */
+const AT_ONCE_MS = 1_000;
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+
+type Before = (express: ExpressModule) => RequestHandler;
+type Case = readonly [what: string, before: Before];
+
+/** Middleware that does something with the request and then goes on. */
+function first(before: (request: IncomingMessage, response: ServerResponse) => unknown): Before {
+  return () => async (request, response, next) => {
+    await before(request, response);
+    next();
+  };
+}
+
+/** Goes on at once, in the same turn of the event loop. */
+function atOnce(before: (request: IncomingMessage, response: ServerResponse) => unknown): Before {
+  return () => (request, response, next) => {
+    before(request, response);
+    next();
+  };
+}
+
+/** A body parser with a `verify` function that puts something made of the bytes on the request. */
+function parsing(kept: (bytes: Buffer) => unknown, type = 'application/json'): Before {
+  const verify = (request: IncomingMessage, _: ServerResponse, bytes: Buffer): void => {
+    Object.assign(request, { rawBody: kept(bytes) });
+  };
+  return (express) => express.json({ limit: '2mb', type, verify });
+}
+
+const inTurn =
+  (...all: readonly Before[]): Before =>
+  (express) =>
+    express.Router().use(...all.map((before) => before(express)));
+
+/** As multer does, it takes multipart forms only. */
+const formReader: RequestHandler = (request, _, next) => {
+  if (request.is('multipart/form-data') === false) return next();
+  request.pipe(new PassThrough()).resume().on('end', next);
+};
+
+const HARMLESS: readonly Case[] = [
+  ['parses JSON and keeps the bytes as rawBody', parsing((bytes) => bytes)],
+  ['parses everything as JSON and keeps the bytes', parsing((bytes) => bytes, '*/*')],
+  ['parses JSON and keeps a copy of the bytes', parsing((bytes) => Uint8Array.from(bytes))],
+  ['parses JSON of another type', (express) => express.json({ type: 'application/vnd.api+json' })],
+  ['parses forms', (express) => express.urlencoded({ extended: true })],
+  ['parses texts', (express) => express.text()],
+  ['reads bytes of every type', (express) => express.raw({ type: '*/*', limit: '2mb' })],
+  ['reads bytes of JSON', (express) => express.raw({ type: 'application/json', limit: '2mb' })],
+  ['reads bytes of another type', (express) => express.raw()],
+  [
+    'reads bytes, and then parses what is left',
+    inTurn(
+      (express) => express.raw({ type: '*/*', limit: '2mb' }),
+      parsing((bytes) => bytes.toString()),
+    ),
+  ],
+  ['reads forms with files', () => formReader],
+  ['takes its time', first(() => delay(30))],
+  ['takes its time after the body has arrived', first(() => delay(80))],
+  ['pauses the request', atOnce((request) => request.pause())],
+  ['pauses the request and takes its time', first((request) => (request.pause(), delay(30)))],
+  ['looks at the pieces as they come by', atOnce((request) => request.on('data', () => {}))],
+  ['hashes the body as it comes by', atOnce((request) => request.pipe(createHash('sha256')))],
+  ['waits for the end of the request', atOnce((request) => request.on('end', () => {}))],
+];
+
+/** Each leaves nothing that could be verified. */
+const CONSUMING: readonly Case[] = [
+  ['parses JSON', (express) => express.json({ limit: '2mb' })],
+  ['parses JSON and keeps a text as rawBody', parsing((bytes) => bytes.toString())],
+  ['parses JSON and keeps half of the bytes', parsing((bytes) => bytes.subarray(0, bytes.byteLength / 2))],
+  ['parses JSON and keeps the length only', parsing((bytes) => bytes.byteLength)],
+  ['reads everything as a text', (express) => express.text({ type: '*/*', limit: '2mb' })],
+  ['reads everything as a form', (express) => express.urlencoded({ extended: false, type: '*/*', limit: '2mb' })],
+  [
+    'parses JSON, and then reads bytes',
+    inTurn(
+      (express) => express.json({ limit: '2mb' }),
+      (express) => express.raw({ type: '*/*', limit: '2mb' }),
+    ),
+  ],
+  ['drains the request', first((request) => once(request.resume(), 'end'))],
+  [
+    'keeps the last piece only',
+    first(async (request) => {
+      for await (const part of request) Object.assign(request, { rawBody: part as unknown });
+    }),
+  ],
+  ['has read a part of it', first(async (request) => (await once(request, 'readable'), request.read(20) as unknown))],
+  ['makes text of the request', atOnce((request) => void request.setEncoding('utf8'))],
+  ['makes text of the request and reads it', first((request) => request.setEncoding('utf8').toArray())],
+];
+
+/** In two pieces, so that there is a last one. */
+async function deliver(url: string, { headers = [], body = new Uint8Array(), framing }: RequestParts): Promise<Answer> {
+  await using connection = await connect(url);
+  const all = [...headers, JSON_TYPE];
+  await connection.write(requestHead(url, { headers: all, body, ...(framing && { framing }) }));
+  for (const part of [body.subarray(0, 100), body.subarray(100)]) {
+    await connection.write(framing === 'chunked' ? chunk(part) : part);
+    await delay(5);
+  }
+  if (framing === 'chunked') await connection.write(LAST_CHUNK);
+  return await connection.answer();
+}
+
+/** The bodies of small and of large deliveries take different ways through a server's queues. */
+const KINDS = [
+  ['handler', 'content-length', 500],
+  ['handler', 'chunked', 900_000],
+  ['verifier', 'content-length', 900_000],
+  ['verifier', 'chunked', 500],
+] as const;
+
+describe.each(EXPRESSES)('hookbox/express on %s', (_, load) => {
+  describe.each(KINDS)('webhook %s, a %s body of %i bytes', (what, framing, bytes) => {
+    const served = (before: Before): Promise<ServedExpress> => serveBehind(load(), before(load()), { what });
+
+    it.each(HARMLESS)('takes the delivery, and refuses a forged one, after middleware that %s', async (_, before) => {
+      await using app = await served(before);
+      const [event, other] = [signedEventOfSize(bytes), signedEventOfSize(bytes)];
+
+      const [answer, forged] = await Promise.all([
+        deliver(app.url, { ...event, framing }),
+        deliver(app.url, { ...other, headers: event.headers, framing }),
+      ]);
+
+      if (what === 'handler') expectAccepted(answer, { id: event.id, duplicate: false });
+      else expect(answer).toMatchObject({ status: 200, body: expect.stringContaining(event.id) as unknown });
+      expectRefused(forged, { status: 401, code: 'INVALID_SIGNATURE' });
+      expect(app.failed).toEqual([]);
+    });
+
+    it.each(CONSUMING)(
+      'answers 500 at once, and the log names the fix, after middleware that %s',
+      async (_, before) => {
+        await using app = await served(before);
+        const event = signedEventOfSize(bytes);
+        const began = performance.now();
+
+        const answers = [
+          await deliver(app.url, { ...event, framing }),
+          await deliver(app.url, { body: event.body, framing }),
+          await deliver(app.url, { ...event, headers: signedEvent().headers, framing }),
+        ];
+
+        expect(performance.now() - began).toBeLessThan(AT_ONCE_MS);
+        for (const answer of answers) expectRefused(answer, { status: 500, code: 'BODY_CONSUMED' });
+        const message = expect.stringMatching(/before express\.json\(\).*rawBody = bytes.*express\.raw/) as unknown;
+        expect(app.log[0]).toMatchObject({ level: 'error', facts: { reason: 'body-consumed' }, message });
+        expect(await app.inbox.list()).toEqual([]);
+      },
+    );
+  });
+});

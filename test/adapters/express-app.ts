@@ -1,0 +1,53 @@
+import express, { type Express, type RequestHandler } from 'express';
+import { webhookHandler, webhookVerifier } from '../../adapters/express.ts';
+import { createReceiver, type Inbox } from '../../src/index.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { requirePart } from '../runtimes/parts.ts';
+import { recordedLog, type LogLine } from './recorded-log.ts';
+import { serveNode, type ServedNode } from './served-node.ts';
+import { SECRET } from './signed-event.ts';
+
+export type ExpressModule = typeof express;
+
+/** Both have the same types, as far as the tests use them. */
+export const EXPRESSES: readonly (readonly [name: string, load: () => ExpressModule])[] = [
+  ['Express 5', () => express],
+  ['Express 4', () => requirePart('express4') as ExpressModule],
+];
+
+export interface ServedExpress extends ServedNode {
+  readonly inbox: Inbox;
+  readonly log: readonly LogLine[];
+  /** what reached the app's own error handler, which answers 599 */
+  readonly failed: readonly unknown[];
+}
+
+/** Serves an app that has all of its routes, and adds its error handler. */
+export async function serveExpress(app: Express): Promise<Pick<ServedExpress, 'url' | 'failed'> & ServedNode> {
+  const failed: unknown[] = [];
+  // Express tells an error handler by its four parameters.
+  app.use((failure: unknown, _request: unknown, response: express.Response, _next: unknown) => {
+    failed.push(failure);
+    response.status(599).send('the error handler of the app');
+  });
+  return { ...(await serveNode(app)), failed };
+}
+
+/** Serves hookbox at `/webhooks`, behind middleware of the whole app. */
+export async function serveBehind(
+  express: ExpressModule,
+  before: RequestHandler,
+  { what = 'handler', deadlineMs = 2_000 }: { what?: 'handler' | 'verifier'; deadlineMs?: number } = {},
+): Promise<ServedExpress> {
+  const { logger, lines } = recordedLog();
+  const inbox = memoryInbox();
+  const options = { secret: SECRET, deadlineMs, logger };
+  const app = express().use(before);
+  if (what === 'handler') app.all('/webhooks', webhookHandler(createReceiver({ ...options, inbox })));
+  else {
+    app.all('/webhooks', webhookVerifier(options), ({ webhookEvent }, response) => {
+      response.end(JSON.stringify({ received: true, duplicate: false, id: webhookEvent?.id }));
+    });
+  }
+  return { ...(await serveExpress(app)), inbox, log: lines };
+}

@@ -1,0 +1,4 @@
+import express from 'express';
+import { testExpress } from './conformance-express.ts';
+
+testExpress('Express 5', () => express);

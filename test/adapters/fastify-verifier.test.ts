@@ -1,0 +1,216 @@
+import { fastify, type FastifyInstance, type RouteHandlerMethod } from 'fastify';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { webhookVerifier } from '../../adapters/fastify.ts';
+import { ConfigurationError, isKnown, type VerifierOptions } from '../../src/index.ts';
+import { expectRefused, type ExpectedRefusal } from './expected-answer.ts';
+import { recordedLog } from './recorded-log.ts';
+import { connectHttp2 } from './served-node.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { send, type RequestParts } from './wire.ts';
+
+const options: VerifierOptions = { secret: SECRET, maxBodyBytes: 1_000, logger: recordedLog().logger };
+
+interface Served extends AsyncDisposable {
+  readonly url: (path: string) => string;
+}
+
+/** Serves an app with a scope that is verified; `routes` are added to it, and `beside` to the app. */
+async function serve(
+  routes: (scope: FastifyInstance) => void,
+  beside: (app: FastifyInstance) => void = () => {},
+): Promise<Served> {
+  const app = fastify({ forceCloseConnections: true });
+  beside(app);
+  await app.register(async (scope) => {
+    await scope.register(webhookVerifier(options));
+    routes(scope);
+  });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  return { url: (path) => origin + path, [Symbol.asyncDispose]: async () => app.close() };
+}
+
+function handler(): ReturnType<typeof vi.fn<RouteHandlerMethod>> {
+  return vi.fn<RouteHandlerMethod>(async () => 'reached');
+}
+
+const REFUSED: readonly (readonly [what: string, parts: () => RequestParts, expected: ExpectedRefusal])[] = [
+  ['an unsigned request', () => ({ body: signedEvent().body }), { status: 401, code: 'INVALID_SIGNATURE' }],
+  [
+    'a forged one',
+    () => ({ body: signedEvent().body, headers: signedEvent().headers }),
+    { status: 401, code: 'INVALID_SIGNATURE' },
+  ],
+  [
+    'a forged one that says it is JSON',
+    () => ({ body: signedEvent().body, headers: [...signedEvent().headers, ['Content-Type', 'application/json']] }),
+    { status: 401, code: 'INVALID_SIGNATURE' },
+  ],
+  [
+    'one without an event',
+    () => signed('[]'),
+    { status: 400, code: 'INVALID_BODY', details: [{ field: '', message: expect.any(String) as unknown }] },
+  ],
+  ['one over the limit', () => signedEventOfSize(1_001), { status: 413, code: 'BODY_TOO_LARGE', closes: true }],
+  [
+    'an encoded one',
+    () => ({ ...signedEvent(), headers: [['Content-Encoding', 'gzip']] }),
+    { status: 415, code: 'UNSUPPORTED_ENCODING' },
+  ],
+  ['a PUT', () => ({ ...signedEvent(), method: 'PUT' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
+  ['a GET', () => ({ method: 'GET', framing: 'none' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
+  ['an empty one', () => ({ framing: 'none' }), { status: 401, code: 'INVALID_SIGNATURE' }],
+];
+
+describe('webhookVerifier of hookbox/fastify', () => {
+  it('puts the typed event and the bytes that were verified on the request of its scope', async () => {
+    const event = signedEvent({ note: 'é🥐' });
+    const seen: unknown[] = [];
+    await using served = await serve((scope) => {
+      scope.post('/webhooks', async ({ webhookEvent, webhookBody }, reply) => {
+        const typed = webhookEvent !== undefined && isKnown(webhookEvent) && webhookEvent.type === 'order.created';
+        seen.push(typed ? webhookEvent.data.total : null, Buffer.from(webhookBody ?? []));
+        await delay(10);
+        return reply.code(202).send(webhookEvent?.id);
+      });
+    });
+
+    expect(await send(served.url('/webhooks'), event)).toMatchObject({ status: 202, body: event.id });
+
+    expect(seen).toEqual([12.5, Buffer.from(event.body)]);
+  });
+
+  it('keeps the events of several routes and of requests at the same time apart', async () => {
+    await using served = await serve((scope) => {
+      for (const path of ['/orders', '/carts']) {
+        scope.post(path, async ({ webhookEvent, url }) => {
+          await delay(20);
+          return { url, id: webhookEvent?.id };
+        });
+      }
+      void scope.register(async (inner) => {
+        inner.post('/inner', async ({ webhookEvent, url }) => ({ url, id: webhookEvent?.id }));
+      });
+    });
+    const sent = ['/orders', '/carts', '/inner', '/orders', '/carts'].map((path) => ({ path, event: signedEvent() }));
+
+    const answers = await Promise.all(sent.map(({ path, event }) => send(served.url(path), event)));
+
+    const bodies = answers.map(({ body }) => JSON.parse(body) as unknown);
+    expect(bodies).toEqual(sent.map(({ path, event }) => ({ url: path, id: event.id })));
+  });
+
+  it('leaves the routes outside of its scope alone', async () => {
+    await using served = await serve(
+      (scope) => void scope.post('/webhooks', async () => 'verified'),
+      (app) => {
+        app.post('/orders', async ({ body, webhookEvent }) => ({ body, event: webhookEvent ?? null }));
+        app.get('/orders', async () => 'a page');
+      },
+    );
+    const headers = [['Content-Type', 'application/json']] as const;
+
+    const answer = await send(served.url('/orders'), { body: Buffer.from('{"id":7}'), headers });
+
+    expect(answer).toMatchObject({ status: 200, body: '{"body":{"id":7},"event":null}' });
+    expect(await send(served.url('/orders'), { method: 'GET', framing: 'none' })).toMatchObject({ body: 'a page' });
+    expect(await send(served.url('/nowhere'), signedEvent())).toMatchObject({ status: 404 });
+  });
+
+  it.each(REFUSED)('answers %s itself, and no handler of the scope is reached', async (_, parts, expected) => {
+    const reached = handler();
+    await using served = await serve((scope) => {
+      scope.all('/webhooks', reached);
+      void scope.register(async (inner) => void inner.all('/inner', reached));
+    });
+
+    expectRefused(await send(served.url('/webhooks'), parts()), expected);
+    expectRefused(await send(served.url('/inner'), parts()), expected);
+
+    expect(reached).not.toHaveBeenCalled();
+  });
+
+  it('guards routes that were added to the scope before it, and those of a page', async () => {
+    const reached = handler();
+    const app = fastify({ forceCloseConnections: true });
+    await app.register(async (scope) => {
+      scope.post('/webhooks', reached);
+      scope.get('/page', reached);
+      await scope.register(webhookVerifier(options));
+    });
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+
+    try {
+      const forged = { body: signedEvent().body, headers: signedEvent().headers };
+      expect(await send(`${origin}/webhooks`, forged)).toMatchObject({ status: 401 });
+      expect(await send(`${origin}/page`, { method: 'GET', framing: 'none' })).toMatchObject({ status: 405 });
+      expect(reached).not.toHaveBeenCalled();
+      expect(await send(`${origin}/webhooks`, signedEvent())).toMatchObject({ status: 200, body: 'reached' });
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('may be registered in several scopes, each with a secret of its own', async () => {
+    const app = fastify({ forceCloseConnections: true });
+    for (const [name, secret] of [
+      ['one', SECRET],
+      ['two', 'the secret of the other'],
+    ] as const) {
+      await app.register(async (scope) => {
+        await scope.register(webhookVerifier({ ...options, secret }));
+        scope.post(`/${name}`, async () => name);
+      });
+    }
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+
+    try {
+      expect(await send(`${origin}/one`, signedEvent())).toMatchObject({ status: 200, body: 'one' });
+      expect(await send(`${origin}/two`, signedEvent())).toMatchObject({ status: 401 });
+    } finally {
+      await app.close();
+    }
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no queue');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no queue'))],
+  ])("leaves it to the app's own error handler when the handler %s", async (_, fail) => {
+    const failed: unknown[] = [];
+    await using served = await serve(
+      (scope) => void scope.post('/webhooks', fail),
+      (app) =>
+        void app.setErrorHandler(async (failure, _request, reply) => {
+          failed.push(failure);
+          return reply.code(599).send('the error handler of the app');
+        }),
+    );
+
+    expect(await send(served.url('/webhooks'), signedEvent())).toMatchObject({ status: 599 });
+    expect(failed).toMatchObject([{ message: 'no queue' }]);
+  });
+
+  it('works over HTTP/2', async () => {
+    const app = fastify({ http2: true });
+    await app.register(async (scope) => {
+      await scope.register(webhookVerifier(options));
+      scope.post('/webhooks', async ({ webhookEvent }) => webhookEvent?.id);
+    });
+    await using client = await connectHttp2(`${await app.listen({ host: '127.0.0.1', port: 0 })}/webhooks`);
+    const event = signedEvent();
+
+    expect(await client.send(event)).toMatchObject({ status: 200, body: event.id });
+    expect(await client.send({ ...event, headers: [] })).toMatchObject({ status: 401 });
+    await client[Symbol.asyncDispose]();
+    await app.close();
+  });
+
+  it.each([undefined, '', 'undefined', 'null'])('refuses to be created with the secret %j', (secret) => {
+    expect(() => webhookVerifier({ secret })).toThrow(ConfigurationError);
+  });
+});

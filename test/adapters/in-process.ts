@@ -1,0 +1,31 @@
+import * as hookbox from '../../src/index.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import type { Open } from './http-adapter-case.ts';
+import type { ReceiverSetup } from './receiver-setup.ts';
+import { receiverUnderTest, type HookboxParts, type ReceiverUnderTest } from './receiver-under-test.ts';
+import { SECRET } from './signed-event.ts';
+
+/** Serves a receiver through an adapter, on a port of its own; disposing it ends what connections are left. */
+export type Mount = (
+  receiver: ReceiverUnderTest['receiver'],
+  setup: Pick<ReceiverSetup, 'bodyReadBefore'>,
+) => Promise<{ readonly url: string } & AsyncDisposable>;
+
+const parts: HookboxParts = { ...hookbox, memoryInbox, sqliteInbox };
+
+/** Receivers in the process of the tests, made of hookbox's sources, each behind a server of its own. */
+export function inProcess(mount: Mount): Open {
+  return async (setup = {}) => {
+    const { receiver, controls } = receiverUnderTest(parts, { secret: [SECRET], ...setup });
+    const mounted = await mount(receiver, setup);
+    return {
+      url: mounted.url,
+      ...controls,
+      async [Symbol.asyncDispose]() {
+        await mounted[Symbol.asyncDispose]();
+        await controls.dispose();
+      },
+    };
+  };
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+
+const FENCE = /^```(?<language>\w+)\n(?:\/\/|#) (?<name>.+)\n(?<code>[\s\S]*?)^```$/gm;
+const ALL = /^```\w+$/gm;
+
+const markdown = readFileSync(new URL('../../docs/adapters.md', import.meta.url), 'utf8');
+const blocks = new Map(
+  [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const),
+);
+const used = new Set<string>();
+
+/** How many blocks the page has, also those that begin with no name. */
+export const blockCount = (markdown.match(ALL) ?? []).length;
+export const names: readonly string[] = [...blocks.keys()];
+
+/** A block of docs/adapters.md by its first line, which is a comment with its file name, or a title. */
+export function example(name: string): string {
+  const code = blocks.get(name);
+  if (code === undefined) throw new Error(`docs/adapters.md has no block that begins with the comment ${name}`);
+  used.add(name);
+  return code;
+}
+
+/** Blocks that no test has asked for. */
+export function unused(): string[] {
+  return names.filter((name) => !used.has(name));
+}
+
+/** The same code with something else in it, for what the page warns of. */
+export function changed(code: string, ...changes: readonly (readonly [from: string, to: string])[]): string {
+  let result = code;
+  for (const [from, to] of changes) {
+    if (!result.includes(from)) throw new Error(`the example has no ${from}`);
+    result = result.replace(from, () => to);
+  }
+  return result;
+}

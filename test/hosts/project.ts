@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { part } from '../runtimes/parts.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Git and the linters pass over folders of this name, and TypeScript over those that begin with a dot. */
+const FOLDERS = fileURLToPath(new URL('../parts/dist', import.meta.url));
+
+const OF_THE_ROOT = ['better-sqlite3', 'zod', 'express', 'fastify', 'hono', '@hono/node-server'];
+const OF_THE_PARTS = [
+  '@google-cloud/functions-framework',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  'koa',
+  'next',
+  'react',
+  'react-dom',
+  'reflect-metadata',
+  'rxjs',
+];
+/** What talks to a cloud; each puts into the file QUEUE_FILE what it was given, or throws while QUEUE_FILE.down is there. */
+const FAKES = { '@aws-sdk/client-sqs': 'sqs', '@google-cloud/pubsub': 'pubsub', '@vercel/functions': 'vercel' };
+
+/** A merchant's project with hookbox installed from its package, and the frameworks beside it. */
+export interface Project {
+  readonly folder: string;
+  /** Writes a file, whose folder is made; answers its path. */
+  write(name: string, content: string): string;
+  /** Makes `import 'as'` in the files of a folder bring another package of test/parts. */
+  alias(folder: string, as: string, name: string): void;
+  remove(): void;
+}
+
+export function createProject(): Project {
+  if (!existsSync(join(ROOT, 'dist')))
+    throw new Error('dist is missing: the package is made of it. Run: npm run build');
+  mkdirSync(FOLDERS, { recursive: true });
+  const folder = mkdtempSync(join(FOLDERS, '.hosts-'));
+  const project: Project = {
+    folder,
+    write(name, content) {
+      const file = join(folder, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+      return file;
+    },
+    alias(from, as, name) {
+      link(dirname(part(`${name}/package.json`)), join(folder, from, 'node_modules', as));
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+  project.write('package.json', '{ "private": true, "type": "module" }');
+  installHookbox(folder);
+  for (const name of OF_THE_ROOT) link(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  for (const name of OF_THE_PARTS) project.alias('.', name, name);
+  project.alias('express4', 'express', 'express4');
+  for (const [name, file] of Object.entries(FAKES)) {
+    project.write(`node_modules/${name}/package.json`, '{ "exports": "./index.mjs" }');
+    copyFileSync(new URL(`fakes/${file}.mjs`, import.meta.url), join(folder, 'node_modules', name, 'index.mjs'));
+  }
+  return project;
+}
+
+/** As npm does it: the packed files, in a folder of their own. */
+function installHookbox(folder: string): void {
+  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
+  const packed = execFileSync('npm', pack, { cwd: ROOT, encoding: 'utf8' }).trim();
+  const target = join(folder, 'node_modules/hookbox');
+  mkdirSync(target, { recursive: true });
+  execFileSync('tar', ['xzf', join(folder, packed), '-C', target, '--strip-components=1']);
+}
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(target, path, 'junction');
+}

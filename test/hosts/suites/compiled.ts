@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { expectConsole } from '../console.ts';
+import { expectConsumed, expectForgeryRefused, expectStores, send, signedOrder } from '../deliveries.ts';
+import { changed, example } from '../page.ts';
+import { ROOT, type Project } from '../project.ts';
+import { run, startServer } from '../server.ts';
+
+/** What a project made by Nest's own command has in it. */
+const NEST_TSCONFIG = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    skipLibCheck: true,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+    outDir: 'dist',
+  },
+};
+
+export function nest(project: () => Project): void {
+  beforeAll(async () => {
+    const main = example('nestjs/main.ts');
+    project().write('nestjs/tsconfig.json', JSON.stringify(NEST_TSCONFIG));
+    project().write('nestjs/main.ts', main);
+    project().write('nestjs/without-raw-body.ts', changed(main, [', { rawBody: true }', '']));
+    project().write('nestjs/without-limit.ts', changed(main, ["app.useBodyParser('json', { limit: '1mb' });", '']));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    expect(await run([process.execPath, tsc, '-p', 'nestjs'], project().folder)).toEqual({ code: 0, output: '' });
+  });
+
+  it('stores what is authentic, once, and refuses what is forged', async () => {
+    await using server = await startServer(project(), [process.execPath, 'nestjs/dist/main.js']);
+    await expectStores(server);
+  });
+
+  it('says at once what to change where the body was read before', async () => {
+    await using server = await startServer(project(), [process.execPath, 'nestjs/dist/without-raw-body.js']);
+    await expectConsumed(server, 'NestFactory.create(AppModule, { rawBody: true })');
+  });
+
+  it("stops at Nest's own limit unless told otherwise", async () => {
+    await using server = await startServer(project(), [process.execPath, 'nestjs/dist/without-limit.js']);
+    const answer = await send(server.url, signedOrder(300_000));
+    expect(answer).toMatchObject({ status: 413, text: expect.not.stringContaining('BODY_TOO_LARGE') });
+  });
+}
+
+const API_ROUTE = 'nextjs/pages/api/webhooks.js';
+const ROUTE_HANDLER = 'nextjs/app/webhooks/route.js';
+const BODY_PARSER_OFF = 'export const config = { api: { bodyParser: false } };';
+
+export function next(project: () => Project): void {
+  const cli = [process.execPath, join(ROOT, 'test/parts/node_modules/next/dist/bin/next')] as const;
+  const start = (path: string): ReturnType<typeof startServer> =>
+    startServer(project(), [...cli, 'start'], { cwd: folder(), path, env: { NEXT_TELEMETRY_DISABLED: '1' } });
+  const folder = (): string => join(project().folder, 'nextjs');
+
+  beforeAll(async () => {
+    const written = [API_ROUTE, ROUTE_HANDLER, 'nextjs/lib/receiver.js', 'nextjs/instrumentation.js'];
+    for (const name of written) project().write(name, example(name));
+    project().write('nextjs/pages/api/parsed.js', changed(example(API_ROUTE), [BODY_PARSER_OFF, '']));
+    const reads = 'export async function POST(request) {\n  await request.json();';
+    const parsed = changed(example(ROUTE_HANDLER), ['export function POST(request) {', reads]);
+    project().write('nextjs/app/parsed/route.js', parsed);
+    // Only because the packages lie outside of this project's folder.
+    project().write('nextjs/next.config.js', `export default { turbopack: { root: ${JSON.stringify(ROOT)} } };`);
+    const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
+    const built = await run([...cli, 'build'], folder(), env);
+    expect(built.code, built.output).toBe(0);
+  }, 60_000);
+
+  it('builds without the secret and without the inbox', () => {
+    expect(existsSync(join(folder(), '.next/BUILD_ID'))).toBe(true);
+  });
+
+  it.each([
+    { path: '/webhooks', parsed: '/parsed', fix: 'Mount the webhook route before anything that parses bodies.' },
+    { path: '/api/webhooks', parsed: '/api/parsed', fix: BODY_PARSER_OFF.replace(';', '') },
+  ])('$path stores what is authentic, once, and refuses what is forged', async ({ path, parsed, fix }) => {
+    await using server = await start(path);
+    await expectForgeryRefused(server.url); // the first request makes the receiver
+    await expectStores(server);
+    await expectConsumed({ ...server, url: new URL(parsed, server.url).href }, fix);
+
+    const order = signedOrder();
+    await send(server.url, order);
+    await expectConsole(server).toContain(`handled ${order.id}`); // beside the routes
+    await expectConsole(server).not.toContain('not handled');
+  });
+}

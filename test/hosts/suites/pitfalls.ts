@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest';
+import { part } from '../../runtimes/parts.ts';
+import { expectStores, send, signedOrder } from '../deliveries.ts';
+import { changed, example } from '../page.ts';
+import type { Project } from '../project.ts';
+import { startServer, type RunningServer } from '../server.ts';
+
+/** What the page says beside the examples. */
+export function pitfalls(project: () => Project): void {
+  async function started(name: string, code: string, run: (server: RunningServer) => Promise<void>): Promise<void> {
+    project().write(name, code);
+    await using server = await startServer(project(), [process.execPath, name]);
+    await run(server);
+  }
+
+  it('Hono keeps what middleware has read through it', () => {
+    const reads =
+      "app.use(async (c, next) => {\n  if (c.req.method === 'POST') await c.req.json();\n  await next();\n});\napp.all('/webhooks'";
+    return started(
+      'hono/read-before.mjs',
+      changed(example('hono/server.mjs'), ["app.all('/webhooks'", reads]),
+      expectStores,
+    );
+  });
+
+  it('parsers of Express stop at 100 kB and answer by themselves', () => {
+    const code = changed(example('express/after-json.mjs'), ["limit: '1mb', ", '']);
+    return started('express/limit.mjs', code, async ({ url }) => {
+      expect(await send(url, signedOrder())).toMatchObject({ status: 200 });
+      expect(await send(url, signedOrder(300_000))).toMatchObject({
+        status: 413,
+        text: expect.not.stringContaining('BODY_TOO_LARGE'),
+      });
+      const noJson = { ...signedOrder(), body: Buffer.from('{') };
+      expect(await send(url, noJson)).toMatchObject({ status: 400, text: expect.not.stringContaining('INVALID_BODY') });
+    });
+  });
+
+  it.each([
+    { express: '5', folder: 'express' },
+    { express: '4', folder: 'express4' },
+  ])('an async handler that throws behind webhookVerifier: Express $express', async ({ express, folder }) => {
+    const code = `import express from 'express';
+      import { webhookVerifier } from 'hookbox/express';
+
+      const app = express();
+      app.post('/webhooks', webhookVerifier({ secret: process.env.SIGNING_SECRET }), async () => {
+        throw new Error('the queue is down');
+      });
+      app.listen(process.env.PORT);`;
+    const answered = started(`${folder}/throws.mjs`, code, async ({ url }) => {
+      expect(await send(url, signedOrder())).toMatchObject({ status: 500 });
+    });
+    if (express === '5') await answered;
+    else await expect(answered).rejects.toThrow('fetch failed');
+  });
+
+  it("Fastify's bodyLimit does not apply to the plugin", () => {
+    const code = changed(example('fastify/server.mjs'), ['fastify()', 'fastify({ bodyLimit: 1000 })']);
+    return started('fastify/limit.mjs', code, expectStores);
+  });
+
+  it('a hook of Fastify that reads the payload may keep the bytes', () => {
+    const hook = `fastify();
+      app.addHook('preParsing', async (request, reply, payload) => {
+        const { Readable } = await import('node:stream');
+        request.rawBody = Buffer.concat(await payload.toArray());
+        return Readable.from([request.rawBody]);
+      })`;
+    return started('fastify/kept.mjs', changed(example('fastify/server.mjs'), ['fastify()', hook]), expectStores);
+  });
+
+  it.each([
+    { scope: 'a scope of its own', other: 200 },
+    { scope: 'the app itself', other: 401 },
+  ])('webhookVerifier of Fastify in $scope', async ({ scope, other }) => {
+    const register =
+      scope === 'the app itself'
+        ? 'await app.register(verifier);'
+        : `await app.register(async (scope) => {
+             await scope.register(verifier);
+             scope.post('/webhooks', async (request) => ({ type: request.webhookEvent.type }));
+           });`;
+    const code = `import fastify from 'fastify';
+      import { webhookVerifier } from 'hookbox/fastify';
+
+      const app = fastify();
+      const verifier = webhookVerifier({ secret: process.env.SIGNING_SECRET });
+      app.post('/orders', async (request) => request.body);
+      ${register}
+      await app.listen({ port: Number(process.env.PORT) });`;
+    await started(`fastify/verifier-${other}.mjs`, code, async ({ url }) => {
+      const { headers: _, ...unsigned } = signedOrder();
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await send(new URL('/orders', url).href, { ...unsigned, headers });
+      expect(answer.status).toBe(other);
+      if (other === 200) {
+        expect(JSON.parse(answer.text)).toMatchObject({ id: unsigned.id });
+        expect(await send(url, signedOrder())).toMatchObject({ status: 200, text: '{"type":"order.confirmed"}' });
+      }
+    });
+  });
+
+  it('a request that is cloned may be read before', async () => {
+    const reads =
+      'async (request) => {\n  const copy = request.clone();\n  await request.json();\n  return webhookHandler(receiver)(copy);\n} }';
+    project().write('bun/clone.mjs', changed(example('bun/server.mjs'), ['webhookHandler(receiver) }', reads]));
+    await using server = await startServer(project(), [part('.bin/bun'), 'bun/clone.mjs']);
+    expect(await send(server.url, signedOrder(300_000))).toMatchObject({ status: 200 });
+  });
+}

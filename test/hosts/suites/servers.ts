@@ -1,0 +1,141 @@
+import { expect, describe, it } from 'vitest';
+import { part } from '../../runtimes/parts.ts';
+import { expectConsumed, expectStores } from '../deliveries.ts';
+import { changed, example } from '../page.ts';
+import type { Project } from '../project.ts';
+import { startServer, type Command } from '../server.ts';
+
+interface ServerCase {
+  readonly name: string;
+  /** the example's name on the page */
+  readonly file: string;
+  /** where it is put, if not there: beside another version of its framework */
+  readonly put?: string;
+  readonly command: (file: string) => Command;
+  /** turns the example into one in which something reads the body before hookbox */
+  readonly misMounted: readonly (readonly [from: string, to: string])[];
+  /** what the log then tells to change */
+  readonly fix: string;
+}
+
+const node = (file: string): Command => [process.execPath, file];
+const TO_EXPRESS = 'express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } })';
+const ANY_HOST = 'Mount the webhook route before anything that parses bodies.';
+
+const EXPRESS: readonly Omit<ServerCase, 'name' | 'command'>[] = [
+  {
+    file: 'express/server.mjs',
+    misMounted: [["app.all('/webhooks'", "app.use(express.json());\napp.all('/webhooks'"]],
+    fix: TO_EXPRESS,
+  },
+  { file: 'express/after-json.mjs', misMounted: [[', verify: keepRawBody', '']], fix: TO_EXPRESS },
+  { file: 'express/raw.mjs', misMounted: [['express.raw(', 'express.text(']], fix: "express.raw({ type: '*/*' })" },
+];
+
+const CASES: readonly ServerCase[] = [
+  {
+    name: 'Hono',
+    file: 'hono/server.mjs',
+    command: node,
+    misMounted: [
+      [
+        "app.all('/webhooks'",
+        "app.use(async (c, next) => {\n  await c.req.raw.text();\n  await next();\n});\napp.all('/webhooks'",
+      ],
+    ],
+    fix: ANY_HOST,
+  },
+  ...EXPRESS.map((express) => ({ ...express, name: `Express 5, ${express.file}`, command: node })),
+  ...EXPRESS.map((express) => ({
+    ...express,
+    name: `Express 4, ${express.file}`,
+    put: express.file.replace('express/', 'express4/'),
+    command: node,
+  })),
+  {
+    name: 'Fastify',
+    file: 'fastify/server.mjs',
+    command: node,
+    misMounted: [
+      [
+        'const app = fastify();',
+        `const app = fastify();
+        app.addHook('preParsing', async (request, reply, payload) => {
+          const { Readable } = await import('node:stream');
+          return Readable.from([Buffer.concat(await payload.toArray())]);
+        });`,
+      ],
+    ],
+    fix: 'keep the raw bytes as request.rawBody',
+  },
+  {
+    name: 'node:http',
+    file: 'node-http/server.mjs',
+    command: node,
+    misMounted: [
+      [
+        'return handle(request, response);',
+        "return request.on('data', () => {}).on('end', () => handle(request, response));",
+      ],
+    ],
+    fix: 'keep the raw bytes as request.rawBody',
+  },
+  {
+    name: 'Koa',
+    file: 'koa/server.mjs',
+    command: node,
+    misMounted: [
+      [
+        'const app = new Koa();',
+        `const app = new Koa();
+        app.use(async (ctx, next) => {
+          const { text } = await import('node:stream/consumers');
+          ctx.request.rawBody = await text(ctx.req);
+          ctx.request.body = JSON.parse(ctx.request.rawBody);
+          await next();
+        });`,
+      ],
+    ],
+    fix: 'Koa: mount the route before the body parser',
+  },
+  {
+    name: 'Bun.serve',
+    file: 'bun/server.mjs',
+    command: (file) => [part('.bin/bun'), file],
+    misMounted: [
+      ['webhookHandler(receiver) }', 'async (request) => (await request.json(), webhookHandler(receiver)(request)) }'],
+    ],
+    fix: ANY_HOST,
+  },
+  {
+    name: 'Deno.serve',
+    file: 'deno/server.mjs',
+    command: (file) => denoCommand(file),
+    misMounted: [['return handle(request);', 'return request.json().then(() => handle(request));']],
+    fix: ANY_HOST,
+  },
+];
+
+/** The page's own command, so that its permissions are the ones that are tried. */
+function denoCommand(file: string): Command {
+  const [deno, ...rest] = example('start it on Deno').trim().split(' ');
+  expect([deno, rest.at(-1)]).toEqual(['deno', 'deno/server.mjs']);
+  return [part('.bin/deno'), ...rest.slice(0, -1), file];
+}
+
+export function servers(project: () => Project): void {
+  describe.each(CASES)('$name', ({ file, put = file, command, misMounted, fix }) => {
+    it('stores what is authentic, once, and refuses what is forged', async () => {
+      project().write(put, example(file));
+      await using server = await startServer(project(), command(put));
+      await expectStores(server);
+    });
+
+    it('says at once what to change where the body was read before', async () => {
+      const other = put.replace('.mjs', '-mis-mounted.mjs');
+      project().write(other, changed(example(file), ...misMounted));
+      await using server = await startServer(project(), command(other));
+      await expectConsumed(server, fix);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { expectConsole } from '../console.ts';
+import { part, requirePart } from '../../runtimes/parts.ts';
+import { expectForgeryRefused, SECRET, send, signedOrder } from '../deliveries.ts';
+import { changed, example } from '../page.ts';
+import type { Project } from '../project.ts';
+import { run } from '../server.ts';
+
+/** What is used of miniflare, which runs Workers on workerd as Cloudflare does. */
+interface MiniflareModule {
+  readonly Miniflare: new (options: object) => { readonly ready: Promise<URL>; dispose(): Promise<void> };
+}
+
+interface WranglerConfig {
+  readonly compatibility_date: string;
+  readonly compatibility_flags: readonly string[];
+  readonly queues: { readonly producers: readonly { readonly binding: string; readonly queue: string }[] };
+}
+
+interface RunningWorker extends AsyncDisposable {
+  readonly url: string;
+  output(): string;
+}
+
+/** Takes messages out of the queue and says what they are. */
+const CONSUMER = `export default {
+  async queue(batch) {
+    for (const { body } of batch.messages) console.log('took', JSON.stringify(body));
+  },
+};`;
+
+export function workers(project: () => Project): void {
+  it('hands on what is authentic, each time, and refuses what is forged', async () => {
+    await using worker = await startWorker(project(), 'worker', example('cloudflare/worker.mjs'));
+    const order = signedOrder();
+    const ok = { status: 200, text: JSON.stringify({ received: true, id: order.id }) };
+    expect(await send(worker.url, order)).toMatchObject(ok);
+    expect(await send(worker.url, order)).toMatchObject(ok);
+    await expectForgeryRefused(worker.url);
+    expect(await send(worker.url, signedOrder(100_000))).toMatchObject({ status: 413 });
+    await expectConsole(worker).toContain('reason=signature-mismatch');
+
+    const message = JSON.stringify({ id: order.id, body: order.body.toString() });
+    for (let waited = 0; taken(worker).length < 2 && waited < 10_000; waited += 20) await delay(20);
+    expect(taken(worker)).toEqual([message, message]);
+  });
+
+  it('says at once what to change where the body was read before', async () => {
+    const reads =
+      'fetch: async (request, ...rest) => {\n await request.text();\n return receive(request, ...rest);\n },\n';
+    const code = changed(
+      example('cloudflare/worker.mjs'),
+      ['export default {\n  fetch: webhookVerifier(', 'const receive = webhookVerifier('],
+      ['  }),\n};', `  });\nexport default {\n  ${reads}};`],
+    );
+    await using worker = await startWorker(project(), 'read-before', code);
+    const answer = await send(worker.url, signedOrder());
+    expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('BODY_CONSUMED') });
+    await expectConsole(worker).toContain('Mount the webhook route before anything that parses bodies.');
+  });
+
+  it('answers 500 when the Queue throws', async () => {
+    const code = changed(example('cloudflare/worker.mjs'), ['maxBodyBytes: 100_000', 'maxBodyBytes: 1_000_000']);
+    await using worker = await startWorker(project(), 'too-large', code);
+    expect(await send(worker.url, signedOrder(200_000))).toMatchObject({ status: 500 });
+    expect(await send(worker.url, signedOrder())).toMatchObject({ status: 200 });
+  });
+
+  it.each(['memory', 'sqlite'])('the inbox of hookbox/%s refuses to start', async (kind) => {
+    const code = `import { ${kind}Inbox } from 'hookbox/${kind}';
+      export default {
+        fetch() {
+          try {
+            ${kind}Inbox('hookbox.db');
+          } catch (failure) {
+            return new Response(failure.message, { status: 500 });
+          }
+          return new Response('open');
+        },
+      };`;
+    await using worker = await startWorker(project(), `inbox-${kind}`, code);
+    const answer = await send(worker.url, signedOrder());
+    expect(answer.text).toContain(`${kind}Inbox would lose events on Cloudflare Workers`);
+  });
+}
+
+function taken(worker: RunningWorker): string[] {
+  return [...worker.output().matchAll(/^took (.+)$/gm)].map(([, message = '']) => message);
+}
+
+/** Bundles a module, as wrangler does, and runs it under the page's configuration. */
+async function startWorker(project: Project, name: string, code: string): Promise<RunningWorker> {
+  const config = wranglerConfig();
+  const source = project.write(`cloudflare/${name}.mjs`, code);
+  const bundle = join(project.folder, `cloudflare/bundled/${name}.mjs`);
+  const options = ['--target=node', '--format=esm', '--conditions=workerd', '--external=cloudflare:workers'];
+  const built = await run([part('.bin/bun'), 'build', source, ...options, '--outfile', bundle], project.folder);
+  expect(built.code, built.output).toBe(0);
+
+  let output = '';
+  const note = (stream: Readable): void => void stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const runtime = { compatibilityDate: config.compatibility_date, compatibilityFlags: config.compatibility_flags };
+  const [{ binding, queue } = { binding: '', queue: '' }] = config.queues.producers;
+  const { Miniflare } = requirePart('miniflare') as MiniflareModule;
+  const miniflare = new Miniflare({
+    handleRuntimeStdio: (stdout: Readable, stderr: Readable) => [stdout, stderr].forEach(note),
+    workers: [
+      {
+        ...runtime,
+        name: 'webhooks',
+        modules: [{ type: 'ESModule', path: 'worker.mjs', contents: readFileSync(bundle, 'utf8') }],
+        bindings: { SIGNING_SECRET: SECRET },
+        queueProducers: { [binding]: queue },
+      },
+      {
+        ...runtime,
+        name: 'consumer',
+        modules: [{ type: 'ESModule', path: 'consumer.mjs', contents: CONSUMER }],
+        queueConsumers: { [queue]: { maxBatchTimeout: 0.05 } },
+      },
+    ],
+  });
+  const url = await miniflare.ready;
+  return { url: url.href, output: () => output, [Symbol.asyncDispose]: () => miniflare.dispose() };
+}
+
+/** The page's configuration without what JSON has not: comments, and a comma before a brace. */
+function wranglerConfig(): WranglerConfig {
+  return JSON.parse(example('cloudflare/wrangler.jsonc').replaceAll(/,(?=\s*[}\]])/g, '')) as WranglerConfig;
+}
