@@ -87,6 +87,16 @@ export function isInstance<T>(thrown: unknown, type: abstract new (...parameters
   }
 }
 
+/** Also one of another copy of hookbox: the handlers may have their own beside the one that runs them. */
+export function isPermanent(thrown: unknown): boolean {
+  if (isInstance(thrown, PermanentError)) return true;
+  try {
+    return isInstance(thrown, Error) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
+  } catch {
+    return false;
+  }
+}
+
 /** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
   try {

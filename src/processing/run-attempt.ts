@@ -1,4 +1,4 @@
-import { isInstance, messageOf, PermanentError, TransactionError } from '../errors.ts';
+import { isPermanent, messageOf, TransactionError } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
@@ -144,7 +144,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     const error = attemptError(thrown);
     const failures = claimed.failures + 1;
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
-    const permanent = isInstance(thrown, PermanentError) || thrown === spoiled;
+    const permanent = isPermanent(thrown) || thrown === spoiled;
     if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
     return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { examplesOf } from '../../src/cli/command.ts';
 import { hookboxProgram } from '../../src/cli/program.ts';
 import { cliPage } from './cli-page.ts';

@@ -378,6 +378,16 @@ describe('a handler that fails', () => {
     expect(last?.message).toContain('dead');
   });
 
+  it('with a PermanentError of another copy of hookbox is run no more either', async () => {
+    const theirs = Object.assign(new Error('deleted'), { name: 'PermanentError', code: 'PERMANENT' });
+    const handler = vi.fn().mockRejectedValue(theirs);
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler });
+    await clock.advance(MINUTE);
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(await event()).toMatchObject({ state: 'dead', deadReason: 'failed' });
+  });
+
   it('with a PermanentError is run no more', async () => {
     const handler = vi.fn().mockRejectedValue(new PermanentError('this order was deleted in our shop'));
     await store(inbox, orderEvent('evt_1'));

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fault, notTaken, outcome, type Advice } from '../judge.ts';
+import type { Probe } from './probe.ts';
+
+const OTHERS = 3;
+const PAUSE_MS = 1;
+
+const WAITS_FOR_ONE: Advice = {
+  why: 'One slow client keeps all deliveries from being answered, and they fail.',
+  mend: 'Serve several requests at a time: read bodies asynchronously, or run more workers than one behind the proxy.',
+};
+const GIVES_UP: Advice = {
+  why: 'A body may take its time over a bad network. This one took little more than a second, and the event would be lost.',
+  mend: 'Read until the body ends: wait for the "end" of the request, and do not take the first piece for all of it.',
+};
+
+/** One body comes byte by byte and is held back before its end, until others were answered. */
+export const slowBody: Probe = async (run) => {
+  const { body, what } = run.event();
+  const begun = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const slow = run.send(body, {
+    patience: 3,
+    async write(write, bytes) {
+      const last = bytes.byteLength - 1;
+      for (let at = 0; at < last; at++) {
+        write(bytes.subarray(at, at + 1));
+        if (at === last >> 1) begun.resolve();
+        await delay(PAUSE_MS);
+      }
+      await answered.promise;
+      write(bytes.subarray(last));
+    },
+  });
+  await Promise.race([begun.promise, slow]);
+  const others = await Promise.all(
+    Array.from({ length: OTHERS }, async () => {
+      const event = run.event();
+      const sent = `${event.what}, while the body of another arrives byte by byte`;
+      const answer = await run.send(event.body);
+      const isWaiting = answer.status === null && answer.failure === 'too-late';
+      return isWaiting ? fault(sent, answer, WAITS_FOR_ONE) : notTaken(sent, answer);
+    }),
+  );
+  answered.resolve();
+  const late = await slow;
+  return outcome([...others, notTaken(`${what}, its body byte by byte`, late, GIVES_UP)]);
+};

@@ -1,0 +1,38 @@
+import type { RequestListener } from 'node:http';
+import { checkEndpoint, type CheckOptions } from '../../src/check/check-endpoint.ts';
+import type { ProbeName } from '../../src/check/probe-names.ts';
+import type { CheckReport, Verdict } from '../../src/check/report.ts';
+import { listening } from './listening.ts';
+
+export const SECRET = 'a secret that only the tests know';
+
+/** Checks what a listener serves at `/webhooks`. Its effects are at `/effects/{id}` unless there are said to be none. */
+export async function check(
+  listener: RequestListener,
+  { effects = '/effects/{id}', ...options }: Omit<Partial<CheckOptions>, 'effects'> & { effects?: string | null } = {},
+): Promise<CheckReport> {
+  const { url, close } = await listening(listener);
+  try {
+    return await checkEndpoint(url, {
+      secret: SECRET,
+      settleMs: 300,
+      ...(effects !== null && { effects: new URL(url).origin + effects }),
+      ...options,
+    });
+  } finally {
+    await close();
+  }
+}
+
+/** The probes that ended with a verdict. */
+export function probesWith(report: CheckReport, verdict: Verdict): readonly ProbeName[] {
+  return report.probes.filter((probe) => probe.verdict === verdict).map(({ name }) => name);
+}
+
+/** The one finding of a probe. */
+export function findingOf(report: CheckReport, name: ProbeName) {
+  const probe = report.probes.find((one) => one.name === name);
+  const [finding] = probe?.findings ?? [];
+  if (finding === undefined) throw new Error(`${name} has no finding`);
+  return finding;
+}

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How long each statement takes, as over a network. */
+const LATENCY_MS = 20;
+
+/** Stands in for the database of a shop: asynchronous, and its unique key holds when two insert at once. */
+export class PretendDatabase {
+  readonly #events = new Set<string>();
+  readonly #orders: string[] = [];
+
+  async hasEvent(id: string): Promise<boolean> {
+    await delay(LATENCY_MS);
+    return this.#events.has(id);
+  }
+
+  /** `INSERT INTO events … ON CONFLICT DO NOTHING`, and whether a row was inserted. */
+  async insertEvent(id: string): Promise<boolean> {
+    await delay(LATENCY_MS);
+    const isNew = !this.#events.has(id);
+    this.#events.add(id);
+    return isNew;
+  }
+
+  /** What is to happen once for each event. */
+  async bookOrder(eventId: string): Promise<void> {
+    await delay(LATENCY_MS);
+    this.#orders.push(eventId);
+  }
+
+  /** How many effects an event had; a stored one that waits to be booked counts as one. */
+  effects(id: string): number {
+    const booked = this.#orders.filter((one) => one === id).length;
+    return Math.max(booked, this.#events.has(id) ? 1 : 0);
+  }
+}

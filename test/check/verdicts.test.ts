@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { signBody } from '../../src/signature.ts';
+import { check, findingOf, probesWith, SECRET } from './checking.ts';
+import { scriptedEndpoint } from './scripted-endpoint.ts';
+
+describe('a forgery', () => {
+  const FORGERIES = [
+    'unsigned',
+    'tampered-body',
+    'tampered-signature',
+    'foreign-signature',
+    'signature-form',
+    'forged-malformed-json',
+  ];
+
+  it.each([400, 403])('that is refused with %i is a warning, also where it is no JSON', async (status) => {
+    const report = await check(scriptedEndpoint(({ right }) => (right === 401 ? status : right)));
+
+    expect(probesWith(report, 'fault')).toEqual([]);
+    expect(probesWith(report, 'warning')).toEqual(FORGERIES);
+  });
+
+  it('that causes an exception is a fault', async () => {
+    const report = await check(
+      scriptedEndpoint(({ right, headers }) => {
+        const { length } = headers['x-signature'] ?? '';
+        return right === 401 && length !== 64 ? 500 : right;
+      }),
+    );
+
+    expect(probesWith(report, 'fault')).toEqual(['unsigned', 'tampered-signature', 'signature-form']);
+    expect(findingOf(report, 'unsigned').mend).toContain('timingSafeEqual throws where the lengths differ');
+  });
+
+  it('that is answered with the right signature is a fault, and the report does not repeat it', async () => {
+    const report = await check(
+      scriptedEndpoint(({ right, body }) => {
+        const expected = `expected ${signBody(body, SECRET).toUpperCase()}`;
+        return right === 401 ? { status: 401, body: expected } : right;
+      }),
+    );
+
+    expect(probesWith(report, 'fault')).toEqual(FORGERIES.filter((name) => name !== 'signature-form'));
+    expect(JSON.stringify(report)).not.toMatch(/[0-9A-F]{64}/i);
+  });
+
+  it('is told from a parser that runs before the signature is verified', async () => {
+    const report = await check(scriptedEndpoint(({ right, id }) => (right === 401 && id === null ? 400 : right)));
+
+    expect(probesWith(report, 'fault')).toEqual(['forged-malformed-json']);
+  });
+});
+
+describe('a delivery that is authentic and no event', () => {
+  it.each([200, 302, 500, 503])('is a warning when it is answered %i', async (status) => {
+    const report = await check(
+      scriptedEndpoint(({ right }) => (right === 400 ? status : right)),
+      { only: ['malformed-json'] },
+    );
+
+    expect(probesWith(report, 'warning')).toEqual(['malformed-json']);
+  });
+});
+
+describe('other methods', () => {
+  it.each([
+    ['GET', 200, 'warning'],
+    ['PUT', 200, 'fault'],
+    ['PUT', 500, 'warning'],
+    ['GET', 501, 'pass'],
+  ])('%s answered %i: %s', async (method, status, verdict) => {
+    const report = await check(
+      scriptedEndpoint((asked) => (asked.method === method ? status : asked.right)),
+      { only: ['other-methods'] },
+    );
+
+    expect(report.probes.at(-1)).toMatchObject({ name: 'other-methods', verdict });
+  });
+});
