@@ -2,7 +2,7 @@ import './require-node.ts';
 import { eventTypes } from '../events/event.ts';
 import { deliver, type DeliveryOptions } from '../sender/deliver.ts';
 import { signBody } from '../signature.ts';
-import { fixture } from './fixtures.ts';
+import { fixture } from '../fixtures.ts';
 
 /** What the demo's sender reports about one delivery; the receiver's promise is in `expected`. */
 export interface DemoDelivery {

@@ -13,7 +13,7 @@ import type { StoredEvent } from '../inbox/inbox.ts';
 import { createReceiver } from '../receiver.ts';
 import type { DemoDelivery } from './demo-sender.ts';
 import { handleAll } from './demo-handling.ts';
-import { fixture } from './fixtures.ts';
+import { fixture } from '../fixtures.ts';
 import { table } from './table.ts';
 
 const secret = 'the demo signs with this';

@@ -1,9 +1,17 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { messageOf } from '../errors.ts';
+import { ConfigurationError, messageOf } from '../errors.ts';
+import { checkCommand } from './commands/check.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { fixturesCommand } from './commands/fixtures.ts';
+import { replayCommand } from './commands/replay.ts';
+import { scenarioCommand } from './commands/scenario.ts';
+import { schemaCommand } from './commands/schema.ts';
+import { serveCommand } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
+import { triggerCommand } from './commands/trigger.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { CommandError, EXIT } from './exit.ts';
+import { CommandError, EXIT, type ExitCode } from './exit.ts';
 import { endQuietlyWithReader, styled, tell } from './output.ts';
 
 const { version } = createRequire(import.meta.url)('hookbox/package.json') as { version: string };
@@ -13,8 +21,16 @@ export function hookboxProgram(): Command {
   const program = new Command('hookbox')
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
     .version(version)
+    .addCommand(checkCommand())
+    .addCommand(serveCommand())
+    .addCommand(triggerCommand())
+    .addCommand(replayCommand())
+    .addCommand(scenarioCommand())
     .addCommand(signCommand())
-    .addCommand(verifyCommand());
+    .addCommand(verifyCommand())
+    .addCommand(fixturesCommand())
+    .addCommand(schemaCommand())
+    .addCommand(doctorCommand());
   throwInsteadOfExit(program);
   return program;
 }
@@ -31,8 +47,13 @@ export async function run(args: readonly string[]): Promise<void> {
       return;
     }
     tell(`${styled('red', 'error:', process.stderr)} ${messageOf(failure)}`);
-    process.exitCode = failure instanceof CommandError ? failure.exitCode : EXIT.failed;
+    process.exitCode = exitCodeOf(failure);
   }
+}
+
+function exitCodeOf(failure: unknown): ExitCode {
+  if (failure instanceof CommandError) return failure.exitCode;
+  return failure instanceof ConfigurationError ? EXIT.usage : EXIT.failed;
 }
 
 function throwInsteadOfExit(command: Command): void {

@@ -12,10 +12,7 @@ export interface SecretOptions {
 
 /** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
 export function withSecret(command: Command): Command {
-  return command.option(
-    '--secret-file <path>',
-    'file with the signing secret; without it SIGNING_SECRET, or a prompt',
-  );
+  return command.option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET, or a prompt');
 }
 
 /**

@@ -1,30 +1,50 @@
 import type { Command } from 'commander';
 import { command } from '../command.ts';
 import { EXIT, usageError } from '../exit.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson, tell } from '../output.ts';
 import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
 
 interface VerifyOptions extends SecretOptions {
   readonly signature: string;
+  readonly explain?: boolean;
+  readonly also?: readonly string[];
+  readonly oldSecretFile?: string;
   readonly json?: boolean;
 }
 
 export function verifyCommand(): Command {
-  const verify = command('verify', 'tell whether a signature is that of a body', [
+  const verify = command('verify', 'tell whether a signature is that of a body, and with --explain why it is not', [
     'hookbox verify body.json --signature "$(cat signature.txt)"',
+    'hookbox verify body.json --signature 5f3a… --explain',
+    'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
   ])
     .argument('<file>', 'the body, byte for byte; - for standard input')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
+    .option('--explain', 'say which of the usual mistakes made it fail, by making them')
+    .option('--also <file...>', 'other bodies that the signature may belong to')
+    .option('--old-secret-file <path>', 'the secret from before a rotation; without it SIGNING_SECRET_OLD')
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
     if (options.signature === '') throw usageError('--signature is empty.');
+    if (options.explain !== true && (options.also !== undefined || options.oldSecretFile !== undefined)) {
+      throw usageError('--also and --old-secret-file are for --explain. Add it.');
+    }
     const [{ readInput }, { verifySignature }] = await Promise.all([
       import('../read-input.ts'),
       import('../../signature.ts'),
     ]);
-    const right = verifySignature(await readInput(file), options.signature, await secretOf(options));
-    if (options.json === true) printJson({ valid: right });
-    else print(right ? 'valid' : 'not valid');
-    if (!right) process.exitCode = EXIT.failed;
+    const body = await readInput(file);
+    const secret = await secretOf(options);
+    const valid = verifySignature(body, options.signature, secret);
+    if (!valid) process.exitCode = EXIT.failed;
+
+    if (valid || options.explain !== true) {
+      if (options.json === true) printJson({ valid });
+      else print(valid ? 'valid' : 'not valid');
+      if (!valid) tell('Add --explain to hear what made it fail.');
+      return;
+    }
+    const { explained } = await import('../verify/explained.ts');
+    await explained({ body, signature: options.signature, secret }, options);
   });
 }

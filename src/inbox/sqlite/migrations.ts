@@ -135,7 +135,8 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-const KNOWN_VERSION = Math.max(...migrations.map(({ version }) => version));
+/** The newest version of the tables that this hookbox knows. */
+export const KNOWN_VERSION = Math.max(...migrations.map(({ version }) => version));
 
 /**
  * Brings the tables of a file up to date, in one transaction that also is the write after which the caller looks at
@@ -178,7 +179,8 @@ export function migrate(database: SqliteDatabase): void {
   }
 }
 
-function versionOf(database: SqliteDatabase): { version: number; needs: number } {
+/** Which version the tables of a file have, and which one a process must know to work on them. */
+export function versionOf(database: Pick<SqliteDatabase, 'prepare'>): { version: number; needs: number } {
   const row = database
     .prepare('SELECT coalesce(max(version), 0) AS version, coalesce(max(needs), 0) AS needs FROM hookbox_migrations')
     .safeIntegers(false)

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { probeNames, PROBES, type ProbeName } from '../../check/probe-names.ts';
+import { command } from '../command.ts';
+import { EXIT, usageError } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { collectedFrom, wholeNumber } from '../option-values.ts';
+import { printJson, tell } from '../output.ts';
+import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
+import { targetOf } from '../target.ts';
+
+interface CheckCommandOptions extends SecretOptions {
+  readonly effects?: string;
+  readonly only?: readonly ProbeName[];
+  readonly skip?: readonly ProbeName[];
+  readonly deadline: number;
+  readonly allowRemote?: boolean;
+  readonly json?: boolean;
+}
+
+const MAX_DEADLINE_MS = 3_600_000;
+
+export function checkCommand(): Command {
+  const check = command('check', 'tell what a webhook endpoint, hookbox or any other, does right and wrong', [
+    'hookbox check http://localhost:3000/webhooks',
+    "hookbox check http://localhost:3000/webhooks --effects 'http://localhost:3000/effects/{id}'",
+    'hookbox check http://localhost:3000/webhooks --only unsigned tampered-body --json',
+  ])
+    .argument('<url>', 'where deliveries are sent')
+    .option(
+      '--effects <url>',
+      'address with {id} in it that answers how many effects an event had, a number or {"count": n}; without it, "stored ' +
+        'first" and "taken once" cannot be judged, except of hookbox',
+    )
+    .option('--only <probe...>', 'run only these, and valid, which always runs', collectedFrom(probeNames))
+    .option('--skip <probe...>', 'leave these out', collectedFrom(probeNames))
+    .option('--deadline <ms>', 'an answer that comes later is a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
+    .option('--allow-remote', 'check an endpoint that is not on this machine')
+    .option('--json', 'print the whole report as JSON')
+    .addHelpText('after', () => `\n${PROBES_HELP}\n\n${EVENTS_HELP}`);
+  return withSecret(check).action(async (url: string, options: CheckCommandOptions) => {
+    const target = targetOf(url, options.allowRemote === true);
+    const settings = { ...settingsOf(options), secret: await secretOf(options) };
+    const [{ checkEndpoint }, { printFindings, printResult, printSummary }] = await Promise.all([
+      import('../../check/check-endpoint.ts'),
+      import('../check-report.ts'),
+    ]);
+    const report = await checkEndpoint(target, {
+      ...settings,
+      signal: interruption(),
+      onStart: (ids) =>
+        tell(`Checking ${target.href} with events whose ids begin with ${ids}; discard them afterwards.`),
+      ...(options.json !== true && { onResult: printResult }),
+    });
+    if (options.json === true) printJson(report);
+    else printFindings(report);
+    printSummary(report);
+    if (process.exitCode === EXIT.interrupted) return;
+    if (report.probes.some(({ verdict }) => verdict === 'fault')) process.exitCode = EXIT.failed;
+  });
+}
+
+const WIDTH = Math.max(...probeNames.map(({ length }) => length));
+const PROBES_HELP = `Probes:\n${probeNames.map((name) => `  ${name.padEnd(WIDTH)}  ${PROBES[name]}`).join('\n')}`;
+const EVENTS_HELP = `The id of every event begins with evt_check_, so that you can find and discard them. Check a test endpoint: what it
+does on an order, it does on these. Exit code 0 means that there is no fault; warnings and unknowns are none.`;
+
+function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommandOptions) {
+  if (effects !== undefined) {
+    if (!effects.includes('{id}')) throw usageError(`--effects needs {id}, the place of the event id, in its URL.`);
+    targetOf(effects.replaceAll('{id}', 'id'), allowRemote === true);
+  }
+  if (skip?.includes('valid') === true) throw usageError('valid cannot be skipped: without it nothing can be judged.');
+  return { effects, only, skip, deadlineMs: deadline };
+}

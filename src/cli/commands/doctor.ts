@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { command } from '../command.ts';
+import type { DoctorOptions } from '../doctor/doctor.ts';
+import { EXIT } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { wholeNumber } from '../option-values.ts';
+
+export function doctorCommand(): Command {
+  return command('doctor', 'check whether a receiver can run here and keep what it is given', [
+    'hookbox doctor',
+    'hookbox doctor --db /var/lib/shop/hookbox.db --port 8080',
+    'hookbox doctor --json | jq \'.checks[] | select(.status != "ok")\'',
+  ])
+    .option('--db <file>', 'where the inbox is, or is to be', 'hookbox.db')
+    .option('--port <n>', 'the port that the receiver is to listen on', wholeNumber(0, 65_535), 3000)
+    .option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText(
+      'after',
+      '\nIt writes to a folder of its own beside the inbox, removes it again, and leaves the inbox as it is.\n' +
+        'Exit codes: 0 no problem, 1 a problem. Warnings do not count.',
+    )
+    .action(async (options: DoctorOptions) => {
+      const signal = interruption();
+      const { doctor } = await import('../doctor/doctor.ts');
+      if (!(await doctor(options, signal)) && !signal.aborted) process.exitCode = EXIT.failed;
+    });
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { eventStates } from '../../inbox/state.ts';
+import { command } from '../command.ts';
+import { collected, collectedFrom, positiveNumber } from '../option-values.ts';
+import type { ReplayOptions } from '../replay/replay.ts';
+import { withSending } from '../sending/options.ts';
+
+export function replayCommand(): Command {
+  const replay = command('replay', 'send stored events or files again: the same bytes under a fresh signature', [
+    'hookbox replay evt_1 evt_2',
+    'hookbox replay --status dead --since 2h --to http://localhost:4000/webhooks',
+    'hookbox replay --all --quiet --concurrency 8',
+    'hookbox replay captured/ --rate 10',
+  ])
+    .argument('[sources...]', 'ids of stored events, files, or folders, whose *.json files are sent in order of name')
+    .option('--db <file>', 'the inbox with the stored events', 'hookbox.db')
+    .option('--endpoint <name>', 'the endpoint that they were received at', 'default')
+    .option('--all', 'every stored event')
+    .option('--type <type>', 'stored events of this type; may be repeated', collected)
+    .option(
+      '--status <state>',
+      `stored events in this state (${eventStates.join(', ')}); may be repeated`,
+      collectedFrom(eventStates),
+    )
+    .option('--since <time>', 'stored events received then or later: 2h ago, or an ISO date (UTC)')
+    .option('--until <time>', 'stored events received before then')
+    .option('--rate <n>', 'this many a second at most', positiveNumber)
+    .option('--quiet', 'print only what was not accepted')
+    .option('--dry-run', 'list what would be sent, and send nothing');
+  return withSending(replay)
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found. Redirects are not followed.',
+    )
+    .action(async (sources: string[], options: ReplayOptions) => {
+      const { replay } = await import('../replay/replay.ts');
+      process.exitCode = await replay(sources, options);
+    });
+}

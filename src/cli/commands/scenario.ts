@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { command } from '../command.ts';
+import { positiveNumber, wholeNumber } from '../option-values.ts';
+import type { PlayOptions } from '../scenario/play.ts';
+import { withSecret } from '../secret.ts';
+
+export function scenarioCommand(): Command {
+  return command(
+    'scenario',
+    'play scripted deliveries, with retries, faults and outages, and check what becomes of them',
+    ['hookbox scenario list', 'hookbox scenario run receiver-down-two-hours'],
+  )
+    .addCommand(runCommand())
+    .addCommand(listCommand())
+    .addCommand(schemaCommand());
+}
+
+function runCommand(): Command {
+  const run = command('run', 'play a scenario to a receiver of its own, or to yours', [
+    'hookbox scenario run happy-day',
+    'hookbox scenario run random-faults --seed 42',
+    'hookbox scenario run duplicate-storm --to http://localhost:3000/webhooks --db hookbox.db',
+    'hookbox scenario run my-scenario.json --time-scale 60 --verbose',
+  ])
+    .argument('<scenario>', 'a file, - for standard input, or the name of one that hookbox brings')
+    .option('--to <url>', 'play it to the receiver there, instead of one of its own')
+    .option('--db <file>', 'the inbox of the receiver at --to, to check what is stored and handled')
+    .option('--endpoint <name>', 'the endpoint that it receives at, for --db', 'default')
+    .option('--seed <n>', 'ids and faults come from it; the same one repeats a run', wholeNumber(0, 2 ** 32 - 1))
+    .option(
+      '--time-scale <n>',
+      'wait, but only this part of the time; no time at all is waited without it',
+      positiveNumber,
+    )
+    .option('--allow-remote', 'deliver to other machines than this one, too')
+    .option('--verbose', 'tell of each request on stderr')
+    .option('--json', 'print the report as JSON, with every attempt');
+  return withSecret(run)
+    .addHelpText('after', '\nExit codes: 0 all expectations were met, 1 some were not, 4 there is no such scenario.')
+    .action(async (scenario: string, options: PlayOptions) => {
+      const { play } = await import('../scenario/play.ts');
+      process.exitCode = await play(scenario, options);
+    });
+}
+
+function listCommand(): Command {
+  return command('list', 'list the scenarios that hookbox brings', ['hookbox scenario list'])
+    .option('--json', 'print names and descriptions as JSON')
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
+      const { listScenarios } = await import('../scenario/list.ts');
+      await listScenarios(json);
+    });
+}
+
+function schemaCommand(): Command {
+  return command('schema', 'print the JSON Schema of scenario files, which explains each field', [
+    'hookbox scenario schema > scenario.schema.json',
+  ]).action(async () => {
+    const [{ z }, { scenarioSchema }, { printJson }] = await Promise.all([
+      import('zod'),
+      import('../scenario/schema.ts'),
+      import('../output.ts'),
+    ]);
+    printJson(z.toJSONSchema(scenarioSchema, { io: 'input' }));
+  });
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { command } from '../command.ts';
+import { usageError } from '../exit.ts';
+import { print, printJson } from '../output.ts';
+
+export function schemaCommand(): Command {
+  return command('schema', 'show what each type of event holds', [
+    'hookbox schema order.created',
+    'hookbox schema --json > events.schema.json',
+    'hookbox schema cart.abandoned --json',
+  ])
+    .argument('[type]', 'one type of event; all of them unless given')
+    .option('--json', 'print JSON Schema (draft 2020-12): of the type, or of all, keyed by type')
+    .action(async (name: string | undefined, { json }: { readonly json?: boolean }) => {
+      const [{ eventTypes, isEventType }, { jsonSchema, jsonSchemas }, { outline }] = await Promise.all([
+        import('../../events/event.ts'),
+        import('../schema/json-schemas.ts'),
+        import('../schema/outline.ts'),
+      ]);
+      if (name !== undefined && !isEventType(name)) {
+        throw usageError(`${JSON.stringify(name)} is no event type. Use one of: ${eventTypes.join(', ')}.`);
+      }
+      if (json === true) printJson(name === undefined ? jsonSchemas() : jsonSchema(name));
+      else print((name === undefined ? [...eventTypes] : [name]).map((type) => outline(jsonSchema(type))).join('\n\n'));
+    });
+}

@@ -1,0 +1,73 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { command } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { wholeNumber } from '../option-values.ts';
+import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
+import { outputs, type Output } from '../serve/reporter.ts';
+
+interface ServeCommandOptions extends SecretOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly path: string;
+  readonly db: string;
+  readonly unsafeUnsigned?: boolean;
+  readonly forwardTo?: string;
+  readonly allowRemote?: boolean;
+  readonly output?: Output;
+}
+
+export function serveCommand(): Command {
+  const serve = command('serve', 'receive deliveries, store them, and run your handlers', [
+    'hookbox serve',
+    'hookbox serve handlers.ts --port 4000',
+    'hookbox serve --forward-to http://localhost:8080/webhooks',
+    'hookbox serve handlers.mjs --output ndjson | jq .outcome',
+  ])
+    .argument('[handlers]', 'a module (.js, .mjs, .ts) that exports handlers by type, as its default or as `handlers`')
+    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)
+    .option('--host <address>', 'listen on this address', '127.0.0.1')
+    .option('--path <path>', 'where deliveries come in', absolutePath, '/webhooks')
+    .option('--db <file>', 'the inbox; made when it is not there', 'hookbox.db')
+    .option('--unsafe-unsigned', 'take unsigned deliveries, for an account without a signing secret')
+    .option('--forward-to <url>', 'send what was accepted on to another server, after it was answered')
+    .option('--allow-remote', 'forward to other machines than this one, too')
+    .addOption(new Option('--output <how>', 'interactive unless in a pipe, where it is compact').choices(outputs));
+  return withSecret(serve)
+    .addHelpText(
+      'after',
+      '\nForwarding keeps the bytes, X-Signature and Content-Type; what becomes of it does not change the answer.\n' +
+        'Ctrl-C finishes what is under way; a second one does not wait for it.',
+    )
+    .action(run);
+}
+
+async function run(file: string | undefined, options: ServeCommandOptions): Promise<void> {
+  const { unsafeUnsigned = false, forwardTo, allowRemote = false } = options;
+  const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
+    import('../serve/serve.ts'),
+    import('../serve/load-handlers.ts'),
+    import('../target.ts'),
+  ]);
+  const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
+  const handlers = file === undefined ? undefined : await loadHandlers(file);
+  const { port, host, path, db } = options;
+  const signal = await serve({
+    port,
+    portOption: '--port',
+    host,
+    path,
+    db,
+    secret: unsafeUnsigned ? null : await secretOf(options),
+    output: options.output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
+    ...(handlers && { handlers }),
+    ...(target && { forwardTo: target }),
+  });
+  await new Promise((printed) => process.stdout.write('', printed));
+  // The user's modules may hold something open.
+  process.exit(signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted);
+}
+
+function absolutePath(text: string): string {
+  if (/^\/[^?#\s]*$/.test(text)) return text;
+  throw new InvalidArgumentError('Give a path that begins with /.');
+}

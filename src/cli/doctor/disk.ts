@@ -1,0 +1,132 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import { mountedType, networkFileSystem } from '../../inbox/sqlite/network-file-system.ts';
+import { assertDurable, openFile } from '../../inbox/sqlite/open.ts';
+import { ok, problem, warning, type Finding } from './finding.ts';
+
+/** Everything about the folder that the inbox is in; the first that is wrong with it makes the rest pointless. */
+export function checkFolder(db: string): readonly Finding[] {
+  const file = resolve(db);
+  const folder = dirname(existsSync(file) ? realpathSync(file) : file);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    return [problem('folder', `${folder} is no folder`, 'Create it, or give another --db.')];
+  }
+  return [checkFileSystem(folder), checkSpace(folder), ...checkWriting(folder)];
+}
+
+/** File systems that are memory, and one that goes with its container; by their names in /proc/self/mounts. */
+const FLEETING: Readonly<Record<string, string>> = {
+  tmpfs: 'in memory, gone after a restart of the machine',
+  ramfs: 'in memory, gone after a restart of the machine',
+  overlay: 'a layer of a container, gone with it',
+};
+
+function checkFileSystem(folder: string): Finding {
+  const network = networkFileSystem(folder);
+  if (network !== null) {
+    return problem(
+      'file system',
+      `${folder} is on a network file system (${network}), where SQLite's locks do not hold`,
+      'Keep the inbox on a local disk.',
+    );
+  }
+  const type = mountedTypeOf(folder);
+  const fate = type === null ? undefined : FLEETING[type];
+  if (fate !== undefined) {
+    return warning(
+      'file system',
+      `${folder} is on ${type}: ${fate}`,
+      'Keep the inbox on a disk or a volume that lasts.',
+    );
+  }
+  return ok('file system', `${folder} is on ${type ?? 'a local disk'}`);
+}
+
+function mountedTypeOf(folder: string): string | null {
+  try {
+    return mountedType(folder, readFileSync('/proc/self/mounts', 'utf8'));
+  } catch {
+    return null; // not Linux
+  }
+}
+
+const MB = 1_000_000;
+const LITTLE_BYTES = 1_000 * MB;
+const TOO_LITTLE_BYTES = 100 * MB;
+
+function checkSpace(folder: string): Finding {
+  const { bavail, bsize } = statfsSync(folder);
+  return judgeSpace(bavail * bsize);
+}
+
+export function judgeSpace(free: number): Finding {
+  const what = `${free < 10_000 * MB ? `${Math.floor(free / MB)} MB` : `${Math.floor(free / MB / 1_000)} GB`} are free`;
+  const advice = 'Make room: with a full disk, deliveries are answered 503.';
+  if (free < TOO_LITTLE_BYTES) return problem('disk', what, advice);
+  return free < LITTLE_BYTES ? warning('disk', what, advice) : ok('disk', what);
+}
+
+/** How far the clock of a file system may be away from that of the machine. */
+const FILE_CLOCK_MS = 5_000;
+const COMMITS = 5;
+
+/** Writes to a database of its own beside the inbox, which is removed again. */
+function checkWriting(folder: string): readonly Finding[] {
+  let scratch: string | undefined;
+  try {
+    scratch = mkdtempSync(join(folder, '.hookbox-doctor-'));
+    const name = join(scratch, 'clock');
+    writeFileSync(name, '');
+    const apart = Math.abs(statSync(name).mtimeMs - Date.now());
+    const durability = checkDurability(join(scratch, 'scratch.db'));
+    if (apart <= FILE_CLOCK_MS) return [durability];
+    const seconds = Math.round(apart / 1_000);
+    const what = `the clock of the file system is ${seconds} s away from that of this machine`;
+    return [durability, warning('file clock', what, 'Find out whether that is a local disk, and set both by NTP.')];
+  } catch (failure) {
+    return [
+      problem(
+        'durability',
+        `nothing can be written to ${folder}: ${messageOf(failure)}`,
+        "Check the folder's permissions.",
+      ),
+    ];
+  } finally {
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Asked after a write, because better-sqlite3 may lower `synchronous` with the first one. */
+function checkDurability(file: string): Finding {
+  const database = openFile(file);
+  try {
+    const times = Array.from({ length: COMMITS }, () => {
+      const startedAt = performance.now();
+      database.exec('UPDATE hookbox_migrations SET name = name WHERE version = 1');
+      return performance.now() - startedAt;
+    });
+    assertDurable(database);
+    const mode = String(database.pragma('journal_mode', { simple: true }));
+    const synchronous = Number(database.pragma('synchronous', { simple: true }));
+    const median = times.toSorted((a, b) => a - b)[Math.floor(COMMITS / 2)] ?? 0;
+    const named = synchronous === 2 ? 'FULL' : 'EXTRA';
+    return ok(
+      'durability',
+      `${mode.toUpperCase()} and synchronous ${named} after a write; a commit takes ${median.toFixed(2)} ms`,
+    );
+  } catch (failure) {
+    return problem('durability', messageOf(failure), 'Keep the inbox where SQLite can sync each commit.');
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,20 @@
+/** What one check has found. */
+export interface Finding {
+  readonly check: string;
+  readonly status: 'ok' | 'warning' | 'problem';
+  readonly what: string;
+  /** what to change; `null` where nothing has to be */
+  readonly advice: string | null;
+}
+
+export function ok(check: string, what: string): Finding {
+  return { check, status: 'ok', what, advice: null };
+}
+
+export function warning(check: string, what: string, advice: string): Finding {
+  return { check, status: 'warning', what, advice };
+}
+
+export function problem(check: string, what: string, advice: string): Finding {
+  return { check, status: 'problem', what, advice };
+}

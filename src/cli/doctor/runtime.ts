@@ -1,0 +1,41 @@
+import { arch, platform, release } from 'node:os';
+import { messageOf } from '../../errors.ts';
+import { ephemeralHost } from '../../host.ts';
+import { nodeTooOld } from '../../node-version.ts';
+import { ok, problem, type Finding } from './finding.ts';
+
+export function checkNode(version: string = process.versions.node): Finding {
+  const tooOld = nodeTooOld(version);
+  if (tooOld === null) return ok('node', `Node ${version}`);
+  return problem('node', tooOld, 'Install a newer Node; its current LTS line is best.');
+}
+
+export function checkPlatform(): Finding {
+  return ok('platform', `${platform()} ${release()}, ${arch()}`);
+}
+
+export async function checkSqlite(): Promise<Finding> {
+  try {
+    const { default: Database } = await import('better-sqlite3');
+    const database = new Database(':memory:');
+    const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
+    database.close();
+    return ok('better-sqlite3', `loads, with SQLite ${version}`);
+  } catch (failure) {
+    return problem(
+      'better-sqlite3',
+      `does not load: ${messageOf(failure)}`,
+      'Remove node_modules and install again, on this machine and with this Node; a copied node_modules does not work.',
+    );
+  }
+}
+
+export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
+  const host = ephemeralHost(variables);
+  if (host === null) return ok('host', 'no host whose disk is known not to last');
+  return problem(
+    'host',
+    `${host.name}: ${host.fate}`,
+    'Verify there with webhookVerifier and hand events to a queue that lasts, or run the receiver on a machine with a disk.',
+  );
+}

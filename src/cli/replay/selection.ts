@@ -1,0 +1,38 @@
+import type { EventState } from '../../inbox/state.ts';
+import type { StoredEventFilter } from '../../ops/stored-events.ts';
+import { usageError } from '../exit.ts';
+import { momentOf } from './moment.ts';
+
+/** What the arguments of `replay` say about which events are meant. */
+export interface SelectionOptions {
+  readonly endpoint: string;
+  readonly all?: boolean;
+  readonly type?: readonly string[];
+  readonly status?: readonly EventState[];
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/**
+ * The filter for stored events, or `null` where they are named one by one.
+ *
+ * @throws CommandError when nothing is said, or both ways are mixed
+ */
+export function filterOf(sources: readonly string[], options: SelectionOptions): StoredEventFilter | null {
+  const { endpoint, all, type, status, since, until } = options;
+  const filtered = [all, type, status, since, until].some((option) => option !== undefined);
+  if (sources.length > 0) {
+    if (filtered) throw usageError('Give event ids, folders or files, or else filters: not both.');
+    return null;
+  }
+  if (!filtered) {
+    throw usageError('Say what to replay: event ids, a folder, a file, --type, --status, --since, --until or --all.');
+  }
+  return {
+    endpoint,
+    ...(type && { types: type }),
+    ...(status && { states: status }),
+    ...(since !== undefined && { since: momentOf('--since', since) }),
+    ...(until !== undefined && { until: momentOf('--until', until) }),
+  };
+}

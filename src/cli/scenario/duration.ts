@@ -1,0 +1,37 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/;
+const PART = /(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)/g;
+
+/** Milliseconds of a text such as `5m`, `1h 30m` or `250ms`; `null` for what is none. */
+export function parseDuration(text: string): number | null {
+  const trimmed = text.trim();
+  if (trimmed === '0') return 0;
+  if (!DURATION.test(trimmed)) return null;
+  let ms = 0;
+  for (const [, amount, unit] of trimmed.matchAll(PART)) ms += Number(amount) * UNITS[unit as keyof typeof UNITS];
+  return Math.round(ms);
+}
+
+/** The two largest units that are not zero, for people. */
+export function inWords(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(' ');
+}
+
+/** A time since the start as `hh:mm:ss`. */
+export function asClock(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const digits = (value: number): string => String(value).padStart(2, '0');
+  return `${digits(Math.floor(seconds / 3_600))}:${digits(Math.floor(seconds / 60) % 60)}:${digits(seconds % 60)}`;
+}

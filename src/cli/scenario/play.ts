@@ -1,0 +1,94 @@
+import { randomInt } from 'node:crypto';
+import { whyUnreachable } from '../../check/reach.ts';
+import type { DeliveryAttempt } from '../../sender/service.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { oneLine } from '../one-line.ts';
+import { styled, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { secretOf, type SecretOptions } from '../secret.ts';
+import { targetOf } from '../target.ts';
+import { asClock } from './duration.ts';
+import { verdictsOn } from './expectations.ts';
+import { loadScenario } from './load.ts';
+import { ownReceiver } from './own-receiver.ts';
+import type { ScenarioReceiver } from './receiver.ts';
+import { remoteReceiver } from './remote-receiver.ts';
+import { printReport, reportOn } from './report.ts';
+import { runScenario } from './run.ts';
+import type { Scenario } from './schema.ts';
+
+export interface PlayOptions extends SecretOptions {
+  readonly to?: string;
+  readonly db?: string;
+  readonly endpoint: string;
+  readonly seed?: number;
+  readonly timeScale?: number;
+  readonly allowRemote?: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+/** One more than the largest seed. */
+export const SEEDS = 2 ** 32;
+
+/** Plays a scenario, prints how it went, and resolves with how to exit. */
+export async function play(fileOrName: string, options: PlayOptions): Promise<ExitCode> {
+  const { seed = randomInt(SEEDS), timeScale, json = false, verbose = false } = options;
+  const { name, scenario } = await loadScenario(fileOrName);
+  const signal = interruption();
+  await using receiver = await receiverOf(scenario, options);
+  const start = Date.parse(scenario.startAt);
+  tell(`seed ${seed}; --seed ${seed} repeats this run`);
+
+  const progress = progressBar();
+  const run = await runScenario(scenario, {
+    seed,
+    receiver,
+    signal,
+    ...(timeScale !== undefined && { timeScale }),
+    onKnown(count) {
+      tell(`note: ${count} of these events are stored there already; another seed has events of its own.`);
+    },
+    onAttempt(attempt, share) {
+      if (verbose) progress.above(() => tellAttempt(attempt, start));
+      progress.show(share, `${asClock(attempt.at.getTime() - start)} on the service's clock`);
+    },
+  }).finally(() => progress.end());
+
+  const report = reportOn(name, seed, run, run.interrupted ? [] : verdictsOn(scenario, run));
+  printReport(report, json);
+  if (run.interrupted) {
+    tell('interrupted before its end, so nothing was judged');
+    return EXIT.interrupted;
+  }
+  return report.met ? EXIT.ok : EXIT.failed;
+}
+
+async function receiverOf(scenario: Scenario, options: PlayOptions): Promise<ScenarioReceiver> {
+  const { to, db, endpoint, allowRemote = false } = options;
+  if (to === undefined) {
+    if (db !== undefined) throw usageError('--db is the inbox of the receiver at --to. Give both, or none.');
+    return ownReceiver(scenario);
+  }
+  const url = targetOf(to, allowRemote);
+  const secret = await secretOf(options);
+  const why = await whyUnreachable(url);
+  if (why !== null)
+    throw new CommandError(`Nobody can be reached at ${url.origin}: ${why}. Start a receiver there first.`);
+  return remoteReceiver({ url, secret, endpoint, ...(db !== undefined && { db }) });
+}
+
+function tellAttempt({ at, type, id, number, fault, status, why }: DeliveryAttempt, start: number): void {
+  const colour = why === null ? 'green' : 'red';
+  const columns = [
+    asClock(at.getTime() - start),
+    styled(colour, String(status ?? '---'), process.stderr),
+    oneLine(type ?? '-').padEnd(22),
+    oneLine(id ?? '-'),
+    `attempt ${number}`,
+    ...(fault === null ? [] : [fault]),
+    ...(why === null ? [] : [oneLine(why)]),
+  ];
+  tell(columns.join('  '));
+}

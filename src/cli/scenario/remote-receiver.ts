@@ -1,0 +1,53 @@
+import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { foundEvent, whenSettled } from './inbox-findings.ts';
+import type { ScenarioReceiver } from './receiver.ts';
+
+export interface RemoteReceiverOptions {
+  readonly url: URL;
+  readonly secret: string;
+  /** the file of its inbox, where that is at hand */
+  readonly db?: string;
+  readonly endpoint: string;
+}
+
+/**
+ * A receiver that somebody else runs. While it is to be down nothing is sent to it; what it holds is known only where the
+ * file of its inbox is at hand.
+ *
+ * @throws CommandError when there is no inbox in the file
+ */
+export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOptions): ScenarioReceiver {
+  const inbox = db === undefined ? null : existingInbox(db);
+  let down = false;
+
+  async function events(ids: readonly string[], inbox: Inbox): Promise<readonly StoredEvent[]> {
+    const events = await Promise.all(ids.map((id) => inbox.get({ endpoint, id })));
+    return events.filter((event) => event !== null);
+  }
+
+  return {
+    url,
+    secret,
+    async goDown() {
+      down = true;
+    },
+    async comeUp() {
+      down = false;
+    },
+    reachable: () => !down,
+    async keepUp() {},
+    async known(ids) {
+      return inbox === null ? 0 : (await events(ids, inbox)).length;
+    },
+    async findings(ids) {
+      if (inbox === null) return null;
+      const stored = await whenSettled(() => events(ids, inbox));
+      const found = await Promise.all(stored.map((event) => foundEvent(inbox, event, null)));
+      return { events: found, runs: null, superseded: null };
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox?.close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { Option, type Command } from 'commander';
+import { wholeNumber } from '../option-values.ts';
+import { withSecret, type SecretOptions } from '../secret.ts';
+
+/** What commands that deliver have in common. */
+export interface SendingOptions extends SecretOptions {
+  readonly to: string;
+  readonly concurrency: number;
+  readonly unsigned?: boolean;
+  readonly allowRemote?: boolean;
+  readonly json?: boolean;
+}
+
+export function withSending(command: Command): Command {
+  return withSecret(
+    command
+      .addOption(
+        new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default('http://localhost:3000/webhooks'),
+      )
+      .option('--concurrency <n>', 'this many deliveries at a time', wholeNumber(1, 1_000), 1)
+      .option('--unsigned', 'send no X-Signature, as for an account without a signing secret')
+      .option('--allow-remote', 'deliver to other machines than this one, too')
+      .option('--json', 'print a JSON document on a line for each delivery'),
+  );
+}

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandError, EXIT, type ExitCode } from '../exit.ts';
+import { tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { printSent, type Outgoing } from './lines.ts';
+import { createSender, type Sent } from './sender.ts';
+
+export interface SendAllOptions {
+  readonly to: URL;
+  /** `null` sends no signature */
+  readonly secret: string | null;
+  readonly concurrency: number;
+  /** as many a second at most */
+  readonly rate?: number;
+  readonly json: boolean;
+  /** prints only what is not as expected */
+  readonly quiet?: boolean;
+  /** the only status that is as expected, instead of every 2xx */
+  readonly expectStatus?: number;
+  /** sends nothing more once it is aborted; what is under way is finished */
+  readonly signal: AbortSignal;
+}
+
+/** How sending went as a whole. */
+export interface Tally {
+  /** answered as expected */
+  readonly ok: number;
+  readonly failed: number;
+  readonly ms: number;
+  /** what would have come next when it was interrupted */
+  readonly next: Outgoing | null;
+}
+
+const PRUNED: Sent = {
+  status: null,
+  ms: 0,
+  duplicate: null,
+  code: null,
+  problem: 'pruned: its bytes are gone',
+  refused: false,
+};
+
+/**
+ * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way.
+ *
+ * @throws CommandError when nobody listens at the URL from the beginning
+ */
+export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<Tally> {
+  const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
+  const startedAt = performance.now();
+  const sender = createSender(to, secret ?? '', concurrency);
+  const progress = progressBar();
+  const turn = pace(options.rate, signal);
+  const unsent: Outgoing[] = [];
+  let ok = 0;
+  let failed = 0;
+  let answered = false;
+  let stopped = false;
+
+  const isExpected = (status: number | null): boolean =>
+    expectStatus === undefined ? status !== null && status >= 200 && status < 300 : status === expectStatus;
+
+  async function sendOne(item: Outgoing): Promise<void> {
+    const signature = secret === null ? null : item.signature;
+    const sent = item.body === null ? PRUNED : await sender.send(item.body, signature);
+    if (sent.refused && !answered) throw nobodyListens(to);
+    answered ||= sent.status !== null;
+    const asExpected = isExpected(sent.status);
+    if (asExpected) ok += 1;
+    else failed += 1;
+    if (!quiet || !asExpected) progress.above(() => printSent(item, sent, asExpected, json));
+    progress.show(item.share, `${counted(ok + failed)} sent, ${counted(failed)} failed`);
+  }
+
+  async function work(): Promise<void> {
+    try {
+      for (;;) {
+        if (stopped || signal.aborted) break;
+        const item = await items.next();
+        if (item.done === true) break;
+        await turn();
+        if (signal.aborted) unsent.push(item.value);
+        else await sendOne(item.value);
+      }
+    } finally {
+      stopped = true;
+    }
+  }
+
+  async function nextOne(): Promise<Outgoing | null> {
+    const [first] = unsent.toSorted((a, b) => a.share - b.share);
+    if (first !== undefined) return first;
+    const item = await items.next();
+    return item.done === true ? null : item.value;
+  }
+
+  const tellStopping = (): void => {
+    progress.above(() => tell('Stopping when what is under way is answered; Ctrl-C again stops at once.'));
+  };
+  signal.addEventListener('abort', tellStopping);
+  try {
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return { ok, failed, ms: performance.now() - startedAt, next: signal.aborted ? await nextOne() : null };
+  } finally {
+    signal.removeEventListener('abort', tellStopping);
+    progress.end();
+    sender.close();
+    await items.return();
+  }
+}
+
+/** Says when the next one may begin. */
+function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
+  if (rate === undefined) return () => Promise.resolve();
+  let free = 0;
+  return async () => {
+    const now = performance.now();
+    const at = Math.max(free, now);
+    free = at + 1_000 / rate;
+    if (at > now) await delay(at - now, undefined, { signal }).catch(() => {});
+  };
+}
+
+function nobodyListens({ origin }: URL): CommandError {
+  return new CommandError(
+    `Nobody listens at ${origin}. Start a receiver with hookbox serve, or give --to another URL.`,
+  );
+}
+
+/** Tells people how it went. */
+export function tellSummary({ ok, failed, ms }: Tally): void {
+  const rate = Math.round((ok + failed) / Math.max(ms / 1_000, 0.001));
+  tell(`${counted(ok + failed)} sent: ${counted(ok)} ok, ${counted(failed)} failed, ${counted(rate)} a second`);
+}
+
+/** All, some or none were as expected. */
+export function exitCodeOf({ ok, failed }: Pick<Tally, 'ok' | 'failed'>): ExitCode {
+  if (failed === 0) return EXIT.ok;
+  return ok === 0 ? EXIT.failed : EXIT.partial;
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en-US');
+}

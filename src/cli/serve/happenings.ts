@@ -1,0 +1,49 @@
+/** What `serve` reports, a line each; as NDJSON they are printed as they are. */
+export type Happening = DeliveryHappening | AttemptHappening | ForwardHappening;
+
+/** A delivery was answered. */
+export interface DeliveryHappening {
+  readonly kind: 'delivery';
+  readonly at: Date;
+  readonly status: number;
+  /** `stored`, `duplicate`, `rejected` or `unavailable` */
+  readonly outcome: string;
+  readonly type: string | null;
+  readonly id: string | null;
+  readonly ms: number;
+  /** why it was not accepted */
+  readonly reason: string | null;
+  /** it has another body than the one that is stored under its id */
+  readonly conflict: boolean;
+  /** authentic, but it fits no schema: stored as dead */
+  readonly invalid: boolean;
+}
+
+/** A handler has run. */
+export interface AttemptHappening {
+  readonly kind: 'attempt';
+  readonly at: Date;
+  /** `lost`: its lease ran out, and it runs again */
+  readonly outcome: 'processed' | 'failed' | 'dead' | 'interrupted' | 'lost';
+  readonly type: string | null;
+  readonly id: string;
+  readonly attempt: number;
+  readonly ms: number;
+  /** what the handler threw; on `processed`, after its transaction was committed */
+  readonly error: string | null;
+  /** when a failed one runs again */
+  readonly againAt: Date | null;
+}
+
+/** A delivery was sent on. */
+export interface ForwardHappening {
+  readonly kind: 'forward';
+  readonly at: Date;
+  readonly status: number | null;
+  readonly type: string | null;
+  readonly id: string;
+  readonly ms: number;
+  readonly to: string;
+  /** why there was no answer */
+  readonly problem: string | null;
+}

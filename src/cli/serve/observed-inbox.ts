@@ -1,0 +1,95 @@
+import { messageOf, TransactionError } from '../../errors.ts';
+import type { Acceptance, Inbox, IncomingEvent } from '../../inbox/inbox.ts';
+import type { ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
+import { labelOf } from '../../sender/event-label.ts';
+import type { AttemptHappening } from './happenings.ts';
+
+export interface Observer {
+  /** an event was accepted, inside the delivery that brought it */
+  accepted(event: IncomingEvent, acceptance: Acceptance): void;
+  attempted(attempt: AttemptHappening): void;
+}
+
+interface Running {
+  readonly claimed: ClaimedEvent;
+  readonly startedAt: number;
+  told: boolean;
+}
+
+/** The inbox, telling what its receiver stores and how its handlers end. */
+export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
+  const running = new WeakMap<Lease, Running>();
+
+  function tell(lease: Lease, outcome: AttemptHappening['outcome'], error?: string, againAt?: number): void {
+    const run = running.get(lease);
+    if (run === undefined) return;
+    run.told = true;
+    observer.attempted({
+      kind: 'attempt',
+      at: new Date(),
+      outcome,
+      type: labelOf(run.claimed.body).type,
+      id: run.claimed.id,
+      attempt: run.claimed.attempt,
+      ms: performance.now() - run.startedAt,
+      error: error ?? null,
+      againAt: againAt === undefined ? null : new Date(againAt),
+    });
+  }
+
+  function tellLost(lease: Lease): void {
+    if (running.get(lease)?.told === false) tell(lease, 'lost');
+  }
+
+  return {
+    ...inbox,
+    async accept(event, deadline) {
+      const acceptance = await inbox.accept(event, deadline);
+      observer.accepted(event, acceptance);
+      return acceptance;
+    },
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const event of claimed) {
+        running.set(event.lease, { claimed: event, startedAt: performance.now(), told: false });
+      }
+      return claimed;
+    },
+    async renew(leases, now, leaseMs) {
+      const held = await inbox.renew(leases, now, leaseMs);
+      for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
+      return held;
+    },
+    async settle(lease, settlement, now) {
+      const held = await inbox.settle(lease, settlement, now);
+      if (!held) tellLost(lease);
+      else tell(lease, outcomeOf(settlement), ...errorOf(settlement));
+      return held;
+    },
+    async transaction(lease, work, attempt) {
+      try {
+        const result = await inbox.transaction(lease, work, attempt);
+        tell(lease, 'processed');
+        return result;
+      } catch (failure) {
+        const itself = failure instanceof TransactionError && failure.code === 'COMMITTED_BY_ITSELF';
+        if (itself) tell(lease, 'dead', messageOf(failure));
+        throw failure;
+      }
+    },
+    async noteLateError(lease, error) {
+      await inbox.noteLateError(lease, error);
+      tell(lease, 'processed', error.message);
+    },
+  };
+}
+
+function outcomeOf({ outcome }: Settlement): AttemptHappening['outcome'] {
+  return outcome === 'retry' ? 'failed' : outcome;
+}
+
+function errorOf(settlement: Settlement): [string?, number?] {
+  if (!('error' in settlement)) return [];
+  const { message } = settlement.error;
+  return settlement.outcome === 'retry' ? [message, settlement.dueAt] : [message];
+}

@@ -1,0 +1,84 @@
+import { oneLine } from '../one-line.ts';
+import { print, printNdjson, styled } from '../output.ts';
+import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
+
+export const outputs = ['interactive', 'compact', 'ndjson'] as const;
+
+export type Output = (typeof outputs)[number];
+
+/** Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs. */
+export function reporter(output: Output): (happening: Happening) => void {
+  if (output === 'ndjson') return printNdjson;
+  return (happening) => {
+    const line = lineOf(happening);
+    print(output === 'interactive' ? interactive(happening, line) : compact(happening, line));
+  };
+}
+
+/** The parts of a line that both ways of writing have. */
+interface Line {
+  readonly word: string;
+  readonly good: boolean;
+  /** the event, or why there is none */
+  readonly subject: string;
+  readonly details: string;
+}
+
+function lineOf(happening: Happening): Line {
+  if (happening.kind === 'delivery') return deliveryLine(happening);
+  return happening.kind === 'attempt' ? attemptLine(happening) : forwardLine(happening);
+}
+
+function deliveryLine({ status, outcome, id, reason, conflict, invalid }: DeliveryHappening): Line {
+  const remarks = [conflict ? 'another body under this id' : '', invalid ? 'invalid, stored as dead' : ''];
+  return {
+    word: `${status} ${outcome}`,
+    good: status < 300,
+    subject: id === null ? (reason ?? '-') : oneLine(id),
+    details: remarks.filter((remark) => remark !== '').join(', '),
+  };
+}
+
+function attemptLine({ outcome, id, attempt, error, againAt }: AttemptHappening): Line {
+  const again = againAt === null ? '' : `, again at ${againAt.toISOString()}`;
+  const threw = outcome === 'processed' ? ', threw after its commit: ' : ': ';
+  return {
+    word: `handler ${outcome}`,
+    good: outcome === 'processed' && error === null,
+    subject: oneLine(id),
+    details: `attempt ${attempt}${error === null ? '' : threw + oneLine(error)}${again}`,
+  };
+}
+
+function forwardLine({ status, id, to, problem }: ForwardHappening): Line {
+  return {
+    word: `forwarded ${status ?? '---'}`,
+    good: status !== null && status >= 200 && status < 300,
+    subject: oneLine(id),
+    details: problem === null ? to : `${to}: ${oneLine(problem)}`,
+  };
+}
+
+function compact({ at, type, ms }: Happening, { word, subject, details }: Line): string {
+  const parts = [at.toISOString(), word, type === null ? '-' : oneLine(type), subject, `${ms.toFixed(1)} ms`];
+  return details === '' ? parts.join(' ') : `${parts.join(' ')} (${details})`;
+}
+
+function interactive({ at, type, ms, kind }: Happening, { word, good, subject, details }: Line): string {
+  const shown = kind === 'delivery' ? word : `  ${word}`;
+  return [
+    styled('dim', clockTime(at)),
+    styled(good ? 'green' : 'red', shown.padEnd(19)),
+    (type === null ? '-' : oneLine(type)).padEnd(22),
+    subject.padEnd(24),
+    styled('dim', `${ms.toFixed(1)} ms`.padStart(10)),
+    details,
+  ]
+    .join('  ')
+    .trimEnd();
+}
+
+function clockTime(at: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+}

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import { handledTypes, type Handlers } from '../../handlers.ts';
+import type { Inbox } from '../../inbox/inbox.ts';
+import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
+import { consoleLogger, type Logger } from '../../logger.ts';
+import { createReceiver, type Receiver } from '../../receiver.ts';
+import { CommandError, usageError } from '../exit.ts';
+import { tell } from '../output.ts';
+import { createForwarder, type Forwarded } from './forwarder.ts';
+import { observedInbox } from './observed-inbox.ts';
+import { reporter, type Output } from './reporter.ts';
+import { stopSignal, type StopSignal } from './stop-signal.ts';
+import { noteAcceptance, webhookServer } from './webhook-server.ts';
+
+export interface ServeOptions {
+  readonly port: number;
+  /** what the user sets to choose another port */
+  readonly portOption: string;
+  /** every address of this machine unless set */
+  readonly host?: string;
+  readonly path: string;
+  readonly db: string;
+  /** `null` takes unsigned deliveries */
+  readonly secret: string | null | undefined;
+  readonly handlers?: Handlers;
+  readonly forwardTo?: URL;
+  readonly output: Output;
+}
+
+/** How long clients may keep a connection that has nothing under way any more. */
+const GRACE_MS = 1_000;
+
+/**
+ * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
+ *
+ * @throws Error with a message for people when it cannot start
+ */
+export async function serve(options: ServeOptions): Promise<StopSignal> {
+  const { db, path, handlers = {}, forwardTo } = options;
+  const stopped = stopSignal();
+  const report = reporter(options.output);
+  await using stored = sqliteInbox(db);
+  await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
+  const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
+  const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
+  const server = webhookServer({ receiver, path, delivered: report, accepted });
+  try {
+    const url = `http://${await listening(server, options)}${path}`;
+    if (handledTypes(handlers).length > 0) await receiver.start();
+    else tell('There are no handlers: events are stored, and nothing handles them.');
+    tell(`hookbox receives at ${url} and stores in ${db}`);
+    return await stopped;
+  } finally {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    await receiver.close();
+    await forwarder?.close();
+    await drained(server, closed);
+  }
+}
+
+function receiverOf(inbox: Inbox, { secret, handlers = {} }: ServeOptions): Receiver {
+  try {
+    return createReceiver({
+      ...(secret === null ? { unsafeUnsigned: true } : { secret }),
+      inbox,
+      handlers,
+      processing: { mode: 'background' },
+      logger: notices,
+    });
+  } catch (failure) {
+    throw failure instanceof ConfigurationError ? usageError(failure.message) : failure;
+  }
+}
+
+/** Resolves with where it can be reached. */
+async function listening(server: Server, { port, portOption, host }: ServeOptions): Promise<string> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (failure) {
+    throw new CommandError(whyNot(failure as NodeJS.ErrnoException, port, portOption));
+  }
+  const { address, family, port: actual } = server.address() as AddressInfo; // it listens on a port
+  if (host === undefined || address === '::' || address === '0.0.0.0') return `localhost:${actual}`;
+  return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
+}
+
+function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): string {
+  if (failure.code === 'EADDRINUSE') return `Port ${port} is taken. Choose another ${option}.`;
+  if (failure.code === 'EACCES') return `Port ${port} needs more rights. Choose another ${option}, above 1023.`;
+  return `hookbox cannot listen: ${messageOf(failure)}.`;
+}
+
+/** Lets answers be flushed, and does not wait for clients that merely keep a connection open. */
+async function drained(server: Server, closed: Promise<void>): Promise<void> {
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(late);
+}
+
+/** What handlers log, and what concerns more than one delivery or event: those have lines of their own. */
+const notices: Logger = { info: notice, warn: notice, error: notice };
+
+function notice(facts: Readonly<Record<string, unknown>>, message: string): void {
+  const isOfHandler = 'type' in facts;
+  const hasItsLine = 'id' in facts || ('reason' in facts && !('cause' in facts));
+  if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);
+}

@@ -1,0 +1,19 @@
+import { EXIT } from '../exit.ts';
+import { tell } from '../output.ts';
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** Resolves with the first signal to stop; the second ends the process at once. */
+export function stopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    const onSignal = (signal: StopSignal): void => {
+      if (stopping) process.exit(EXIT.interrupted);
+      stopping = true;
+      tell('Stopping when what is under way is done; Ctrl-C again stops at once.');
+      resolve(signal);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}

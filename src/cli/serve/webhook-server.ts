@@ -1,0 +1,77 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { webhookHandler } from '../../../adapters/node.ts';
+import type { Acceptance, IncomingEvent } from '../../inbox/inbox.ts';
+import type { Outcome } from '../../outcome.ts';
+import type { Receiver } from '../../receiver.ts';
+import type { Forwarded } from './forwarder.ts';
+import type { DeliveryHappening } from './happenings.ts';
+
+/** What is known of the delivery that is under way. */
+interface Exchange {
+  outcome?: Outcome;
+  event?: IncomingEvent;
+  acceptance?: Acceptance;
+}
+
+export interface WebhookServerOptions {
+  readonly receiver: Receiver;
+  readonly path: string;
+  readonly delivered: (happening: DeliveryHappening) => void;
+  /** called for each delivery that was accepted, after it was answered */
+  readonly accepted: (delivery: Forwarded) => void;
+}
+
+const exchanges = new AsyncLocalStorage<Exchange>();
+
+/** What the inbox has made of the delivery that is under way. */
+export function noteAcceptance(event: IncomingEvent, acceptance: Acceptance): void {
+  Object.assign(exchanges.getStore() ?? {}, { event, acceptance });
+}
+
+/** An HTTP server that takes deliveries in at one path, and tells of each. */
+export function webhookServer({ receiver, path, delivered, accepted }: WebhookServerOptions): Server {
+  const handle = webhookHandler({
+    async receive(delivery) {
+      const outcome = await receiver.receive(delivery);
+      Object.assign(exchanges.getStore() ?? {}, { outcome });
+      return outcome;
+    },
+  });
+
+  async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const at = new Date();
+    const startedAt = performance.now();
+    const noted: Exchange = {};
+    await exchanges.run(noted, () => handle(request, response));
+    const { outcome, event, acceptance } = noted;
+    if (outcome === undefined) return;
+    const id = 'id' in outcome ? outcome.id : (event?.id ?? null);
+    const type = event?.type ?? null;
+    delivered({
+      kind: 'delivery',
+      at,
+      status: outcome.status,
+      outcome: outcome.kind,
+      type,
+      id,
+      ms: performance.now() - startedAt,
+      reason: 'reason' in outcome ? outcome.reason : null,
+      conflict: acceptance?.conflict ?? false,
+      invalid: event?.valid === false,
+    });
+    if (event === undefined || outcome.status >= 300) return;
+    const { 'x-signature': signature, 'content-type': contentType } = request.headers;
+    accepted({ id: event.id, type, body: event.body, signature: signature?.toString(), contentType });
+  }
+
+  return createServer((request, response) => {
+    if (request.url?.split('?', 1)[0] === path) void exchange(request, response);
+    else answerNotFound(response, path);
+  });
+}
+
+function answerNotFound(response: ServerResponse, path: string): void {
+  const error = { code: 'NOT_FOUND', message: `Deliveries go to ${path}.` };
+  response.writeHead(404, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
+}

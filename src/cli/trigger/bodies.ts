@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { eventTypes, isEventType } from '../../events/event.ts';
+import { fixture } from '../../fixtures.ts';
+import { newEventId } from '../../testing/build-event.ts';
+import { CommandError, EXIT, usageError } from '../exit.ts';
+import { readInput } from '../read-input.ts';
+import { isContainer, parseExactly } from './exact-json.ts';
+import { override, remove } from './override.ts';
+import { nearest } from './nearest.ts';
+
+/** What is to be changed in a body. */
+export interface Changes {
+  readonly eventId?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+/** Makes the bytes of the next delivery. */
+export type BodyMaker = () => Buffer;
+
+/**
+ * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
+ * they are, byte for byte, unless something in them is to be changed.
+ *
+ * @throws CommandError for what is neither, with the types that are meant perhaps
+ */
+export async function bodiesOf(source: string, changes: Changes): Promise<BodyMaker> {
+  if (isEventType(source)) {
+    const text = fixture(source).toString();
+    const make = (): Buffer => changed(text, { id: newEventId(), created: new Date().toISOString() }, changes);
+    return isOneEvent(changes) ? always(make()) : make;
+  }
+  if (source !== '-' && !existsSync(source)) throw noSuchSource(source);
+  const bytes = await readInput(source);
+  const { eventId, override = [], remove = [] } = changes;
+  if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
+  return always(changed(bytes.toString(), {}, changes));
+}
+
+/** Under one id every delivery is the same event, so all of them have the same bytes. */
+function isOneEvent({ eventId, override = [] }: Changes): boolean {
+  return eventId !== undefined || override.some((each) => each.startsWith('id='));
+}
+
+function always(body: Buffer): BodyMaker {
+  return () => body;
+}
+
+function changed(text: string, fresh: object, { eventId, override: overrides = [], remove: removals = [] }: Changes) {
+  const body = parsed(text);
+  Object.assign(body, fresh, eventId !== undefined && { id: eventId });
+  for (const each of overrides) override(body, each);
+  for (const each of removals) remove(body, each);
+  return Buffer.from(JSON.stringify(body));
+}
+
+function parsed(text: string): object {
+  let body: unknown;
+  try {
+    body = parseExactly(text);
+  } catch {
+    body = null;
+  }
+  if (isContainer(body) && !Array.isArray(body)) return body;
+  throw usageError('The body is no JSON object, so nothing in it can be changed. Send it without overrides.');
+}
+
+function noSuchSource(source: string): CommandError {
+  if (/[/\\]|\.json$/.test(source)) return new CommandError(`There is no file ${source}.`, EXIT.notFound);
+  const near = nearest(source, eventTypes);
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The types are: ${eventTypes.join(', ')}.`;
+  return usageError(`${JSON.stringify(source)} is neither an event type nor a file. ${hint}`);
+}

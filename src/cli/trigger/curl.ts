@@ -1,0 +1,38 @@
+/**
+ * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
+ * body would not fit, and one that begins with @ would be taken for a file.
+ */
+export function curlCommand(to: URL, body: Uint8Array, signature: string | null): string {
+  const lines = [
+    `${printing(body)} | curl -sS ${quoted(to.href)}`,
+    `-H 'Content-Type: application/json'`,
+    ...(signature === null ? [] : [`-H 'X-Signature: ${signature}'`]),
+    '--data-binary @-',
+  ];
+  return lines.join(' \\\n  ');
+}
+
+/** A shell function, so of any length. Text stays readable, and other bytes become octal escapes. */
+function printing(body: Uint8Array): string {
+  const text = textOf(body);
+  if (text !== null) return `printf %s ${quoted(text)}`;
+  const escaped = Array.from(body, (byte) => {
+    const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x25 && byte !== 0x5c;
+    return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
+  });
+  return `printf ${quoted(escaped.join(''))}`;
+}
+
+/** `null` for what a terminal or a shell would not take as it is. */
+function textOf(body: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    return /(?!\n)\p{Cc}/u.test(text) ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,63 @@
+import { realClock } from '../../sender/sender-clock.ts';
+import { MAX_ATTEMPTS, retryAfter } from '../../sender/schedule.ts';
+import { createService, type DeliveryAttempt } from '../../sender/service.ts';
+import { EXIT, type ExitCode } from '../exit.ts';
+import { oneLine } from '../one-line.ts';
+import { print, printNdjson, styled, tell } from '../output.ts';
+import { exitCodeOf } from '../sending/send-all.ts';
+import type { BodyMaker } from './bodies.ts';
+
+export interface ScheduleOptions {
+  readonly to: URL;
+  readonly secret: string;
+  readonly count: number;
+  readonly concurrency: number;
+  /** an hour takes a second with 3600 */
+  readonly timeScale: number;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Delivers as the service does, with its retries, until each event is delivered or given up on. */
+export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOptions): Promise<ExitCode> {
+  const { to, secret, count, concurrency, timeScale, json, signal } = options;
+  using service = createService({
+    url: to,
+    secret,
+    concurrency,
+    clock: realClock({ scale: timeScale }),
+    signal,
+    onAttempt: json ? printNdjson : (attempt) => printAttempt(attempt, timeScale),
+  });
+  const ends = await Promise.all(Array.from({ length: count }, () => service.deliver(makeBody())));
+  const ended = (outcome: string): number => ends.filter((end) => end.outcome === outcome).length;
+  const ok = ended('delivered');
+  const failed = ended('dead-lettered');
+  const interrupted = ended('interrupted');
+  tell(
+    `${ok} delivered, ${failed} dead-lettered after ${MAX_ATTEMPTS} attempts` +
+      (interrupted > 0 ? `, ${interrupted} interrupted` : ''),
+  );
+  return interrupted > 0 ? EXIT.interrupted : exitCodeOf({ ok, failed });
+}
+
+function printAttempt({ id, type, number, status, why, ms }: DeliveryAttempt, timeScale: number): void {
+  const columns = [
+    styled(why === null ? 'green' : 'red', String(status ?? '---')),
+    why === null ? 'delivered' : oneLine(why),
+    type === null ? '-' : oneLine(type),
+    id === null ? '-' : oneLine(id),
+    `attempt ${number}`,
+    `${ms.toFixed(1)} ms`,
+    why === null ? '' : afterwards(retryAfter(number), timeScale),
+  ];
+  print(columns.join('  ').trimEnd());
+}
+
+function afterwards(ms: number | null, timeScale: number): string {
+  if (ms === null) return 'given up';
+  const minutes = Math.round(ms / 60_000);
+  if (minutes === 0) return 'again at once';
+  const wait = minutes < 60 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  return timeScale === 1 ? `again in ${wait}` : `again in ${wait} (${(ms / timeScale / 1_000).toFixed(1)} s here)`;
+}

@@ -1,0 +1,72 @@
+import { usageError } from '../exit.ts';
+import { isContainer, parseExactly } from './exact-json.ts';
+
+/**
+ * Sets one value in a parsed body: `data.items.0.price=6.50`. What is missing on the way is created.
+ *
+ * @param override - path=value; the value is JSON, or else a text
+ * @throws CommandError that names the path
+ */
+export function override(body: object, override: string): void {
+  const at = override.indexOf('=');
+  if (at < 1) throw usageError(`--override ${JSON.stringify(override)} is not of the form path=value.`);
+  const keys = keysOf(override.slice(0, at));
+  const last = keys.pop() ?? '';
+  let container = body;
+  for (const [index, key] of keys.entries()) {
+    const next = valueAt(container, key);
+    if (next === undefined) container = put(container, key, /^\d+$/.test(keys[index + 1] ?? last) ? [] : {}, override);
+    else if (isContainer(next)) container = next;
+    else throw throughValue('--override', keys.slice(0, index + 1), next);
+  }
+  put(container, last, jsonOrText(override.slice(at + 1)), override);
+}
+
+/**
+ * Removes one value from a parsed body.
+ *
+ * @throws CommandError when it is not there
+ */
+export function remove(body: object, path: string): void {
+  const keys = keysOf(path);
+  const last = keys.pop() ?? '';
+  let container: unknown = body;
+  for (const key of keys) container = isContainer(container) ? valueAt(container, key) : undefined;
+  if (!isContainer(container) || !Object.hasOwn(container, last)) {
+    throw usageError(`--remove ${path}: there is nothing at this path.`);
+  }
+  if (Array.isArray(container)) container.splice(Number(last), 1);
+  else Reflect.deleteProperty(container, last);
+}
+
+function keysOf(path: string): string[] {
+  const keys = path.split('.');
+  if (keys.includes('')) throw usageError(`${JSON.stringify(path)} is no path. Write one as data.items.0.price.`);
+  return keys;
+}
+
+function valueAt(container: object, key: string): unknown {
+  return Object.hasOwn(container, key) ? (container as Record<string, unknown>)[key] : undefined;
+}
+
+/** Defined and not assigned, so that `__proto__` is a key like any other. */
+function put<Value>(container: object, key: string, value: Value, override: string): Value {
+  if (Array.isArray(container) && (!/^\d+$/.test(key) || Number(key) > container.length)) {
+    throw usageError(`--override ${override}: the list has ${container.length} entries, so there can be no ${key}.`);
+  }
+  Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+  return value;
+}
+
+function throughValue(option: string, keys: readonly string[], value: unknown): Error {
+  const kind = value === null ? 'null' : `a ${typeof value === 'object' ? 'number' : typeof value}`;
+  return usageError(`${option}: ${keys.join('.')} is ${kind}, so nothing can be set inside it.`);
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return text;
+  }
+}

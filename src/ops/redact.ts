@@ -1,0 +1,149 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+/**
+ * Replaces what is personal or the merchant's business in the body of an event by made-up values of the same shape, so
+ * that it can be shown to others. What changes and what stays:
+ *
+ * - ids keep their prefix and their length; the same id is replaced by the same one throughout the body
+ * - texts keep their length, their spaces and punctuation, and which letters are capitals
+ * - amounts and other numbers keep their digits before and after the point, and 0 stays 0; counts (`quantity`,
+ *   `item_count`, `previous_quantity`, `current_quantity`) stay, because handlers decide by them and they name nobody
+ * - times stay, and so do `type`, `object`, `status`, `currency`, `fulfillment_method`, true, false and null
+ * - field names stay, unless they look like an id; white space and the order of the fields stay
+ *
+ * An event of a type is still a valid one afterwards. Replacements are drawn with a key that is thrown away, so they cannot
+ * be guessed back.
+ *
+ * @param body - the JSON of an event
+ * @param key - for the same replacements in several bodies
+ */
+export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)): Uint8Array {
+  const text = Buffer.from(body).toString();
+  const redacted = new Redaction(key);
+  const path: (string | null)[] = [];
+  let name: string | null = null;
+  const result = text.replaceAll(TOKEN, (token, offset: number) => {
+    switch (token[0]) {
+      case '{':
+      case '[':
+        path.push(name);
+        // What stands in a list is called by the name of the list.
+        if (token === '{') name = null;
+        return token;
+      case '}':
+      case ']':
+        name = path.pop() ?? null;
+        return token;
+      case '"':
+        if (!isName(text, offset + token.length)) return redacted.text(token, name, path.length);
+        name = JSON.parse(token) as string;
+        return redacted.name(token, name);
+      default:
+        return redacted.number(token, name);
+    }
+  });
+  return Buffer.from(result);
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]]/g;
+
+function isName(text: string, end: number): boolean {
+  let at = end;
+  while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at += 1;
+  return text[at] === ':';
+}
+
+const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_quantity']);
+const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method']);
+const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
+/** Also one that does not exist, such as the 30th of February: it must not become one that does. */
+const TIME = /^\d{4}-\d\d-\d\d[Tt ][\d:.,+Zz-]*$/;
+/** Whatever is longer than this, or is no word, is a text that somebody wrote. */
+const WORD = /^[A-Za-z][\w-]{0,31}$/;
+
+class Redaction {
+  readonly #key: Uint8Array;
+
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  /** @param depth - how many objects and lists it is in; 1 is the envelope */
+  text(token: string, name: string | null, depth: number): string {
+    const value = JSON.parse(token) as string;
+    if (depth === 1 && name === 'type') return token;
+    if (name !== null && PLAIN_WORDS.has(name) && WORD.test(value)) return token;
+    if (TIME.test(value)) return token;
+    return written(token, this.#madeUp(value, name));
+  }
+
+  name(token: string, name: string): string {
+    const isField = /^[A-Za-z_][\w.-]{0,63}$/.test(name) && !ID.test(name);
+    return isField ? token : written(token, this.#madeUp(name, null));
+  }
+
+  number(token: string, name: string | null): string {
+    if (name !== null && COUNTS.has(name)) return token;
+    const [mantissa = '', exponent = ''] = token.split(/(?=[eE])/);
+    const next = this.#draws(`number ${token}`);
+    let leading = true;
+    const digits = mantissa.replaceAll(/\d/g, (digit) => {
+      if (!leading) return String(next(10));
+      // 0 stays 0, and 0.50 does not become 3.50.
+      leading = digit === '0';
+      return leading ? '0' : String(1 + next(9));
+    });
+    return digits + exponent;
+  }
+
+  #madeUp(value: string, name: string | null): string {
+    const isId = name === 'id' || name?.endsWith('_id') === true || ID.test(value);
+    const prefix = isId ? (/^[A-Za-z]{1,12}[_-](?=.)/.exec(value)?.[0] ?? '') : '';
+    const rest = value.slice(prefix.length);
+    const letters = /^[0-9a-f-]{8,}$/i.test(rest) ? 6 : 26;
+    const next = this.#draws(`text ${value}`);
+    const drawn = Array.from(rest, (character) => alike(character, letters, next));
+    return prefix + drawn.join('');
+  }
+
+  /** Numbers below a bound, the same for the same value. */
+  #draws(value: string): (bound: number) => number {
+    let block = 0;
+    let bytes = Buffer.alloc(0);
+    let at = 0;
+    return (bound) => {
+      if (at + 4 > bytes.byteLength) {
+        bytes = createHmac('sha256', this.#key).update(`${block} ${value}`).digest();
+        block += 1;
+        at = 0;
+      }
+      at += 4;
+      return bytes.readUInt32BE(at - 4) % bound;
+    };
+  }
+}
+
+/** Letters beyond ASCII, by how many bytes they take in UTF-8. */
+const LETTERS: Readonly<Record<number, readonly string[]>> = {
+  2: [...'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ'],
+  3: [...'山川日月水火木金土人口手足目耳雨'],
+  4: [...'𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱'],
+};
+
+/** Another character of the same kind; punctuation, white space and pictures stay. */
+function alike(character: string, letters: number, next: (bound: number) => number): string {
+  if (/[0-9]/.test(character)) return String(next(10));
+  if (/[a-z]/.test(character)) return String.fromCharCode(0x61 + next(letters));
+  if (/[A-Z]/.test(character)) return String.fromCharCode(0x41 + next(letters));
+  const others = /\p{L}/u.test(character) ? LETTERS[Buffer.byteLength(character)] : undefined;
+  const drawn = others?.[next(others.length)];
+  if (drawn === undefined) return character;
+  return /\p{Lu}/u.test(character) && Buffer.byteLength(character) === 2 ? drawn.toUpperCase() : drawn;
+}
+
+/** With escapes for what is not ASCII where the original had some. */
+function written(token: string, value: string): string {
+  const json = JSON.stringify(value);
+  if (!token.includes('\\u')) return json;
+  return json.replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_TIMER_MS, positive } from '../positive.ts';
+
+/** Where the sender gets its time from, and how it waits. */
+export interface SenderClock {
+  /** milliseconds since 1970 */
+  now(): number;
+  /** Resolves when that time has come, or when `signal` is aborted. */
+  until(at: number, signal?: AbortSignal): Promise<void>;
+  /** Does work that takes real time, such as a request: time that is not waited for stands still meanwhile. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface RealClockOptions {
+  /** Waits are divided by it; 1 unless set. */
+  readonly scale?: number;
+  /** what the clock shows at first; the time of day unless set */
+  readonly startAt?: Date | number;
+}
+
+/**
+ * Waits as long as it takes, or a part of it: with a scale of 3600 an hour takes a second.
+ *
+ * @throws ConfigurationError for a scale that is not above 0
+ */
+export function realClock({ scale = 1, startAt = Date.now() }: RealClockOptions = {}): SenderClock {
+  positive('scale', scale);
+  const startedAt = performance.now();
+  const now = (): number => Number(startAt) + (performance.now() - startedAt) * scale;
+  return {
+    now,
+    async until(at, signal) {
+      // A timer may fire a moment early, and none lasts longer than 24 days.
+      for (let wait = at - now(); wait > 0; wait = at - now()) {
+        if (signal?.aborted === true) return;
+        const ms = Math.min(Math.ceil(wait / scale), MAX_TIMER_MS);
+        await delay(ms, undefined, signal && { signal }).catch(() => {});
+      }
+    },
+    hold: (work) => work(),
+  };
+}
+
+interface Waiter {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/**
+ * Waits for nothing: when all work is done, time jumps to what is due next. Work takes real time, in which this clock
+ * stands still.
+ *
+ * @param startAt - what the clock shows at first; the time of day unless set
+ * @param beforeJump - is waited for each time before time moves on
+ */
+export function virtualClock(
+  startAt: Date | number = Date.now(),
+  beforeJump: () => Promise<void> = async () => {},
+): SenderClock {
+  /** ordered by time, and what is due at the same time by who came first */
+  const waiters: Waiter[] = [];
+  let now = Number(startAt);
+  let working = 0;
+  let jumping = false;
+
+  /** Waits first for all that follows from what was done last: it may begin new work, or wait for an earlier time. */
+  async function jump(): Promise<void> {
+    await nextTurn();
+    if (working === 0 && waiters.length > 0) await hold(beforeJump);
+    await nextTurn();
+    const [next] = waiters;
+    if (working > 0 || next === undefined) return;
+    now = next.at;
+    while (waiters[0]?.at === now) waiters.shift()?.wake();
+  }
+
+  function considerJump(): void {
+    if (jumping || working > 0 || waiters.length === 0) return;
+    jumping = true;
+    void jump().finally(() => {
+      jumping = false;
+      considerJump();
+    });
+  }
+
+  async function hold<T>(work: () => Promise<T>): Promise<T> {
+    working += 1;
+    try {
+      return await work();
+    } finally {
+      working -= 1;
+      considerJump();
+    }
+  }
+
+  return {
+    now: () => now,
+    until(at, signal) {
+      if (at <= now || signal?.aborted === true) return Promise.resolve();
+      return new Promise((resolve) => {
+        const waiter: Waiter = {
+          at,
+          wake() {
+            signal?.removeEventListener('abort', giveUp);
+            resolve();
+          },
+        };
+        const giveUp = (): void => {
+          waiters.splice(waiters.indexOf(waiter), 1);
+          resolve();
+        };
+        signal?.addEventListener('abort', giveUp, { once: true });
+        waiters.splice(placeOf(at, waiters), 0, waiter);
+        considerJump();
+      });
+    },
+    hold,
+  };
+}
+
+/** Behind everything that is due then or before, found by halving. */
+function placeOf(at: number, waiters: readonly Waiter[]): number {
+  let low = 0;
+  let high = waiters.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((waiters[middle]?.at ?? Infinity) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { eventTypes, isEventType, type EventOf, type EventType } from '../events/event.ts';
+import { fixture } from '../fixtures.ts';
+
+/** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
+export type EventOverrides<T extends EventType> = Merged<Omit<EventOf<T>, 'type'>>;
+
+type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> };
+type Replacement<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Merged<Value> : Value;
+
+type Json = Record<string, unknown>;
+
+const texts = new Map<EventType, string>();
+
+/**
+ * Makes a valid event of a type, as the service might send it: that of `fixtures/<type>.json` under an id of its own,
+ * created now. The order, cart or product in it is always the same, so events of one family belong together.
+ *
+ * @param overrides - what is to be different
+ * @throws TypeError for a type that is none of the eleven
+ * @example
+ * ```ts
+ * import { buildEvent } from 'hookbox/testing';
+ *
+ * const event = buildEvent('order.created', { created: '2026-01-01T12:00:00Z', data: { total: 12.5 } });
+ * console.log(event.data.total, event.data.currency); // 12.5 USD
+ * ```
+ */
+export function buildEvent<T extends EventType>(type: T, overrides?: EventOverrides<T>): EventOf<T> {
+  const event = { ...(JSON.parse(fixtureText(type)) as Json), id: newEventId(), created: new Date().toISOString() };
+  return merged(event, overrides ?? {}) as EventOf<T>;
+}
+
+function fixtureText(type: EventType): string {
+  const known = texts.get(type);
+  if (known !== undefined) return known;
+  if (!isEventType(type)) {
+    throw new TypeError(`${JSON.stringify(type)} is no event type. Use one of: ${eventTypes.join(', ')}.`);
+  }
+  const text = fixture(type).toString();
+  texts.set(type, text);
+  return text;
+}
+
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** An id in the form that the fixtures have. */
+export function newEventId(): string {
+  const letters = Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]);
+  return `evt_${letters.join('')}`;
+}
+
+function merged(value: Json, overrides: object): Json {
+  const result = { ...value };
+  for (const [key, override] of Object.entries(overrides)) {
+    const own = Object.hasOwn(result, key) ? result[key] : undefined;
+    if (override === undefined) delete result[key];
+    else result[key] = isObject(override) ? merged(isObject(own) ? own : {}, override) : override;
+  }
+  return result;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

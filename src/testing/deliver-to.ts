@@ -1,0 +1,92 @@
+import { signBody, type Secret } from '../signature.ts';
+import type { DeliveryAnswer } from './delivery-answer.ts';
+import { handOver, type DeliveryTarget, type LambdaTarget } from './delivery-target.ts';
+import type { LambdaShape } from './lambda-events.ts';
+import { bytesOf, signedHeaders, type Deliverable, type SignedRequestInit } from './signed-request.ts';
+
+export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 'headers'> {
+  readonly secret: Secret;
+  /** where an app or a handler has its webhook; `/webhooks` unless set */
+  readonly path?: string;
+  /** how long an answer is waited for; 10,000 unless set, as the service does */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Delivers an event as the service does (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
+ * receiver, a fetch handler, a Hono app, an Express app or a handler of `node:http`, a server, a Fastify instance, or a
+ * Lambda function; nothing needs to listen.
+ *
+ * A function with one parameter is taken for a fetch handler, and one with more for a handler of `node:http`; `as` says
+ * otherwise, and is needed for a Lambda function.
+ *
+ * @param event - an event of `buildEvent`, or the bytes or the text of any body
+ * @throws Error when there is no answer in time, and whatever the target throws
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/node';
+ * import { buildEvent, deliverTo, testInbox } from 'hookbox/testing';
+ *
+ * const secret = 'a signing secret';
+ * const { inbox } = testInbox();
+ * const handler = webhookHandler(createReceiver({ secret, inbox }));
+ *
+ * const event = buildEvent('order.created');
+ * const first = await deliverTo(handler, event, { secret });
+ * const again = await deliverTo(handler, event, { secret });
+ * console.log(first.status, first.body); // 200 { received: true, duplicate: false, id: 'evt_…' }
+ * console.log(again.status, again.body); // 200 { received: true, duplicate: true, id: 'evt_…' }
+ * ```
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/aws-lambda';
+ * import { buildEvent, deliverTo, testInbox } from 'hookbox/testing';
+ *
+ * const secret = 'a signing secret';
+ * const handler = webhookHandler(createReceiver({ secret, inbox: testInbox().inbox }));
+ * const answer = await deliverTo(handler, buildEvent('cart.abandoned'), { secret, as: 'function-url' });
+ * console.log(answer.status); // 200
+ * ```
+ */
+export function deliverTo(
+  target: LambdaTarget,
+  event: Deliverable,
+  options: DeliverToOptions & { readonly as: LambdaShape },
+): Promise<DeliveryAnswer>;
+export function deliverTo(
+  target: DeliveryTarget,
+  event: Deliverable,
+  options: DeliverToOptions & { readonly as?: 'fetch' | 'node' },
+): Promise<DeliveryAnswer>;
+export async function deliverTo(
+  target: DeliveryTarget | LambdaTarget,
+  event: Deliverable,
+  options: DeliverToOptions & { readonly as?: 'fetch' | 'node' | LambdaShape },
+): Promise<DeliveryAnswer> {
+  const { secret, path = '/webhooks', timeoutMs = TIMEOUT_MS, as } = options;
+  const bytes = bytesOf(event);
+  const signature = options.signature === undefined ? signBody(bytes, secret) : options.signature;
+  const headers = signedHeaders(bytes, secret, { ...options, signature });
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new Error(`No answer within ${timeoutMs} ms: the service counts that as a failed delivery.`));
+  }, timeoutMs);
+  const endsAt = performance.now() + timeoutMs;
+  const answered = handOver(target, { path, headers, bytes, signature, endsAt, late: late.signal }, as);
+  try {
+    return await Promise.race([answered, aborted(late.signal)]);
+  } finally {
+    clearTimeout(timer);
+    answered.catch(() => {}); // it may still fail when nobody waits any more
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}

@@ -1,0 +1,23 @@
+/**
+ * hookbox for the merchant's own tests: events, signed requests, deliveries to whatever takes them, and an inbox whose time
+ * a test controls.
+ *
+ * @module
+ */
+export { buildEvent, type EventOverrides } from './build-event.ts';
+export { signedRequest, type Deliverable, type SignedRequestInit } from './signed-request.ts';
+export { deliverTo, type DeliverToOptions } from './deliver-to.ts';
+export type { DeliveryAnswer } from './delivery-answer.ts';
+export type {
+  DeliveryTarget,
+  FetchingTarget,
+  FetchTarget,
+  InjectableTarget,
+  LambdaTarget,
+  NodeTarget,
+  ReceivingTarget,
+} from './delivery-target.ts';
+export type { LambdaShape } from './lambda-events.ts';
+export { testInbox, type TestInbox, type TestInboxOptions } from './test-inbox.ts';
+export type { TestClock } from './test-clock.ts';
+export type { Clock } from '../processing/clock.ts';

@@ -1,0 +1,58 @@
+import { signBody, type Secret } from '../signature.ts';
+
+/** An event, or the exact bytes or text of a body. */
+export type Deliverable = object | Uint8Array | string;
+
+export interface SignedRequestInit {
+  /** where the request goes; `http://localhost/webhooks` unless set */
+  readonly url?: string | URL;
+  /** sent instead of the right signature; `null` sends none */
+  readonly signature?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes the request that the service would send: a POST of the exact bytes with their signature in `X-Signature`
+ * (interface 6.3).
+ *
+ * @param event - an event of `buildEvent`, or the bytes or the text of any body
+ * @throws ConfigurationError `UNUSABLE_SECRET`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { webhookHandler } from 'hookbox/fetch';
+ * import { buildEvent, signedRequest, testInbox } from 'hookbox/testing';
+ *
+ * const secret = 'a signing secret';
+ * const { inbox } = testInbox();
+ * const POST = webhookHandler(createReceiver({ secret, inbox }));
+ * const answer = await POST(signedRequest(buildEvent('order.ready'), secret));
+ * console.log(answer.status); // 200
+ * ```
+ */
+export function signedRequest(event: Deliverable, secret: Secret, init: SignedRequestInit = {}): Request {
+  const body = bytesOf(event);
+  return new Request(init.url ?? 'http://localhost/webhooks', {
+    method: 'POST',
+    headers: signedHeaders(body, secret, init),
+    body: Uint8Array.from(body),
+  });
+}
+
+/** The bytes that are sent: of an event, its compact JSON. */
+export function bytesOf(event: Deliverable): Uint8Array {
+  if (event instanceof Uint8Array) return event;
+  return Buffer.from(typeof event === 'string' ? event : JSON.stringify(event));
+}
+
+export function signedHeaders(
+  body: Uint8Array,
+  secret: Secret,
+  { signature = signBody(body, secret), headers = {} }: Pick<SignedRequestInit, 'signature' | 'headers'>,
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    ...(signature !== null && { 'X-Signature': signature }),
+    ...headers,
+  };
+}

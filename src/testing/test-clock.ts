@@ -1,0 +1,62 @@
+import type { Clock } from '../processing/clock.ts';
+
+/** A clock that stands still until a test moves it. */
+export interface TestClock extends Clock {
+  /**
+   * Lets time pass. What falls due on the way happens at its own time, one after the other, and is waited for before the
+   * next. A handler that does not end within a second of real time is left running.
+   */
+  advance(ms: number): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/** The clock with what `handledAll` needs of it. */
+export class SteppingClock implements TestClock {
+  readonly #timers = new Set<Timer>();
+  readonly #rest: () => Promise<void>;
+  #now: number;
+
+  /** @param rest - resolves when all that a callback has set off is done */
+  constructor(now: number, rest: () => Promise<void>) {
+    this.#now = now;
+    this.#rest = rest;
+  }
+
+  now(): number {
+    return Math.floor(this.#now); // whole milliseconds, as Date.now() gives them
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, ms), callback };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    while (await this.step(until));
+    this.#now = Math.max(this.#now, until);
+    await this.#rest();
+  }
+
+  /** Whether anybody has asked to be called back. */
+  get isWaitedFor(): boolean {
+    return this.#timers.size > 0;
+  }
+
+  /** Goes on to the next thing that happens by then; `false` when nothing does. */
+  async step(until: number): Promise<boolean> {
+    await this.#rest();
+    let next: Timer | undefined;
+    for (const timer of this.#timers) if (next === undefined || timer.at < next.at) next = timer;
+    if (next === undefined || next.at > until) return false;
+    this.#timers.delete(next);
+    this.#now = Math.max(this.#now, next.at);
+    next.callback();
+    return true;
+  }
+}

@@ -1,0 +1,107 @@
+import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { Inbox, StoredEvent } from '../inbox/inbox.ts';
+import { memoryInbox } from '../inbox/memory.ts';
+import { SteppingClock, type TestClock } from './test-clock.ts';
+import { watchedInbox } from './watched-inbox.ts';
+
+export interface TestInboxOptions<Database = DefaultDatabase> {
+  /** What the clock shows at first: a date, or milliseconds since 1970; the time of now unless set. */
+  readonly now?: Date | number | string;
+  /** Where events are kept; in memory unless set. `sqliteInbox(file)` where handlers use `ctx.transaction`. */
+  readonly inbox?: Inbox<Database>;
+}
+
+/** An inbox with a clock of its own. */
+export interface TestInbox<Database = DefaultDatabase> {
+  readonly inbox: Inbox<Database>;
+  readonly clock: TestClock;
+  /**
+   * Lets time pass until nothing is left to do, all retries included, and resolves with every event: processed, dead
+   * or ignored.
+   *
+   * @param options - `withinMs` is how much time may pass on the clock; two days unless set
+   * @throws Error that says what is left, if that is not enough
+   */
+  readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
+}
+
+const TWO_DAYS_MS = 48 * 60 * 60_000;
+const PATIENCE_MS = 1_000;
+const PAGE = 1_000;
+const SHOWN = 5;
+
+/**
+ * An inbox whose time a test controls: hours of retries pass as fast as the handlers run. Give both `inbox` and `clock` to
+ * `createReceiver` or `createProcessor`, and start it.
+ *
+ * @throws TypeError for a time that is none
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { buildEvent, deliverTo, testInbox } from 'hookbox/testing';
+ *
+ * const secret = 'a signing secret';
+ * const { inbox, clock, handledAll } = testInbox({ now: '2026-01-01T00:00:00Z' });
+ * const openFrom = clock.now() + 2 * 60 * 60_000;
+ * const receiver = createReceiver({
+ *   secret,
+ *   inbox,
+ *   clock,
+ *   handlers: {
+ *     'order.created': () => {
+ *       if (clock.now() < openFrom) throw new Error('the shop is closed');
+ *     },
+ *   },
+ *   logger: { info() {}, warn() {}, error() {} },
+ * });
+ * await receiver.start();
+ * await deliverTo(receiver, buildEvent('order.created'), { secret });
+ *
+ * const [event] = await handledAll();
+ * if (event?.state !== 'processed') throw new Error('it was given up');
+ * console.log('handled after', (clock.now() - event.receivedAt.getTime()) / 60_000, 'minutes');
+ * await receiver.close();
+ * ```
+ */
+export function testInbox<Database = DefaultDatabase>(options?: TestInboxOptions<Database>): TestInbox<Database>;
+export function testInbox({ now = Date.now(), inbox: kept }: TestInboxOptions = {}): TestInbox {
+  const startsAt = new Date(now).getTime();
+  if (Number.isNaN(startsAt)) throw new TypeError(`now must be a date or milliseconds since 1970, not ${String(now)}.`);
+  const { inbox, rest } = watchedInbox(kept ?? memoryInbox({ ephemeral: true }), PATIENCE_MS);
+  const clock = new SteppingClock(startsAt, rest);
+
+  return {
+    inbox,
+    clock,
+    async handledAll({ withinMs = TWO_DAYS_MS } = {}) {
+      const until = clock.now() + withinMs;
+      for (;;) {
+        await rest();
+        if ((await inbox.nextDue('*')) === null) return allOf(inbox);
+        if (!(await clock.step(until))) throw new Error(leftOver(await allOf(inbox), withinMs, clock.isWaitedFor));
+      }
+    },
+  };
+}
+
+async function allOf(inbox: Inbox): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (;;) {
+    const page = await inbox.list({ after: events.at(-1)?.seq ?? 0, limit: PAGE });
+    events.push(...page);
+    if (page.length < PAGE) return events;
+  }
+}
+
+function leftOver(events: readonly StoredEvent[], withinMs: number, isWaitedFor: boolean): string {
+  const left = events.filter(({ state }) => state === 'pending' || state === 'processing');
+  const names = left.slice(0, SHOWN).map(({ id, type, state }) => `${id} (${type}, ${state})`);
+  const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
+  const what = `Not handled: ${names.join(', ')}${more}.`;
+  if (isWaitedFor)
+    return `${what} ${withinMs} ms have passed on the test's clock; give withinMs more, or see inbox.attempts.`;
+  return (
+    `${what} Nothing waits for the test's clock: give clock and inbox of testInbox to createReceiver or createProcessor, ` +
+    'and await start(). Handlers that run inline are run again by delivering again.'
+  );
+}

@@ -1,0 +1,77 @@
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { ClaimedEvent, Lease } from '../inbox/work.ts';
+
+/** An inbox that knows whether anything is under way in it. */
+export interface WatchedInbox<Database> {
+  readonly inbox: Inbox<Database>;
+  /** Resolves when no call is under way and no handler runs, or none that was not given its time. */
+  readonly rest: () => Promise<void>;
+}
+
+/** Turns of the event loop before waiting costs no processor time any more. */
+const BUSY_TURNS = 20;
+
+/** @param patienceMs - how long a handler is waited for, in real time */
+export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: number): WatchedInbox<Database> {
+  const running = new Map<string, number>();
+  let underWay = 0;
+
+  const begin = ({ lease }: ClaimedEvent): void => void running.set(keyOf(lease), performance.now() + patienceMs);
+  const end = (lease: Lease): void => void running.delete(keyOf(lease));
+
+  async function watch<T>(call: Promise<T>, done: (result: T) => void = () => {}): Promise<T> {
+    underWay += 1;
+    try {
+      const result = await call;
+      done(result);
+      return result;
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  const isBusy = (): boolean => {
+    const now = performance.now();
+    return underWay > 0 || [...running.values()].some((until) => until > now);
+  };
+
+  const inbox: Inbox<Database> = {
+    accept: (event, deadline) => watch(inner.accept(event, deadline)),
+    get: (key) => inner.get(key),
+    list: (page) => inner.list(page),
+    claim: (request, limit) => watch(inner.claim(request, limit), (claimed) => claimed.forEach(begin)),
+    claimOne: (key, request) =>
+      watch(inner.claimOne(key, request), (claimed) => {
+        if (typeof claimed === 'object') begin(claimed);
+      }),
+    renew: (leases, now, leaseMs) =>
+      watch(inner.renew(leases, now, leaseMs), (held) => {
+        const kept = new Set(held.map(keyOf));
+        for (const lease of leases) if (!kept.has(keyOf(lease))) end(lease);
+      }),
+    settle: (lease, settlement, now) => watch(inner.settle(lease, settlement, now), () => end(lease)),
+    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt), () => end(lease)),
+    noteLateError: (lease, error) => watch(inner.noteLateError(lease, error)),
+    nextDue: (types) => watch(inner.nextDue(types)),
+    announce: (types, now, ignoreBefore) => watch(inner.announce(types, now, ignoreBefore)),
+    onPending: (listener) => inner.onPending(listener),
+    attempts: (key) => inner.attempts(key),
+    rerun: (key, content, now, readFrom) => watch(inner.rerun(key, content, now, readFrom)),
+    prune: (processedBefore, limit) => watch(inner.prune(processedBefore, limit)),
+    close: () => inner.close(),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+
+  return {
+    inbox,
+    async rest() {
+      await turn();
+      for (let turns = 1; isBusy(); turns += 1) await (turns < BUSY_TURNS ? turn() : delay(1));
+    },
+  };
+}
+
+function keyOf({ seq, fence }: Lease): string {
+  return `${seq}:${fence}`;
+}

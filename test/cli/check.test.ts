@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { webhookHandler } from '../../adapters/node.ts';
+import { probeNames, PROBES } from '../../src/check/probe-names.ts';
+import type { CheckReport } from '../../src/check/report.ts';
+import { createReceiver } from '../../src/index.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { listening, type Listening } from '../check/listening.ts';
+import { recordedLog } from '../adapters/recorded-log.ts';
+import { rightEndpoint } from '../check/right-endpoint.ts';
+import { scriptedEndpoint } from '../check/scripted-endpoint.ts';
+import { acceptsUnsigned } from '../check/wrong-endpoints/accepts-unsigned.ts';
+import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
+
+let hookbox: Listening;
+let unsigned: Listening;
+beforeAll(async () => {
+  hookbox = await listening(hookboxHandler());
+  unsigned = await listening(acceptsUnsigned(SECRET));
+});
+afterAll(async () => {
+  await hookbox.close();
+  await unsigned.close();
+});
+
+function hookboxHandler(): ReturnType<typeof webhookHandler> {
+  const inbox = memoryInbox({ ephemeral: true });
+  return webhookHandler(createReceiver({ secret: SECRET, inbox, logger: recordedLog().logger }));
+}
+
+function effectsOf({ url }: Listening): string {
+  return `${new URL(url).origin}/effects/{id}`;
+}
+
+describe('hookbox check', () => {
+  it('gives hookbox full marks, a line for each probe', async () => {
+    const { code, stdout, stderr } = await runHookbox(['check', hookbox.url]);
+
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(probeNames.length);
+    for (const [n, name] of probeNames.entries()) {
+      expect(lines[n]).toMatch(new RegExp(`^pass {3}${name} +${PROBES[name]}`));
+    }
+    expect(stderr).toMatch(/^Checking \S+ with events whose ids begin with evt_check_[0-9a-f]{8}_; discard them/);
+    expect(stderr).toContain(`Full marks: 23 of 23 that could be judged are as they should be.`);
+  });
+
+  it('tells of a fault what was sent, what came back, why it matters and how to mend it', async () => {
+    const ran = await runHookbox(['check', unsigned.url, '--effects', effectsOf(unsigned), '--only', 'unsigned']);
+
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toMatch(
+      new RegExp(
+        [
+          /^pass {3}valid +takes a signed delivery\n/,
+          /FAULT {2}unsigned +refuses what is not signed\n\n/,
+          /FAULT {2}unsigned\n/,
+          / +sent +order\.created, id evt_check_[0-9a-f]{8}_2, without X-Signature\n/,
+          / +came back +204 after \d+ ms \(and 1 more like it\)\n/,
+          / +why +Anybody who knows the URL can send events [^]*\n/,
+          / +mend +Answer 401 when X-Signature is missing or empty, [^]*\n$/,
+        ]
+          .map(({ source }) => source)
+          .join(''),
+      ),
+    );
+    expect(ran.stderr).toContain('1 of 2 that could be judged are as they should be; 1 fault.');
+    expect(ran.stdout + ran.stderr).not.toContain(SECRET);
+  });
+
+  it('tells what cannot be judged once, with how to find out, and ends well', async () => {
+    const right = await listening(rightEndpoint(SECRET));
+    const only = ['--only', 'stored-first', 'duplicates', 'duplicates-at-once'];
+    const blind = await runHookbox(['check', right.url, ...only]);
+    const seeing = await runHookbox(['check', right.url, ...only, '--effects', effectsOf(right)]);
+    await right.close();
+
+    expect(blind.code).toBe(0);
+    expect(blind.stdout).toContain('\n?      stored-first ');
+    expect(blind.stdout).toContain('\n?      stored-first, duplicates, duplicates-at-once\n');
+    expect(blind.stdout.match(/Give --effects/g)).toHaveLength(1);
+    expect(blind.stderr).toContain('1 of 1 that could be judged are as they should be; 3 unknown.');
+    expect(seeing.code).toBe(0);
+    expect(seeing.stdout).not.toContain('?');
+    expect(seeing.stdout).toContain('stores before it answers (judged by --effects)');
+  });
+
+  it('ends well with warnings alone', async () => {
+    const lax = await listening(scriptedEndpoint(({ right }) => (right === 401 ? 400 : right)));
+    const { code, stdout } = await runHookbox(['check', lax.url, '--only', 'unsigned']);
+    await lax.close();
+
+    expect(code).toBe(0);
+    expect(stdout).toContain('warn   unsigned');
+  });
+
+  it('prints the whole report as JSON', async () => {
+    const { code, stdout, stderr } = await runHookbox(['check', unsigned.url, '--json', '--only', 'unsigned']);
+
+    const report = JSON.parse(stdout) as CheckReport;
+    expect(code).toBe(1);
+    expect(report).toMatchObject({
+      url: unsigned.url,
+      ids: expect.stringMatching(/^evt_check_[0-9a-f]{8}_$/) as unknown,
+      deadlineMs: 10_000,
+      interrupted: false,
+      full: false,
+      marks: { passed: 1, judged: 2, probes: 2 },
+      probes: [
+        { name: 'valid', title: PROBES.valid, verdict: 'pass', findings: [] },
+        { name: 'unsigned', verdict: 'fault', findings: [{ verdict: 'fault' }, { verdict: 'fault' }] },
+      ],
+    });
+    expect(Object.keys(report.probes[1]?.findings[0] ?? {})).toEqual(['verdict', 'sent', 'received', 'why', 'mend']);
+    expect(stderr).toContain('1 fault');
+  });
+
+  it('measures against the deadline that it is given', async () => {
+    const late = await listening(
+      scriptedEndpoint(
+        ({ right }) =>
+          new Promise((resolve) => {
+            setTimeout(resolve, 100, right);
+          }),
+      ),
+    );
+    const { code, stdout } = await runHookbox(['check', late.url, '--only', 'in-time', '--deadline', '50']);
+    await late.close();
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/came back +a 2xx after \d+ ms; 50 ms are allowed\n/);
+  });
+
+  it('ends with one line where nothing listens', async () => {
+    const { url, close } = await listening(() => {});
+    await close();
+
+    expect(await runHookbox(['check', url])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: ${url} cannot be reached: the connection was refused. Is it started, and is this its address?\n`,
+    });
+  });
+
+  it('takes the secret from a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hookbox-check-'));
+    const file = join(folder, 'secret');
+    writeFileSync(file, `${SECRET}\n`);
+    const args = ['check', hookbox.url, '--secret-file', file, '--only', 'valid'];
+    const { code } = await runHookbox(args, { env: { SIGNING_SECRET: 'another' } });
+    rmSync(folder, { recursive: true });
+
+    expect(code).toBe(0);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'on %s reports what it has found so far, and ends with 130',
+    async (signal) => {
+      const silent = await listening(scriptedEndpoint(({ right }) => (right === 401 ? 'none' : right)));
+      const child = startHookbox(['check', silent.url, '--skip', 'raw-bytes']);
+      let stdout = '';
+      let stderr = '';
+      child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      child.stdout?.on('data', (chunk: Buffer) => {
+        stdout += chunk.toString();
+        if (stdout.includes('invalid-utf8')) child.kill(signal); // unsigned comes next, and waits
+      });
+      await once(child, 'close');
+      await silent.close();
+
+      expect(child.exitCode).toBe(130);
+      expect(stdout.trimEnd().split('\n')).toHaveLength(5);
+      expect(stderr).toContain('Interrupted. 5 of 5 that could be judged are as they should be.');
+    },
+  );
+
+  it.each([
+    ['no URL', [], "missing required argument 'url'"],
+    ['what is no URL', ['webhooks'], 'is no http or https URL'],
+    ['another machine', ['https://shop.example/webhooks'], 'Add --allow-remote if you mean it.'],
+    ['effects on another machine', ['http://127.0.0.1:1/', '--effects', 'http://shop.example/{id}'], '--allow-remote'],
+    ['effects without {id}', ['http://127.0.0.1:1/', '--effects', 'http://127.0.0.1:1/'], '--effects needs {id}'],
+    ['effects that are no URL', ['http://127.0.0.1:1/', '--effects', '{id}'], 'is no http or https URL'],
+    [
+      'an unknown probe',
+      ['http://127.0.0.1:1/', '--only', 'everything'],
+      "argument 'everything' is invalid. Give one of: valid, every-type,",
+    ],
+    ['valid to be skipped', ['http://127.0.0.1:1/', '--skip', 'valid'], 'valid cannot be skipped'],
+    ['a deadline of 0', ['http://127.0.0.1:1/', '--deadline', '0'], 'Give a whole number from 1 to 3600000.'],
+    ['a deadline in words', ['http://127.0.0.1:1/', '--deadline', '10s'], "argument '10s' is invalid"],
+    ['an unknown option', ['http://127.0.0.1:1/', '--junit'], 'unknown option'],
+  ])('given %s, says what to do and ends with 2', async (_, args, message) => {
+    const ran = await runHookbox(['check', ...args]);
+
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(message);
+    expect(ran.stderr).not.toContain('    at ');
+  });
+
+  it('explains its probes, its evidence and its events in the help', async () => {
+    const { code, stdout } = await runHookbox(['check', '--help']);
+
+    expect(code).toBe(0);
+    for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
+    expect(stdout).toContain('{"count": n}');
+    expect(stdout).toContain('begins with evt_check_');
+  });
+});

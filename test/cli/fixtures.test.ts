@@ -1,0 +1,232 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventTypes } from '../../src/events/event.ts';
+import { parseEvent } from '../../src/events/parse.ts';
+import { fixture, fixturesFolder } from '../../src/fixtures.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receiver.ts';
+import { signBody } from '../../src/signature.ts';
+import { deliverTo } from '../../src/testing/index.ts';
+import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
+
+const edgeCases = readdirSync(join(fixturesFolder(), 'edge'))
+  .filter((name) => name !== 'expectations.json')
+  .map((name) => `edge/${name.replace('.json', '')}`);
+
+interface Entry {
+  readonly name: string;
+  readonly expect: string;
+  readonly what: string;
+}
+
+/** The exact bytes on standard output, which runHookbox makes a text of. */
+async function bytesOf(args: readonly string[], cwd?: string): Promise<Buffer> {
+  const child = startHookbox(args, cwd === undefined ? {} : { cwd });
+  child.stdin?.end();
+  const chunks: Buffer[] = [];
+  for await (const chunk of child.stdout ?? []) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+describe('hookbox fixtures list', () => {
+  it('names every body of the package, and says what it is', async () => {
+    const { code, stdout, stderr } = await runHookbox(['fixtures', 'list', '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const entries = JSON.parse(stdout) as readonly Entry[];
+    expect(entries.map(({ name }) => name).toSorted()).toEqual([...eventTypes, ...edgeCases].toSorted());
+    for (const { name, expect: is, what } of entries) {
+      expect(what).toMatch(/\w{3}/);
+      const parsed = parseEvent(fixture(name));
+      const verdict = parsed.ok ? (parsed.known ? 'known' : 'unknown') : parsed.id === null ? 'refused' : 'invalid';
+      expect([name, is]).toEqual([name, verdict]);
+    }
+  });
+
+  it('prints a line for each', async () => {
+    const { code, stdout } = await runHookbox(['fixtures', 'list']);
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2 + eventTypes.length + edgeCases.length);
+    expect(lines[2]).toMatch(/^order\.created {2,}known {2,}a new order was placed$/);
+  });
+});
+
+describe('hookbox fixtures show', () => {
+  it.each(['order.confirmed', 'edge/refused-invalid-utf8', 'edge/refused-bom', 'edge/large-data'])(
+    'prints the exact bytes of %s',
+    async (name) => {
+      expect((await bytesOf(['fixtures', 'show', name])).equals(fixture(name))).toBe(true);
+    },
+  );
+
+  it('finds an edge case by its bare name', async () => {
+    expect(await bytesOf(['fixtures', 'show', 'unknown-type'])).toEqual(fixture('edge/unknown-type'));
+  });
+
+  it.each(['order.crated', 'edge/expectations', '../package', 'signatures', 'scenarios/happy-day', ''])(
+    'does not know %j',
+    async (name) => {
+      const ran = await runHookbox(['fixtures', 'show', name]);
+      expect(ran).toMatchObject({ code: 4, stdout: '' });
+      expect(ran.stderr).toBe(
+        `error: There is no fixture ${JSON.stringify(name)}. hookbox fixtures list names them all.\n`,
+      );
+    },
+  );
+});
+
+describe('hookbox fixtures capture', () => {
+  const body = fixture('order.confirmed');
+  const { id } = JSON.parse(body.toString()) as { id: string };
+  let folder: string;
+  let db: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'hookbox-fixtures-'));
+    db = join(folder, 'shop.db');
+    const inbox = sqliteInbox(db);
+    const logger = { info() {}, warn() {}, error() {} };
+    const receiver = createReceiver({ secret: SECRET, inbox, logger });
+    const elsewhere = createReceiver({ secret: SECRET, inbox, logger, endpoint: 'elsewhere' });
+    for (const name of ['order.confirmed', 'edge/unicode-beyond-bmp', 'edge/invalid-field-type', 'edge/unknown-type']) {
+      await deliverTo(receiver, fixture(name), { secret: SECRET });
+    }
+    await deliverTo(elsewhere, fixture('cart.abandoned'), { secret: SECRET });
+    await deliverTo(receiver, fixture('order.ready'), { secret: SECRET });
+    await makeTombstone(inbox);
+    await Promise.all([receiver.close(), elsewhere.close()]);
+    await inbox.close();
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Handles and prunes order.ready, as time does. */
+  async function makeTombstone(inbox: ReturnType<typeof sqliteInbox>): Promise<void> {
+    const { id: ready } = JSON.parse(fixture('order.ready').toString()) as { id: string };
+    const now = Date.now();
+    const claimed = await inbox.claimOne(
+      { endpoint: 'default', id: ready },
+      { now, leaseMs: 1_000, types: '*', ordered: false },
+    );
+    if (typeof claimed !== 'object') throw new Error('it cannot be claimed');
+    await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
+    await inbox.prune(now + 1, 10);
+  }
+
+  it('prints the exact stored bytes', async () => {
+    expect(await bytesOf(['fixtures', 'capture', id, '--db', db])).toEqual(body);
+  });
+
+  it('writes them to a file, and to no file that is there', async () => {
+    const out = join(folder, 'captured.json');
+    const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
+    expect(ran).toEqual({ code: 0, stdout: '', stderr: `${body.byteLength} bytes in ${out}\n` });
+    expect(readFileSync(out)).toEqual(body);
+
+    writeFileSync(out, 'mine');
+    const again = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
+    expect(again).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: ${out} is there already. Give another --out, or --force.\n`,
+    });
+    expect(readFileSync(out, 'utf8')).toBe('mine');
+    expect(await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out, '--force'])).toMatchObject({
+      code: 0,
+    });
+    expect(readFileSync(out)).toEqual(body);
+  });
+
+  it('finds the event of another endpoint', async () => {
+    const cart = fixture('cart.abandoned');
+    const { id: cartId } = JSON.parse(cart.toString()) as { id: string };
+    expect(await bytesOf(['fixtures', 'capture', cartId, '--db', db, '--endpoint', 'elsewhere'])).toEqual(cart);
+    expect(await runHookbox(['fixtures', 'capture', cartId, '--db', db])).toMatchObject({ code: 4, stdout: '' });
+  });
+
+  it('uses hookbox.db in this folder unless told otherwise', async () => {
+    const ran = await runHookbox(['fixtures', 'capture', id], { cwd: folder });
+    expect(ran).toEqual({
+      code: 4,
+      stdout: '',
+      stderr: 'error: There is no file hookbox.db. Say with --db where the inbox is.\n',
+    });
+    expect(existsSync(join(folder, 'hookbox.db'))).toBe(false);
+  });
+
+  it('with --redact makes up its values, and says what that means for the signature', async () => {
+    const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--redact']);
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: 'The values are made up, so the bytes differ from what was signed. hookbox sign signs them anew.\n',
+    });
+    expect(parseEvent(Buffer.from(ran.stdout))).toMatchObject({
+      ok: true,
+      known: true,
+      event: { type: 'order.confirmed' },
+    });
+    expect(ran.stdout).toHaveLength(body.toString().length);
+    for (const secretOfTheShop of ['T6kPz9WqV3mNc1Xr', 'Wn3xJ7dTq9PkE5Lg', 'sourdough', '30.05']) {
+      expect(body.toString()).toContain(secretOfTheShop);
+      expect(ran.stdout).not.toContain(secretOfTheShop);
+    }
+    expect(signBody(ran.stdout, SECRET)).not.toBe(signBody(body, SECRET));
+  });
+
+  it.each(['edge/invalid-field-type', 'edge/unknown-type', 'edge/unicode-beyond-bmp'])(
+    'captures and redacts %s, too',
+    async (name) => {
+      const { id: odd } = JSON.parse(fixture(name).toString()) as { id: string };
+      expect(await bytesOf(['fixtures', 'capture', odd, '--db', db])).toEqual(fixture(name));
+      const { code, stdout } = await runHookbox(['fixtures', 'capture', odd, '--db', db, '--redact']);
+      expect(code).toBe(0);
+      expect(parseEvent(Buffer.from(stdout)).ok).toBe(parseEvent(fixture(name)).ok);
+    },
+  );
+
+  it('says when nothing but a tombstone is left', async () => {
+    const { id: ready } = JSON.parse(fixture('order.ready').toString()) as { id: string };
+    expect(await runHookbox(['fixtures', 'capture', ready, '--db', db])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: "${ready}" was pruned: the inbox still knows it, but not its bytes.\n`,
+    });
+  });
+
+  it.each([
+    ['no id', [], 2, "missing required argument 'event-id'"],
+    ['an unknown option', ['evt_1', '--key', 'x'], 2, 'unknown option'],
+    [
+      'an id that is not there',
+      ['evt_nobody', '--db'],
+      4,
+      'There is no event "evt_nobody" of the endpoint "default" in ',
+    ],
+    ['an id with control characters', ['evt_\u001b[2J', '--db'], 4, 'There is no event "evt_\\u001b[2J"'],
+    [
+      'a file in a folder that is not there',
+      [id, '--out', '/nowhere/at/all.json', '--db'],
+      1,
+      '/nowhere/at/all.json cannot be written',
+    ],
+  ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
+    const ran = await runHookbox(['fixtures', 'capture', ...args, ...(args.at(-1) === '--db' ? [db] : [])]);
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toContain(message);
+  });
+});
+
+describe('hookbox fixtures', () => {
+  it('alone shows its help', async () => {
+    const { code, stderr } = await runHookbox(['fixtures']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('capture [options] <event-id>');
+  });
+
+  it('knows no other command', async () => {
+    const { code, stderr } = await runHookbox(['fixtures', 'lst']);
+    expect(code).toBe(2);
+    expect(stderr).toContain("unknown command 'lst'");
+  });
+});

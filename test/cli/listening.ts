@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server on a port of its own. */
+export interface Listening {
+  readonly url: string;
+  /** Ends it, with what connections are left. */
+  readonly close: () => Promise<void>;
+}
+
+export async function listening(listener: RequestListener): Promise<Listening> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The URL of a port that nobody listens on. */
+export async function nobodyThere(): Promise<string> {
+  const gone = await listening(() => {});
+  await gone.close();
+  return gone.url;
+}

@@ -1,0 +1,59 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { listening } from './listening.ts';
+import { incoming, later } from '../inbox/incoming-event.ts';
+import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { runHookbox } from './run-hookbox.ts';
+
+const BODY_BYTES = 16 * 1024;
+/** Their bodies are more than the 64 MiB that SQLite may cache, so that both runs fill the cache. */
+const FEW = 5_000;
+const MANY = 25_000;
+const GROWTH_KIB = 128 * 1024;
+
+it('replays many events in the memory that a few take', { timeout: 180_000 }, async () => {
+  const cwd = scratchFolder();
+  const url = await acceptingServer();
+  await fill(join(cwd, 'hookbox.db'), 0, FEW);
+  const few = await peakOf(cwd, url, FEW);
+  await fill(join(cwd, 'hookbox.db'), FEW, MANY);
+  const many = await peakOf(cwd, url, MANY);
+  // Held as a whole, the bodies alone would be 312 MiB more.
+  expect(many - few).toBeLessThan(GROWTH_KIB);
+});
+
+async function fill(file: string, from: number, to: number): Promise<void> {
+  await using inbox = sqliteInbox(file);
+  const body = Buffer.alloc(BODY_BYTES, ' ');
+  for (let at = from; at < to; at += 2_000) {
+    const ids = Array.from({ length: Math.min(2_000, to - at) }, (_, n) => at + n);
+    await Promise.all(ids.map((n) => inbox.accept(incoming({ id: `evt_${n}`, body, entity: null }), later())));
+  }
+}
+
+/** Peak of the resident memory of a replay of all, in KiB, as the process itself has it. */
+async function peakOf(cwd: string, url: string, count: number): Promise<number> {
+  const noting = join(cwd, 'note-peak.mjs');
+  const peak = join(cwd, 'peak');
+  writeFileSync(
+    noting,
+    `import { writeFileSync } from 'node:fs';
+    process.on('exit', () => writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS)));`,
+  );
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(noting).href}`, PEAK_FILE: peak };
+  const ran = await runHookbox(['replay', '--all', '--quiet', '--concurrency', '16', '--to', url], { cwd, env });
+  expect(ran).toMatchObject({ code: 0, stdout: '' });
+  expect(ran.stderr).toContain(`${count.toLocaleString('en-US')} sent: ${count.toLocaleString('en-US')} ok, 0 failed`);
+  return Number(readFileSync(peak, 'utf8'));
+}
+
+async function acceptingServer(): Promise<string> {
+  const server = await listening((request, response) => {
+    request.resume();
+    request.on('end', () => response.end('{"received":true,"duplicate":true,"id":"?"}'));
+  });
+  return server.url;
+}

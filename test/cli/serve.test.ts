@@ -1,0 +1,294 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { fixture } from '../../src/fixtures.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { deliver } from '../../src/sender/deliver.ts';
+import { signBody } from '../../src/signature.ts';
+import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { listening, nobodyThere } from './listening.ts';
+import { recordingServer, statuses } from './recording-server.ts';
+import { runHookbox, SECRET } from './run-hookbox.ts';
+import { serving } from './serving.ts';
+
+const fromSource = process.env['HOOKBOX_FROM_SOURCE'] === '1';
+const hookbox = new URL(fromSource ? '../../src/index.ts' : '../../dist/src/index.js', import.meta.url).href;
+
+const secret = SECRET;
+
+/** A folder with a module in it. */
+function folderWith(name: string, source: string): string {
+  const folder = scratchFolder();
+  writeFileSync(join(folder, name), source);
+  return folder;
+}
+
+describe('hookbox serve', () => {
+  it('stores what is authentic, prints a line for each delivery, and ends with 0 on SIGTERM', async () => {
+    const cwd = scratchFolder();
+    const serve = await serving([], { cwd });
+    expect(serve.stderr).toEqual([
+      'There are no handlers: events are stored, and nothing handles them.',
+      `hookbox receives at ${serve.url} and stores in hookbox.db`,
+    ]);
+    const body = fixture('order.created');
+    expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
+    await deliver(serve.url, body, { secret });
+    await deliver(serve.url, body, { secret: 'forged' });
+    await deliver(serve.url, fixture('edge/invalid-field-type'), { secret });
+    await serve.line('invalid, stored as dead');
+
+    const { code, stdout } = await serve.stop('SIGTERM');
+    expect(code).toBe(0);
+    const lines = stdout.split('\n');
+    expect(lines).toHaveLength(4);
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+    expect(lines[0]).toMatch(new RegExp(`^${time} 200 stored order\\.created evt_3PqT8mXkRz4VwYb2 \\d+\\.\\d ms$`));
+    expect(lines[1]).toContain('200 duplicate order.created evt_3PqT8mXkRz4VwYb2');
+    expect(lines[2]).toContain('401 rejected - signature-mismatch');
+
+    await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+    const stored = await inbox.list();
+    expect(stored.map(({ state }) => state)).toEqual(['pending', 'dead']);
+    expect(Buffer.from(stored[0]?.body ?? [])).toEqual(body);
+  });
+
+  it('runs the handlers of a TypeScript module, with a line for each attempt', async () => {
+    const cwd = folderWith(
+      'handlers.ts',
+      `import { PermanentError, type Handlers } from ${JSON.stringify(hookbox)};
+      let failures = 1;
+      const handlers: Handlers = {
+        'order.created': async (event, ctx) => ctx.log.info({ total: event.data.total }, 'seen'),
+        'order.ready': () => {
+          if (failures-- > 0) throw new Error('out of\\nstock');
+        },
+        'order.failed': () => {
+          throw new PermanentError('no such order');
+        },
+        'cart.abandoned': async (event, ctx) => {
+          await ctx.transaction((database) => database.exec('CREATE TABLE mine (id TEXT)'));
+        },
+      };
+      export default handlers;`,
+    );
+    const serve = await serving(['handlers.ts'], { cwd });
+    for (const type of ['order.created', 'order.ready', 'order.failed', 'cart.abandoned']) {
+      await deliver(serve.url, fixture(type), { secret });
+    }
+    expect(await serve.line('handler processed order.created')).toContain('(attempt 1)');
+    expect(await serve.line('handler failed order.ready')).toMatch(
+      /\(attempt 1: out of\\u\{a\}stock, again at 2\S+Z\)$/,
+    );
+    expect(await serve.line('handler processed order.ready')).toContain('(attempt 2)');
+    expect(await serve.line('handler dead order.failed')).toContain('(attempt 1: no such order)');
+    expect(await serve.line('handler processed cart.abandoned')).toContain('(attempt 1)');
+
+    const { code, stdout, stderr } = await serve.stop('SIGTERM');
+    expect(code).toBe(0);
+    expect(stdout.match(/ handler /g)).toHaveLength(5);
+    expect(stderr).toContain(
+      'seen (endpoint=default, id=evt_3PqT8mXkRz4VwYb2, type=order.created, attempt=1, total=30.05)',
+    );
+    expect(stderr).not.toContain('There are no handlers');
+    expect(stderr).not.toContain('inbox.attempts');
+  });
+
+  it.each([
+    ['export const handlers', 'handlers.mjs', "export const handlers = { '*': () => {} };"],
+    ['module.exports', 'handlers.cjs', "module.exports = { 'order.created'() {} };"],
+    ['handlers in module.exports', 'handlers.cjs', "module.exports = { handlers: { 'order.created'() {} } };"],
+  ])('takes %s', async (_, name, source) => {
+    const serve = await serving([name], { cwd: folderWith(name, source) });
+    await deliver(serve.url, fixture('order.created'), { secret });
+    await serve.line('handler processed order.created');
+  });
+
+  it('prints NDJSON, and nothing else on stdout', async () => {
+    const cwd = folderWith('handlers.mjs', "export default { 'order.created': () => { throw new Error('no'); } };");
+    const serve = await serving(['handlers.mjs', '--output', 'ndjson'], { cwd });
+    const at = Date.now();
+    await deliver(serve.url, fixture('order.created'), { secret });
+    await deliver(serve.url, fixture('order.created'), { secret, signature: null });
+    await serve.line('signature-missing');
+    await serve.line('"kind":"attempt"');
+    const { stdout } = await serve.stop('SIGTERM');
+    const [stored, ...rest] = stdout.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const event = { type: 'order.created', id: 'evt_3PqT8mXkRz4VwYb2', ms: expect.any(Number) };
+    expect(stored).toEqual({
+      kind: 'delivery',
+      at: expect.any(String),
+      status: 200,
+      outcome: 'stored',
+      reason: null,
+      conflict: false,
+      invalid: false,
+      ...event,
+    });
+    expect(Math.abs(Date.parse(String(stored?.['at'])) - at)).toBeLessThan(60_000);
+    expect(rest).toContainEqual(
+      expect.objectContaining({ kind: 'delivery', outcome: 'rejected', id: null, reason: 'signature-missing' }),
+    );
+    expect(rest).toContainEqual({
+      kind: 'attempt',
+      at: expect.any(String),
+      outcome: 'failed',
+      attempt: 1,
+      error: 'no',
+      againAt: expect.any(String),
+      ...event,
+    });
+  });
+
+  it('aligns and colours interactive output, and not with NO_COLOR', async () => {
+    const cwd = scratchFolder();
+    const coloured = await serving(['--output', 'interactive'], { cwd, env: { FORCE_COLOR: '1' } });
+    await deliver(coloured.url, fixture('order.created'), { secret });
+    expect(await coloured.line('stored')).toContain('\u{1b}[32m200 stored');
+    await coloured.stop('SIGTERM');
+
+    const plain = await serving(['--output', 'interactive'], { cwd, env: { NO_COLOR: '1' } });
+    await deliver(plain.url, fixture('order.created'), { secret });
+    await deliver(plain.url, fixture('cart.abandoned'), { secret });
+    const lines = [await plain.line('order.created'), await plain.line('cart.abandoned')];
+    expect(lines.join('')).not.toContain('\u{1b}');
+    expect(new Set(lines.map((line) => line.indexOf('evt_'))).size).toBe(1);
+  });
+
+  it('forwards the exact bytes of what it has accepted, whatever becomes of them there', async () => {
+    const other = await recordingServer(statuses(200, 500));
+    const serve = await serving(['--forward-to', other.url], { cwd: scratchFolder() });
+    const body = fixture('order.created');
+    expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
+    await serve.line('forwarded 200 order.created evt_3PqT8mXkRz4VwYb2');
+    expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
+    await serve.line('forwarded 500');
+    await deliver(serve.url, body, { secret: 'forged' });
+    await serve.line('401 rejected');
+    await serve.stop('SIGTERM');
+    expect(other.requests).toHaveLength(2);
+    expect(other.requests[0]?.body.equals(body)).toBe(true);
+    expect(other.requests[0]?.headers).toMatchObject({
+      'x-signature': signBody(body, SECRET),
+      'content-type': 'application/json',
+    });
+  });
+
+  it('answers as ever when nobody listens where it forwards to', async () => {
+    const gone = await nobodyThere();
+    const serve = await serving(['--forward-to', gone], { cwd: scratchFolder() });
+    expect(await deliver(serve.url, fixture('order.created'), { secret })).toMatchObject({ status: 200 });
+    expect(await serve.line('forwarded')).toContain(`forwarded --- order.created evt_3PqT8mXkRz4VwYb2`);
+    expect(await serve.line('forwarded')).toContain('the connection was refused');
+  });
+
+  it('answers what is under way before it ends, with 130 on SIGINT', async () => {
+    const serve = await serving([], { cwd: scratchFolder() });
+    const body = fixture('order.created');
+    const delivery = await begun(serve.url, body);
+    const ended = serve.stop('SIGINT');
+    await serve.note('Stopping when');
+    expect(serve.child.exitCode).toBeNull();
+    const { status, answer } = await delivery.finish();
+    expect({ status, answer }).toEqual({
+      status: 200,
+      answer: '{"received":true,"duplicate":false,"id":"evt_3PqT8mXkRz4VwYb2"}',
+    });
+    const { code, stdout } = await ended;
+    expect(code).toBe(130);
+    expect(stdout).toContain('200 stored order.created');
+  });
+
+  it('ends at once on the second signal', async () => {
+    const serve = await serving([], { cwd: scratchFolder() });
+    await begun(serve.url, fixture('order.created'));
+    const ended = serve.stop('SIGTERM');
+    await serve.note('Stopping when');
+    expect(serve.child.exitCode).toBeNull();
+    serve.child.kill('SIGTERM');
+    expect((await ended).code).toBe(130);
+  });
+
+  it('takes unsigned deliveries only when it is told to', async () => {
+    const serve = await serving(['--unsafe-unsigned'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
+    const answer = await deliver(serve.url, fixture('order.created'), { secret, signature: null });
+    expect(answer.status).toBe(200);
+  });
+
+  it('takes deliveries at its path alone', async () => {
+    const serve = await serving(['--path', '/hooks', '--db', 'other.db'], { cwd: scratchFolder() });
+    expect(new URL(serve.url).pathname).toBe('/hooks');
+    expect((await fetch(serve.url)).status).toBe(405);
+    const elsewhere = await fetch(new URL('/webhooks', serve.url), { method: 'POST', body: 'x' });
+    expect(elsewhere.status).toBe(404);
+    expect(await elsewhere.text()).toContain('Deliveries go to /hooks.');
+    expect(serve.stderr.at(-1)).toContain('stores in other.db');
+  });
+
+  it('says what to do about a port that is taken', async () => {
+    const taken = await listening(() => {});
+    const { port } = new URL(taken.url);
+    const ran = await runHookbox(['serve', '--port', port], { cwd: scratchFolder() });
+    await taken.close();
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toContain(`error: Port ${port} is taken. Choose another --port.`);
+  });
+
+  it.each([
+    ['a module that is not there', 'export {}', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
+    ['a key that is no type', "export default { 'order.craeted': () => {} }", ['it.mjs'], 2, '"order.craeted"'],
+    ['a handler that is none', "export default { 'order.ready': 1 }", ['it.mjs'], 2, 'order.ready is not a function'],
+    ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Write: export default {'],
+    ['a syntax error', 'export default {', ['it.mjs'], 1, 'node --check it.mjs shows where.'],
+    ['an import that is not there', "import 'no-such-package'", ['it.mjs'], 1, "Cannot find package 'no-such-package'"],
+    ['no port', '', ['--port', 'http'], 2, 'Give a whole number from 0 to 65535.'],
+    ['no path', '', ['--path', 'webhooks'], 2, 'Give a path that begins with /.'],
+    ['no way of output', '', ['--output', 'loud'], 2, 'Allowed choices are'],
+    ['another machine to forward to', '', ['--forward-to', 'http://example.com/'], 2, 'Add --allow-remote'],
+    ['a folder that is not there', '', ['--db', 'nowhere/hookbox.db'], 1, 'nowhere does not exist'],
+    ['two modules', '', ['a.mjs', 'b.mjs'], 2, 'too many arguments'],
+  ])('given %s, says so in one line and ends', async (_, source, args, code, message) => {
+    const ran = await runHookbox(['serve', '--port', '0', ...args], { cwd: folderWith('it.mjs', source) });
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toContain(message);
+    expect(ran.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('without a secret says where it comes from', async () => {
+    const ran = await runHookbox(['serve', '--port', '0'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+  });
+
+  it.skipIf(fromSource)('says what to do where Node does not run TypeScript', async () => {
+    const cwd = folderWith('handlers.ts', 'export default {}');
+    const ran = await runHookbox(['serve', 'handlers.ts'], { cwd, env: { NODE_OPTIONS: '--no-strip-types' } });
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toContain('does not run TypeScript. Use Node 22.18 or newer, or compile handlers.ts');
+  });
+});
+
+/** A delivery whose body has arrived but for its last byte. */
+async function begun(
+  url: string,
+  body: Buffer,
+): Promise<{ finish(): Promise<{ readonly status: number | undefined; readonly answer: string }> }> {
+  const headers = { 'X-Signature': signBody(body, SECRET), 'Content-Length': body.byteLength };
+  const sent = request(url, { method: 'POST', headers });
+  sent.on('error', () => {});
+  const answered = once(sent, 'response');
+  answered.catch(() => {});
+  await new Promise((resolve) => sent.write(body.subarray(0, -1), resolve));
+  // The receiver has it once it has answered what was sent after it.
+  await fetch(url);
+  return {
+    async finish() {
+      sent.end(body.subarray(-1));
+      const [response] = (await answered) as [IncomingMessage];
+      return { status: response.statusCode, answer: await text(response) };
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture } from '../../src/fixtures.ts';
+import { signBody } from '../../src/signature.ts';
+import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hookbox-verify-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: Uint8Array | string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const body = fixture('order.created');
+const signature = signBody(body, SECRET);
+
+describe('hookbox verify', () => {
+  it('says that a signature is valid', async () => {
+    const ran = await runHookbox(['verify', file('body.json', body), '--signature', signature]);
+    expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: '' });
+  });
+
+  it('reads standard input for -', async () => {
+    const ran = await runHookbox(['verify', '-', '--signature', signature, '--explain'], { input: body });
+    expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: '' });
+  });
+
+  it('says that it is not, and how to hear why', async () => {
+    const ran = await runHookbox(['verify', '-', '--signature', signature], { input: `${body.toString()}\n` });
+    expect(ran).toEqual({ code: 1, stdout: 'not valid\n', stderr: 'Add --explain to hear what made it fail.\n' });
+  });
+
+  it.each([
+    [0, { valid: true }, body],
+    [1, { valid: false }, fixture('order.ready')],
+  ])('exits with %d and prints %j as JSON', async (code, verdict, input) => {
+    const ran = await runHookbox(['verify', '-', '--signature', signature, '--json'], { input });
+    expect(ran.code).toBe(code);
+    expect(JSON.parse(ran.stdout)).toEqual(verdict);
+  });
+
+  it.each([
+    ['no file', ['--signature', signature], 2, "missing required argument 'file'"],
+    ['no signature', ['-'], 2, "required option '--signature <hex>' not specified"],
+    ['an empty signature', ['-', '--signature', ''], 2, '--signature is empty.'],
+    ['a file that is not there', ['nowhere.json', '--signature', signature], 4, 'nowhere.json cannot be read'],
+    ['an unknown option', ['-', '--signature', signature, '--secret', 'x'], 2, 'unknown option'],
+    [
+      '--also without --explain',
+      ['-', '--signature', signature, '--also', 'x'],
+      2,
+      '--also and --old-secret-file are for',
+    ],
+    [
+      'another file that is not there',
+      ['-', '--signature', 'f'.repeat(64), '--explain', '--also', 'nowhere.json'],
+      4,
+      'nowhere.json cannot be read',
+    ],
+    [
+      'an old secret that is not there',
+      ['-', '--signature', 'f'.repeat(64), '--explain', '--old-secret-file', 'nowhere'],
+      2,
+      'The secret cannot be read',
+    ],
+  ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
+    const ran = await runHookbox(['verify', ...args]);
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(ran.stderr).toContain(message);
+  });
+
+  it('without a secret says where it comes from', async () => {
+    const ran = await runHookbox(['verify', '-', '--signature', signature], { env: { SIGNING_SECRET: '' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('Set SIGNING_SECRET, or give --secret-file.');
+  });
+});
+
+interface Made {
+  readonly given?: Uint8Array | string;
+  readonly claimed?: string;
+  readonly env?: Record<string, string>;
+  readonly args?: () => readonly string[];
+}
+
+const OLD = 'the secret before it';
+
+/** The list of issue 5: each mistake, as it is made of a body. */
+const MISTAKES: readonly (readonly [cause: string, make: (bytes: Buffer) => Made])[] = [
+  ['re-serialised', (bytes) => ({ given: JSON.stringify(JSON.parse(bytes.toString()), null, 2) })],
+  ['re-serialised', (bytes) => ({ claimed: signBody(JSON.stringify(JSON.parse(bytes.toString()), null, 2), SECRET) })],
+  ['trailing-newline', (bytes) => ({ given: `${bytes.toString()}\n` })],
+  ['trailing-newline', (bytes) => ({ claimed: signBody(`${bytes.toString()}\n`, SECRET) })],
+  ['base64-body', (bytes) => ({ given: bytes.toString('base64') })],
+  ['base64-body', (bytes) => ({ claimed: signBody(bytes.toString('base64'), SECRET) })],
+  ['uppercase-hex', (bytes) => ({ claimed: signBody(bytes, SECRET).toUpperCase() })],
+  ['prefix', (bytes) => ({ claimed: `sha256=${signBody(bytes, SECRET)}` })],
+  ['secret-white-space', () => ({ env: { SIGNING_SECRET: `${SECRET}\n` } })],
+  ['secret-white-space', (bytes) => ({ claimed: signBody(bytes, `${SECRET}\n`) })],
+  ['old-secret', (bytes) => ({ claimed: signBody(bytes, OLD), env: { SIGNING_SECRET_OLD: OLD } })],
+  [
+    'old-secret',
+    (bytes) => ({ claimed: signBody(bytes, OLD), args: () => ['--old-secret-file', file('old.txt', `${OLD}\n`)] }),
+  ],
+  ['wrong-bytes', (bytes) => ({ given: bytes.toString().replace('evt_', 'evt-') })],
+  ['wrong-bytes', (bytes) => ({ claimed: signBody(bytes, 'quite another') })],
+];
+
+function explain(
+  bytes: Buffer,
+  { given = bytes, claimed = signBody(bytes, SECRET), env = {}, args = () => [] }: Made,
+  json: boolean,
+): Promise<Ran> {
+  const path = file('given.json', given);
+  const options = ['--signature', claimed, '--explain', ...args(), ...(json ? ['--json'] : [])];
+  return runHookbox(['verify', path, ...options], { env });
+}
+
+describe.each(['order.created', 'cart.abandoned'])('hookbox verify --explain with %s', (name) => {
+  const bytes = fixture(name);
+
+  it.each(MISTAKES)('names %s', async (cause, make) => {
+    const ran = await explain(bytes, make(bytes), true);
+    expect(ran).toMatchObject({ code: 1, stderr: '' });
+    const printed = JSON.parse(ran.stdout) as { explained: boolean; mistakes: readonly { readonly cause: string }[] };
+    expect(printed).toMatchObject({ valid: false, explained: cause !== 'wrong-bytes' });
+    expect(printed.mistakes.map((mistake) => mistake.cause)).toEqual([cause]);
+    expect(ran.stdout).not.toContain(SECRET);
+    expect(ran.stdout).not.toContain(OLD);
+    expect(ran.stdout).not.toContain(signBody(bytes, SECRET));
+  });
+});
+
+describe('hookbox verify --explain', () => {
+  it('says what was found, what it means and what to do', async () => {
+    const written = JSON.stringify(JSON.parse(body.toString()));
+    const ran = await explain(body, { given: written, claimed: `sha256=${signature}` }, false);
+    expect(ran).toEqual({
+      code: 1,
+      stderr: '',
+      stdout: [
+        'not valid',
+        '',
+        'prefix: the signature begins with "sha256="',
+        "  X-Signature is the 64 digits alone; the form with a prefix is another service's.",
+        '  To do: leave out what stands before the digits.',
+        '',
+        're-serialised: the same JSON was signed, with two decimals in amounts (6.50 for 6.5)',
+        '  The JSON was parsed and written again on one side: it says the same, in other bytes.',
+        '  To do: sign and verify the raw bytes. Mount the webhook before anything that parses bodies, and never hash ' +
+          'JSON.stringify(request.body).',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  it('says what was tried and what was not when nothing fits', async () => {
+    const { stdout } = await explain(body, { claimed: 'f'.repeat(64) }, false);
+    expect(stdout).toMatch(/^not valid\n\nwrong-bytes: nothing that was tried gives this signature\n/);
+    expect(stdout).toMatch(
+      /\nTried: \d+ forms of the body, \d+ of the secret, \d+ ways to sign, and every pair of them: trailing-newline, /,
+    );
+    expect(stdout).toContain(
+      '\nNot tried: a secret from before a rotation (--old-secret-file), other bodies (--also).\n' +
+        'The body that was given has 403 bytes, and the SHA-256 ',
+    );
+  });
+
+  it('finds the body that a signature belongs to', async () => {
+    const others = ['order.ready', 'order.completed'].map((name) => file(`${name}.json`, fixture(name)));
+    const claimed = signBody(fixture('order.completed'), SECRET);
+    const { code, stdout } = await explain(body, { claimed, args: () => ['--also', ...others] }, false);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`other-body: the signature is that of ${others[1]}\n`);
+  });
+
+  it('says it when there is nothing to compare with', async () => {
+    const { code, stdout } = await explain(body, { claimed: 'hello' }, false);
+    expect(code).toBe(1);
+    expect(stdout).toContain('malformed-signature: the signature has 5 characters\n');
+    expect(stdout).not.toContain('Tried');
+  });
+
+  it('is not coloured in a pipe', async () => {
+    const { stdout } = await explain(body, { claimed: 'hello', env: { NO_COLOR: '1' } }, false);
+    // oxlint-disable-next-line no-control-regex -- that is what colours are made of
+    expect(stdout).not.toMatch(/\u001b/);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes, type EventType } from '../../src/events/event.ts';
+import { parseEvent } from '../../src/events/parse.ts';
+import { fixture } from '../../src/fixtures.ts';
+import { buildEvent } from '../../src/testing/index.ts';
+
+describe('buildEvent', () => {
+  it.each(eventTypes)('makes a valid %s', (type) => {
+    const parsed = parseEvent(Buffer.from(JSON.stringify(buildEvent(type))));
+    expect(parsed).toMatchObject({ ok: true, known: true, issues: [] });
+  });
+
+  it.each(eventTypes)('takes the data of %s from the fixture', (type) => {
+    const { data } = JSON.parse(fixture(type).toString()) as { data: object };
+    expect(buildEvent(type)).toMatchObject({ type, data });
+  });
+
+  it('gives each an id of its own, and the time of now', () => {
+    const before = Date.now();
+    const events = Array.from({ length: 1_000 }, () => buildEvent('order.ready'));
+    expect(new Set(events.map(({ id }) => id)).size).toBe(1_000);
+    for (const { id, created } of events) {
+      expect(id).toMatch(/^evt_[0-9A-Za-z]{16}$/);
+      expect(Date.parse(created)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(created)).toBeLessThanOrEqual(Date.now());
+    }
+  });
+
+  it('merges objects, and replaces lists and values', () => {
+    const items = [{ product_id: 'prod_1', quantity: 1, price: 2 }];
+    const event = buildEvent('order.created', { id: 'evt_1', data: { total: 2, items } });
+    const { data } = JSON.parse(fixture('order.created').toString()) as { data: object };
+    expect(event).toEqual({ ...event, id: 'evt_1', data: { ...data, total: 2, items } });
+    expect(Object.keys(event)).toEqual(['id', 'type', 'created', 'data']);
+  });
+
+  it('keeps null, and removes what is undefined', () => {
+    const { data } = buildEvent('cart.abandoned', { data: { user_id: null, item_count: undefined } });
+    expect(data.user_id).toBeNull();
+    expect(data).not.toHaveProperty('item_count');
+  });
+
+  it('makes a new one each time, so that a test may change it', () => {
+    const first = buildEvent('order.created');
+    first.data.items?.splice(0);
+    expect(buildEvent('order.created').data.items).toHaveLength(2);
+  });
+
+  it('refuses a type that is none', () => {
+    expect(() => buildEvent('order.crated' as EventType)).toThrow(
+      /^"order\.crated" is no event type\. Use one of: order\.created, /,
+    );
+  });
+});

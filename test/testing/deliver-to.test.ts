@@ -1,0 +1,190 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { describe, expect, it } from 'vitest';
+import * as lambda from '../../adapters/aws-lambda.ts';
+import * as forExpress from '../../adapters/express.ts';
+import * as forFastify from '../../adapters/fastify.ts';
+import * as forFetch from '../../adapters/fetch.ts';
+import * as forHono from '../../adapters/hono.ts';
+import * as forNode from '../../adapters/node.ts';
+import { fixture } from '../../src/fixtures.ts';
+import { createReceiver, type Receiver } from '../../src/receiver.ts';
+import {
+  buildEvent,
+  deliverTo,
+  testInbox,
+  type DeliverToOptions,
+  type DeliveryAnswer,
+} from '../../src/testing/index.ts';
+
+const secret = 'a secret that only the tests know';
+const silent = { info() {}, warn() {}, error() {} };
+
+type Deliver = (receiver: Receiver, event: object | Uint8Array, options: DeliverToOptions) => Promise<DeliveryAnswer>;
+
+const lambdaShapes = ['apigateway-v1', 'apigateway-v2', 'function-url', 'alb'] as const;
+
+function nodeServer(receiver: Receiver): Server {
+  const handler = forNode.webhookHandler(receiver);
+  return createServer((request, response) => void handler(request, response));
+}
+
+const TARGETS: readonly (readonly [name: string, deliver: Deliver])[] = [
+  ['a receiver', deliverTo],
+  ['a fetch handler', (receiver, ...rest) => deliverTo(forFetch.webhookHandler(receiver), ...rest)],
+  [
+    'a Hono app',
+    (receiver, ...rest) => deliverTo(new Hono().post('/webhooks', forHono.webhookHandler(receiver)), ...rest),
+  ],
+  ['a handler of node:http', (receiver, ...rest) => deliverTo(forNode.webhookHandler(receiver), ...rest)],
+  ['a server', (receiver, ...rest) => deliverTo(nodeServer(receiver), ...rest)],
+  [
+    'an Express app',
+    (receiver, ...rest) => deliverTo(express().post('/webhooks', forExpress.webhookHandler(receiver)), ...rest),
+  ],
+  [
+    'a Fastify instance',
+    async (receiver, ...rest) => {
+      const app = fastify();
+      await app.register(forFastify.webhookHandler(receiver), { prefix: '/webhooks' });
+      return deliverTo(app, ...rest);
+    },
+  ],
+  [
+    'a URL',
+    async (receiver, ...rest) => {
+      const server = nodeServer(receiver).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      try {
+        return await deliverTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`, ...rest);
+      } finally {
+        server.close();
+      }
+    },
+  ],
+  ...lambdaShapes.map((as): readonly [string, Deliver] => [
+    `a Lambda function behind ${as}`,
+    (receiver, event, options) => deliverTo(lambda.webhookHandler(receiver), event, { ...options, as }),
+  ]),
+];
+
+describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
+  it('stores the exact bytes and brings the answer', async () => {
+    const { inbox } = testInbox();
+    const receiver = createReceiver({ secret, inbox, logger: silent });
+    const body = fixture('order.confirmed');
+    const { id } = JSON.parse(body.toString()) as { id: string };
+
+    const first = await deliver(receiver, body, { secret });
+    expect(first).toMatchObject({ status: 200, body: { received: true, duplicate: false, id } });
+    expect(first.headers.get('content-type')).toBe('application/json');
+    const again = await deliver(receiver, body, { secret });
+    expect(again).toMatchObject({ status: 200, body: { received: true, duplicate: true, id } });
+
+    const stored = await inbox.get({ endpoint: 'default', id });
+    expect(Buffer.from(stored?.body ?? [])).toEqual(body);
+    await receiver.close();
+  });
+
+  it('delivers an event that was built', async () => {
+    const { inbox } = testInbox();
+    const receiver = createReceiver({ secret, inbox, logger: silent });
+    const event = buildEvent('cart.abandoned', { data: { user_id: 'Zoë 🍰' } });
+    expect((await deliver(receiver, event, { secret })).status).toBe(200);
+    const [stored] = await inbox.list();
+    expect(JSON.parse(Buffer.from(stored?.body ?? []).toString())).toEqual(event);
+    await receiver.close();
+  });
+
+  it('delivers bytes that are no text', async () => {
+    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    const answer = await deliver(receiver, fixture('edge/refused-invalid-utf8'), { secret });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_BODY' } } });
+    await receiver.close();
+  });
+
+  it.each([
+    ['a forged signature', { signature: 'f'.repeat(64) }],
+    ['no signature', { signature: null }],
+    ['another secret', { secret: 'another' }],
+  ])('is answered 401 with %s', async (_name, options) => {
+    const { inbox } = testInbox();
+    const receiver = createReceiver({ secret, inbox, logger: silent });
+    const answer = await deliver(receiver, buildEvent('order.ready'), { secret, ...options });
+    expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_SIGNATURE' } } });
+    expect(await inbox.list()).toEqual([]);
+    await receiver.close();
+  });
+});
+
+describe('deliverTo', () => {
+  it('goes to the path it is told, with headers of the test', async () => {
+    const app = new Hono().post('/hooks/:shop', (c) =>
+      c.text(`${c.req.param('shop')} ${c.req.header('x-trace')}`, 201, { 'X-Seen': 'yes' }),
+    );
+    const answer = await deliverTo(app, '{}', { secret, path: '/hooks/7', headers: { 'X-Trace': 'abc' } });
+    expect(answer).toMatchObject({ status: 201, body: '7 abc', text: '7 abc' });
+    expect(answer.headers.get('x-seen')).toBe('yes');
+    expect((await deliverTo(app, '{}', { secret, path: '/elsewhere' })).status).toBe(404);
+  });
+
+  it('takes a function with two parameters for a fetch handler if told so', async () => {
+    const handler = (request: Request, context: unknown): Response => Response.json({ url: request.url, context });
+    const { body } = await deliverTo(handler, '{}', { secret, as: 'fetch' });
+    expect(body).toEqual({ url: 'http://localhost/webhooks' });
+  });
+
+  it('takes a function with one parameter for a handler of node:http if told so', async () => {
+    const handler = (...exchange: [IncomingMessage, ServerResponse]): unknown => exchange[1].end('here');
+    expect((await deliverTo(handler, '{}', { secret, as: 'node' })).text).toBe('here');
+  });
+
+  it('answers 404 when a middleware passes on', async () => {
+    const middleware = forNode.webhookVerifier({ secret, logger: silent });
+    expect((await deliverTo(middleware, buildEvent('order.ready'), { secret })).status).toBe(404);
+  });
+
+  it.each([
+    ['a fetch handler', (_request: Request) => Promise.reject(new Error('out of order'))],
+    [
+      'a handler of node:http',
+      async (_request: IncomingMessage, _response: ServerResponse) => Promise.reject(new Error('out of order')),
+    ],
+    [
+      'a handler that throws at once',
+      (_request: IncomingMessage, _response: ServerResponse) => {
+        throw new Error('out of order');
+      },
+    ],
+    [
+      'a middleware',
+      (_request: unknown, _response: unknown, next: (error: Error) => void) => next(new Error('out of order')),
+    ],
+  ])('rejects with what %s throws', async (_, target) => {
+    await expect(deliverTo(target, '{}', { secret })).rejects.toThrow('out of order');
+  });
+
+  it('rejects with what a Lambda function throws, and when it returns no answer', async () => {
+    const broken = async (): Promise<never> => Promise.reject(new Error('out of order'));
+    await expect(deliverTo(broken, '{}', { secret, as: 'alb' })).rejects.toThrow('out of order');
+    await expect(deliverTo(() => 'done', '{}', { secret, as: 'alb' })).rejects.toThrow('no answer with a statusCode');
+  });
+
+  it.each([
+    ['a fetch handler', (_request: Request) => new Promise<Response>(() => {})],
+    ['a handler of node:http', (_request: IncomingMessage, _response: ServerResponse) => {}],
+  ])('gives up on %s that does not answer, as the service does', async (_, target) => {
+    const delivered = deliverTo(target, '{}', { secret, timeoutMs: 50 });
+    await expect(delivered).rejects.toThrow('No answer within 50 ms: the service counts that as a failed delivery.');
+  });
+
+  it('does not follow a redirect', async () => {
+    const handler = (_: IncomingMessage, response: ServerResponse): unknown =>
+      response.writeHead(307, { Location: '/elsewhere' }).end();
+    expect(await deliverTo(handler, '{}', { secret })).toMatchObject({ status: 307 });
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { fixture } from '../../src/fixtures.ts';
+import { signBody, verifySignature } from '../../src/signature.ts';
+import { buildEvent, signedRequest } from '../../src/testing/index.ts';
+
+const SECRET = 'a secret that only the tests know';
+
+async function bodyOf(request: Request): Promise<Uint8Array> {
+  return new Uint8Array(await request.arrayBuffer());
+}
+
+describe('signedRequest', () => {
+  it('posts the JSON of an event with its signature', async () => {
+    const event = buildEvent('order.ready');
+    const request = signedRequest(event, SECRET);
+    expect(request).toMatchObject({ method: 'POST', url: 'http://localhost/webhooks' });
+    expect(request.headers.get('content-type')).toBe('application/json');
+    const signature = request.headers.get('x-signature');
+    const body = await bodyOf(request);
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual(event);
+    expect(verifySignature(body, signature, SECRET)).toBe(true);
+  });
+
+  it.each([
+    ['bytes', fixture('order.created')],
+    ['bytes that are no UTF-8', fixture('edge/refused-invalid-utf8')],
+  ])('posts %s exactly', async (_, bytes) => {
+    const request = signedRequest(bytes, SECRET);
+    expect(Buffer.from(await bodyOf(request))).toEqual(bytes);
+    expect(request.headers.get('x-signature')).toBe(signBody(bytes, SECRET));
+  });
+
+  it('posts a text as its UTF-8 bytes', async () => {
+    const request = signedRequest('{"id":"é"}', SECRET);
+    expect(Buffer.from(await bodyOf(request))).toEqual(Buffer.from('{"id":"é"}'));
+    expect(request.headers.get('x-signature')).toBe(signBody('{"id":"é"}', SECRET));
+  });
+
+  it('goes where it is told, with other headers, with another signature or none', () => {
+    const url = 'https://shop.example/hooks';
+    const forged = signedRequest('{}', SECRET, { url, signature: '0'.repeat(64), headers: { 'x-trace': '1' } });
+    expect(forged.url).toBe(url);
+    expect(forged.headers.get('x-trace')).toBe('1');
+    expect(forged.headers.get('x-signature')).toBe('0'.repeat(64));
+    expect(signedRequest('{}', SECRET, { signature: null }).headers.has('x-signature')).toBe(false);
+  });
+});
