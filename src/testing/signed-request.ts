@@ -1,3 +1,4 @@
+import { writtenWithDecimals } from '../sender/exact-json.ts';
 import { signBody, type Secret } from '../signature.ts';
 
 /** An event, or the exact bytes or text of a body. */
@@ -39,10 +40,13 @@ export function signedRequest(event: Deliverable, secret: Secret, init: SignedRe
   });
 }
 
-/** The bytes that are sent: of an event, its compact JSON. */
+/**
+ * The bytes that are sent: of an event, its compact JSON with two decimals in amounts, so that a receiver that verifies
+ * what it has parsed and written again is found out.
+ */
 export function bytesOf(event: Deliverable): Uint8Array {
   if (event instanceof Uint8Array) return event;
-  return Buffer.from(typeof event === 'string' ? event : JSON.stringify(event));
+  return Buffer.from(typeof event === 'string' ? event : writtenWithDecimals(event));
 }
 
 export function signedHeaders(

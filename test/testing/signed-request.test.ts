@@ -10,6 +10,16 @@ async function bodyOf(request: Request): Promise<Uint8Array> {
 }
 
 describe('signedRequest', () => {
+  it('writes amounts with two decimals, which a receiver that parses and writes again loses', async () => {
+    const event = buildEvent('order.created', { data: { total: 12.5, items: [{ quantity: 2, price: 6 }] } });
+
+    const text = await signedRequest(event, SECRET).text();
+
+    expect(text).toContain('"total":12.50');
+    expect(text).toContain('"quantity":2,"price":6.00');
+    expect(JSON.parse(text)).toEqual(event);
+  });
+
   it('posts the JSON of an event with its signature', async () => {
     const event = buildEvent('order.ready');
     const request = signedRequest(event, SECRET);

@@ -6,7 +6,7 @@ import type { Fault, FaultPlan } from '../../sender/faults.ts';
 import { randomFault, randomFaults, type RandomFaultOptions } from '../../sender/random-faults.ts';
 import { letters, seeded } from '../../sender/random.ts';
 import { usageError } from '../exit.ts';
-import { parseExactly } from '../trigger/exact-json.ts';
+import { parseExactly } from '../../sender/exact-json.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './schema.ts';
 
 /** One event on its way, with the place in the file that asked for it. */

@@ -4,7 +4,7 @@ import { fixture } from '../../fixtures.ts';
 import { newEventId } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
 import { readInput } from '../read-input.ts';
-import { isContainer, parseExactly } from './exact-json.ts';
+import { isContainer, parseExactly } from '../../sender/exact-json.ts';
 import { override, remove } from './override.ts';
 import { nearest } from './nearest.ts';
 
