@@ -14,7 +14,7 @@ import {
   type VerifiedDelivery,
   type VerifierOptions,
 } from '../src/index.ts';
-import { webBodyReader } from './read-web-body.ts';
+import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** Asks the host to go on until a promise has settled, although the answer was sent. */
 export type WaitUntil = NonNullable<HostLimits['waitUntil']>;
@@ -45,7 +45,9 @@ export function webhookHandler(
 ): (request: Request, ...context: Context) => Promise<Response> {
   return async (request, ...context) => {
     const host = { waitUntil: waitUntil ?? waitUntilOf(context) };
-    return answer(await receiver.receive({ ...deliveryOf(request), host }));
+    const outcome = await receiver.receive({ ...deliveryOf(request), host });
+    await discardBody(request);
+    return answer(outcome);
   };
 }
 
@@ -77,7 +79,9 @@ export function webhookVerifier<C extends unknown[]>(
     const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
       handler({ ...verified, request }, ...context),
     );
-    return isRefusal(result) ? answer(result) : result.passed;
+    if (!isRefusal(result)) return result.passed;
+    await discardBody(request);
+    return answer(result);
   };
 }
 

@@ -19,7 +19,7 @@ import {
   type WebhookEvent,
 } from '../src/index.ts';
 import { lingering, nodeBodyReader } from './read-node-body.ts';
-import { webBodyReader } from './read-web-body.ts';
+import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** What `webhookVerifier` puts into `c.var`. */
 export interface WebhookVariables {
@@ -48,7 +48,7 @@ const FIX =
  * ```
  */
 export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
-  return async (c) => answer(c, await receiver.receive(deliveryOf(c)));
+  return async (c) => answered(c, await receiver.receive(deliveryOf(c)));
 }
 
 /**
@@ -73,7 +73,7 @@ export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ V
   const verifier = createVerifier(options);
   return async (c, next) => {
     const verified = await verifier.verify(deliveryOf(c));
-    if (isRefusal(verified)) return answer(c, verified);
+    if (isRefusal(verified)) return answered(c, verified);
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);
     // So that c.req.json() and the like still work for whoever comes next.
@@ -166,6 +166,16 @@ function joined(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 
+/** On a Node server the server itself sees to a body that nobody has read. */
+async function answered(c: Context, outcome: Outcome): Promise<Response> {
+  if (nodeRequest(c) === null) await discardBody(c.req.raw);
+  return answer(c, outcome);
+}
+
 function answer(c: Context, { status, headers, body }: Outcome): Response {
-  return c.body(JSON.stringify(body), status, { ...headers, 'Content-Type': 'application/json' });
+  const { Connection, ...others } = headers as Record<string, string>;
+  // HTTP/2 knows no such header: its connections carry other requests, too.
+  const closes = Connection !== undefined && (nodeRequest(c)?.httpVersionMajor ?? 1) === 1;
+  const all = { ...others, ...(closes && { Connection }), 'Content-Type': 'application/json' };
+  return c.body(JSON.stringify(body), status, all);
 }

@@ -177,15 +177,19 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     );
   }
 
-  const allAnswered = new Promise<void>((resolve) => {
-    drained = resolve;
-  });
-  const close = async (): Promise<void> => {
+  async function stop(): Promise<void> {
     closing = true;
-    if (underWay === 0) drained();
-    await Promise.all([allAnswered, processor.close()]);
+    // By then all are answered, but for those whose host has stopped their code because the client had gone.
+    const limit = verifier.startDeadline({});
+    const allAnswered = new Promise<void>((resolve) => {
+      drained = resolve;
+      if (underWay === 0) resolve();
+    });
+    await Promise.all([withinDeadline(allAnswered, limit).finally(limit.met), processor.close()]);
     await inline.close();
-  };
+  }
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= stop());
 
   return {
     async receive(delivery) {

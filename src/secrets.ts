@@ -104,7 +104,8 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
         void ask();
         return usable;
       }
-      return underWay() !== null || due ? ask().then(lastGood) : null;
+      // A call that never ended has told nothing: the next request asks again.
+      return call !== null || due ? ask().then(lastGood) : null;
     },
     async afterMismatch() {
       if (underWay() === null && now() - askedAt < MISMATCH_REFRESH_MS) return null;

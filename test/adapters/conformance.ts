@@ -42,18 +42,18 @@ export interface Host {
 
 /** Runs every case against an adapter in this process. */
 export function testHttpAdapter(name: string, mount: Mount, lacks?: Lacks): void {
-  testHost(name, () => ({ name, open: inProcess(mount) }), lacks);
+  testHost(name, async () => ({ name, open: inProcess(mount) }), lacks);
 }
 
 /**
  * Runs every case against a host.
  *
- * @param host - asked for when the tests run
+ * @param host - asked for by each test, so that one that cannot be had makes each of them fail
  * @param lacks - cases that need one of these are recorded as not applying
  */
-export function testHost(title: string, host: () => Host, lacks: Lacks = {}): void {
+export function testHost(title: string, host: () => Promise<Host>, lacks: Lacks = {}): void {
   describe.concurrent(title, () => {
-    afterAll(() => console.log(summary(host().name, lacks)));
+    afterAll(async () => console.log(summary((await host()).name, lacks)));
 
     for (const [room, cases] of ROOMS) {
       describe(room, () => {
@@ -61,7 +61,8 @@ export function testHost(title: string, host: () => Host, lacks: Lacks = {}): vo
           it(name, { timeout: CASE_LIMIT_MS }, async ({ skip }) => {
             const lacking = lackingOf(needs, lacks);
             if (lacking !== undefined) skip(`does not apply: ${lacks[lacking]}`);
-            await run(host().open);
+            const { open } = await host();
+            await run(open);
           });
         }
       });

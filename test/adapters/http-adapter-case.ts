@@ -36,7 +36,7 @@ export type Need =
   | 'code that outlives its answer'
   /** lets the code of a request run on when its client has gone */
   | 'code that outlives its client'
-  /** lets a client read the answer that is still writing a body which takes too long */
+  /** lets a client read the answer that goes on to write a body which never ends or takes too long */
   | 'answers to clients that write on'
   /** passes the header `Connection` of an answer on */
   | 'the Connection header'

@@ -51,11 +51,27 @@ describe('webBodyReader', () => {
     expect(await read(requestWith('abc', { 'Content-Length': 'three' }))).toMatchObject({ ended: 'complete' });
   });
 
-  it('refuses by the Content-Length without touching the body', async () => {
-    const request = requestWith(streamOf(new Uint8Array(11)), { 'Content-Length': '11' });
+  it('refuses by the Content-Length, and reads the body to its end for the client to see the answer', async () => {
+    let read11 = false;
+    const body = ReadableStream.from(
+      (function* body() {
+        yield new Uint8Array(11);
+        read11 = true;
+      })(),
+    );
 
-    expect(await read(request)).toEqual({ ended: 'too-large' });
-    expect(request.bodyUsed).toBe(false);
+    expect(await read(requestWith(body, { 'Content-Length': '11' }))).toEqual({ ended: 'too-large' });
+    expect(read11).toBe(true);
+  });
+
+  it('waits no longer than the deadline for the rest of what it has refused', async () => {
+    const hanging = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) });
+    const began = performance.now();
+
+    expect(await read(requestWith(hanging, { 'Content-Length': '11' }), { withinMs: 100 })).toEqual({
+      ended: 'too-large',
+    });
+    expect(performance.now() - began).toBeLessThan(1_500);
   });
 
   it('does not decompress what was sent compressed', async () => {

@@ -42,7 +42,7 @@ async function expectServing({ url }: Served): Promise<void> {
 export const slowClientCases: readonly HttpAdapterCase[] = [
   {
     name: 'lets connections go that keep on sending after a 413',
-    needs: ['bodies as they arrive', 'the end of a connection'],
+    needs: ['bodies as they arrive', 'answers to clients that write on', 'the end of a connection'],
     async run(open) {
       await using served = await open({ maxBodyBytes: 900 });
       const connections = await overTheLimit(served);

@@ -1,0 +1,16 @@
+import { part } from './parts.ts';
+import { startProcess } from './runtime-process.ts';
+import { testRuntime } from './runtime-suite.ts';
+import { testSqliteInbox } from './sqlite-suite.ts';
+
+const start = async () => startProcess(part('.bin/bun'), [], 'bun.ts');
+
+testRuntime('Bun', {
+  start,
+  adapter: 'hookbox/fetch',
+  lacks: {
+    'answers to clients that write on':
+      'Bun.serve resets a connection that it has ended while the client goes on to write, and the answer is lost',
+  },
+});
+testSqliteInbox('Bun', start);

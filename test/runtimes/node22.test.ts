@@ -1,0 +1,9 @@
+import { part } from './parts.ts';
+import { startProcess } from './runtime-process.ts';
+import { testRuntime } from './runtime-suite.ts';
+import { testSqliteInbox } from './sqlite-suite.ts';
+
+const start = async () => startProcess(part('node22/bin/node'), [], 'node.ts');
+
+testRuntime('Node 22', { start, adapter: 'hookbox/node' });
+testSqliteInbox('Node 22', start);

@@ -1,0 +1,45 @@
+import type { Host } from '../adapters/conformance.ts';
+import type { Served } from '../adapters/http-adapter-case.ts';
+import type { Controls } from '../adapters/receiver-setup.ts';
+import { SECRET } from '../adapters/signed-event.ts';
+
+/** Where a server under test listens. */
+export interface RunningServer extends AsyncDisposable {
+  readonly origin: string;
+  /** such as `bun 1.4.5` */
+  readonly runtime: string;
+}
+
+/** Receivers in another process, opened and asked over its `/control`. */
+export function remoteHost({ origin, runtime }: RunningServer, adapter: string): Host {
+  return {
+    name: `${runtime}, ${adapter}`,
+    async open(setup = {}) {
+      const number = await controlled<number>(origin, 'open', { secret: [SECRET], ...setup });
+      return servedAt(origin, number);
+    },
+  };
+}
+
+function servedAt(origin: string, number: number): Served {
+  const ask =
+    <Name extends keyof Controls>(name: Name) =>
+    () =>
+      controlled<Awaited<ReturnType<Controls[Name]>>>(origin, `${number}/${name}`);
+  return {
+    url: `${origin}/${number}/webhooks`,
+    events: ask('events'),
+    log: ask('log'),
+    tally: ask('tally'),
+    heal: ask('heal'),
+    closeReceiver: ask('closeReceiver'),
+    [Symbol.asyncDispose]: ask('dispose'),
+  };
+}
+
+/** What a server under test answers to something that was asked of it. */
+export async function controlled<Answered>(origin: string, what: string, given?: unknown): Promise<Answered> {
+  const response = await fetch(`${origin}/control/${what}`, { method: 'POST', body: JSON.stringify(given ?? null) });
+  if (!response.ok) throw new Error(`/control/${what} answers ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Answered;
+}
