@@ -17,8 +17,8 @@ declare global {
 }
 
 const FIX =
-  'mount the webhook route before express.json(), or keep the raw bytes with ' +
-  "express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }), or give the route express.raw({ type: '*/*' }).";
+  'mount the webhook route before express.json(); or, if it must come after, have that keep the raw bytes: ' +
+  "express.json({ limit: '1mb', verify: (req, res, bytes) => { req.rawBody = bytes } }).";
 
 type Middleware = (
   request: IncomingMessage,

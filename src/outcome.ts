@@ -113,7 +113,7 @@ const REFUSALS = {
   'body-not-base64': rejected(
     400,
     'INVALID_BODY',
-    'The gateway has flagged the body as base64 (isBase64Encoded), and it is not. Send it again.',
+    'The body is flagged as base64 (isBase64Encoded), and it is not: something before hookbox has decoded it and left the flag.',
   ),
   'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
   'body-consumed': {

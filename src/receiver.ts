@@ -185,7 +185,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       drained = resolve;
       if (underWay === 0) resolve();
     });
-    await Promise.all([withinDeadline(allAnswered, limit).finally(limit.met), processor.close()]);
+    await Promise.all([withinDeadline(allAnswered, limit).finally(() => limit.met()), processor.close()]);
     await inline.close();
   }
   let closed: Promise<void> | undefined;
