@@ -71,7 +71,6 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
     const verified = await verifier.verify(deliveryOf(request, FIX));
     if (isRefusal(verified)) return answer(request, response, verified);
     putOn(request, verified);
-    Object.assign(request, { _body: true }); // to the body parsers of Express 4: it was read
     next();
   };
 }

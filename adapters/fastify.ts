@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
 import { answerHeaders, deliveryOf, type VerifiedWebhook } from './node-exchange.ts';
+import { endStream } from './read-node-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest extends Partial<VerifiedWebhook> {}
@@ -60,8 +61,10 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
   const verifier = createVerifier(options);
   const plugin: FastifyPluginAsync = async (app) => {
     leaveBodiesUnread(app);
-    app.decorateRequest('webhookEvent', undefined);
-    app.decorateRequest('webhookBody', undefined);
+    if (!app.hasRequestDecorator('webhookEvent')) {
+      app.decorateRequest('webhookEvent', undefined);
+      app.decorateRequest('webhookBody', undefined);
+    }
     app.addHook('preHandler', async (request, reply) => {
       const verified = await verifier.verify(fastifyDelivery(request));
       if (isRefusal(verified)) return answer(reply, verified);
@@ -81,11 +84,12 @@ function leaveBodiesUnread(app: FastifyInstance): void {
 
 function fastifyDelivery(request: FastifyRequest): ReturnType<typeof deliveryOf> {
   const { rawBody } = request as FastifyRequest & { readonly rawBody?: unknown };
-  return deliveryOf(request.raw, FIX, [rawBody]);
+  return deliveryOf(request.raw, FIX, { rawBody });
 }
 
 /** As bytes: to a text Fastify would add a charset, which JSON does not have. */
 function answer(reply: FastifyReply, { status, headers, body }: Outcome): FastifyReply {
+  endStream(reply.request.raw);
   return reply
     .code(status)
     .headers(answerHeaders(reply.request.raw, headers))

@@ -70,12 +70,12 @@ export function webhookHandler(
  * ```
  */
 export function webhookVerifier<C extends unknown[]>(
-  options: VerifierOptions,
+  options: VerifierOptions & { readonly waitUntil?: WaitUntil },
   handler: (delivery: VerifiedDelivery & { readonly request: Request }, ...context: C) => Response | Promise<Response>,
 ): (request: Request, ...context: C) => Promise<Response> {
   const verifier = createVerifier(options);
   return async (request, ...context) => {
-    const host = { waitUntil: waitUntilOf(context) };
+    const host = { waitUntil: options.waitUntil ?? waitUntilOf(context) };
     const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
       handler({ ...verified, request }, ...context),
     );

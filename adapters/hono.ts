@@ -11,23 +11,16 @@ import {
   type BodyReader,
   type Delivery,
   type HostLimits,
-  type InvalidEvent,
   type Outcome,
   type Receiver,
-  type UnknownEvent,
   type VerifierOptions,
-  type WebhookEvent,
 } from '../src/index.ts';
-import { lingering, nodeBodyReader } from './read-node-body.ts';
+import { answerHeaders, joined, type VerifiedWebhook } from './node-exchange.ts';
+import { endStream, lingering, nodeBodyReader } from './read-node-body.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** What `webhookVerifier` puts into `c.var`. */
-export interface WebhookVariables {
-  /** typed by `type` once `isKnown` has narrowed it; an authentic event that fits no schema has `type: null` and its issues */
-  webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
-  /** the raw bytes that were verified */
-  webhookBody: Uint8Array;
-}
+export type WebhookVariables = VerifiedWebhook;
 
 const FIX =
   'something has read the body before: mount the webhook route before it, or read with c.req.text() or ' +
@@ -143,10 +136,14 @@ function hasWebStream(raw: Request): boolean {
   return !isServers;
 }
 
+/** What text has in the place of bytes that are no UTF-8. */
+const REPLACEMENT = '\uFFFD';
+
 /** Bytes that a middleware before us has read through Hono, which keeps them. */
 function cachedBody(c: Context): BodyReader | null {
   const { bodyCache } = c.req;
   if (bodyCache.arrayBuffer === undefined && bodyCache.text === undefined && bodyCache.blob === undefined) return null;
+  const isText = bodyCache.arrayBuffer === undefined && bodyCache.blob === undefined;
   return async ({ maxBytes, late }) => {
     try {
       const read = await Promise.race([c.req.arrayBuffer(), late]);
@@ -155,27 +152,19 @@ function cachedBody(c: Context): BodyReader | null {
       // A text that was made of bytes that are no UTF-8, or that began with a BOM, is not what was signed.
       const declared = c.req.header('content-length');
       if (declared !== undefined && Number(declared) !== bytes.byteLength) return { ended: 'consumed', fix: FIX };
-      return bytes.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes };
+      if (bytes.byteLength > maxBytes) return { ended: 'too-large' };
+      const replaced = isText && declared === undefined && Buffer.from(bytes).includes(REPLACEMENT);
+      return { ended: 'complete', bytes, ...(replaced && { doubt: FIX }) };
     } catch {
       return { ended: 'aborted' };
     }
   };
 }
 
-function joined(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(', ') : header;
-}
-
-/** On a Node server the server itself sees to a body that nobody has read. */
-async function answered(c: Context, outcome: Outcome): Promise<Response> {
-  if (nodeRequest(c) === null) await discardBody(c.req.raw);
-  return answer(c, outcome);
-}
-
-function answer(c: Context, { status, headers, body }: Outcome): Response {
-  const { Connection, ...others } = headers as Record<string, string>;
-  // HTTP/2 knows no such header: its connections carry other requests, too.
-  const closes = Connection !== undefined && (nodeRequest(c)?.httpVersionMajor ?? 1) === 1;
-  const all = { ...others, ...(closes && { Connection }), 'Content-Type': 'application/json' };
+async function answered(c: Context, { status, headers, body }: Outcome): Promise<Response> {
+  const incoming = nodeRequest(c);
+  if (incoming === null) await discardBody(c.req.raw);
+  else endStream(incoming);
+  const all = incoming === null ? { ...headers, 'Content-Type': 'application/json' } : answerHeaders(incoming, headers);
   return c.body(JSON.stringify(body), status, all);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Delivery, InvalidEvent, Outcome, UnknownEvent, VerifiedDelivery, WebhookEvent } from '../src/index.ts';
-import { boundRest, nodeBodyReader } from './read-node-body.ts';
+import { boundRest, endStream, nodeBodyReader } from './read-node-body.ts';
 
 /** What `webhookVerifier` puts on the request. */
 export interface VerifiedWebhook {
@@ -14,13 +14,12 @@ export interface VerifiedWebhook {
  * The delivery in a Node request, of whatever framework is built on it.
  *
  * @param fix - what the merchant has to change where the raw bytes are gone
- * @param kept - where somebody may have kept them: `rawBody` of Google Cloud Functions, NestJS and `verify` functions, or
- * the Buffer that express.raw() makes
+ * @param kept - where somebody may have kept them
  */
 export function deliveryOf(
-  request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown },
+  request: IncomingMessage,
   fix: string,
-  kept: readonly unknown[] = [request.rawBody, request.body],
+  kept: Kept = request as IncomingMessage & Kept,
 ): Delivery {
   const { headers, method } = request;
   return {
@@ -34,6 +33,7 @@ export function deliveryOf(
 /** Sends the answer, unless the client is gone or something else has answered already. */
 export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Outcome): void {
   if (response.headersSent || response.destroyed) return;
+  endStream(request);
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, { ...answerHeaders(request, headers), 'Content-Length': bytes.byteLength });
   response.end(bytes);
@@ -49,7 +49,8 @@ export function answerHeaders(request: IncomingMessage, headers: Outcome['header
 }
 
 export function putOn(request: IncomingMessage, verified: VerifiedDelivery): void {
-  Object.assign(request, verifiedWebhook(verified));
+  // To the body parsers of Express 4, `_body` says that it was read.
+  Object.assign(request, verifiedWebhook(verified), { _body: true });
 }
 
 export function verifiedWebhook({ event, body }: VerifiedDelivery): VerifiedWebhook {
@@ -59,16 +60,44 @@ export function verifiedWebhook({ event, body }: VerifiedDelivery): VerifiedWebh
 /** A request whose event was verified. */
 export type VerifiedRequest = IncomingMessage & VerifiedWebhook;
 
-/** Anything that is not bytes was decoded or parsed, and is not what was signed. */
-function keptBytes(request: IncomingMessage, kept: readonly unknown[], fix: string): Delivery['body'] | null {
-  const bytes = kept.find((value) => value instanceof Uint8Array);
-  if (bytes === undefined) return null;
+/** What frameworks leave of a body that they have read. */
+export interface Kept {
+  /** of Google Cloud Functions, NestJS, and `verify` functions of body parsers */
+  readonly rawBody?: unknown;
+  /** a Buffer where express.raw() has read it; anything else was parsed, and is not what was signed */
+  readonly body?: unknown;
+}
+
+function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery['body'] | null {
+  const found = bytesIn(kept);
+  if (found === 'unreadable') return () => Promise.resolve({ ended: 'consumed', fix });
+  if (found === null) return null;
+  const { bytes, by } = found;
   const declared = request.headers['content-length'];
+  if (declared !== undefined) {
+    // A function that has kept only a piece would make each large body look forged.
+    return Number(declared) === bytes.byteLength ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
+  }
   // Whoever keeps them may still be at it.
-  if (declared === undefined && !request.readableDidRead) return null;
-  // A function that has kept only a piece would make each large body look forged.
-  const whole = declared === undefined ? isJson(bytes) : Number(declared) === bytes.byteLength;
-  return whole ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
+  if (!request.readableDidRead) return null;
+  if (by === 'body' || isJson(bytes)) return bytes;
+  return ({ maxBytes }) =>
+    Promise.resolve(
+      bytes.byteLength > maxBytes
+        ? { ended: 'too-large' }
+        : { ended: 'complete', bytes: Uint8Array.from(bytes), doubt: fix },
+    );
+}
+
+function bytesIn(kept: Kept): { readonly bytes: Uint8Array; readonly by: keyof Kept } | 'unreadable' | null {
+  try {
+    const { rawBody } = kept;
+    if (rawBody instanceof Uint8Array) return { bytes: rawBody, by: 'rawBody' };
+    const { body } = kept;
+    return body instanceof Uint8Array ? { bytes: body, by: 'body' } : null;
+  } catch {
+    return 'unreadable'; // a getter that parses, of a body that it cannot parse
+  }
 }
 
 function isJson(bytes: Uint8Array): boolean {
@@ -80,6 +109,7 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
-function joined(header: string | string[] | undefined): string | undefined {
+/** A header that was sent twice counts as its values in a row, which is no signature. */
+export function joined(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }

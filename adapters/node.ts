@@ -86,6 +86,8 @@ export function webhookVerifier<
     );
     if (!isRefusal(result)) return undefined;
     response.on('error', () => {}); // a handler that is late may still write
+    // What it has begun it cannot end any more.
+    if (response.headersSent && !response.writableEnded) response.destroy();
     answer(request, response, result);
     return undefined;
   };

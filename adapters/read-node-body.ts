@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type { BodyRead, BodyReader } from '../src/index.ts';
 
 /** How long a client may go on sending a body that was refused, so that it sees the answer before the connection ends. */
@@ -35,7 +36,9 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
       function goOn(): void {
         incoming.resume();
       }
-      function onData(chunk: Buffer): void {
+      function onData(chunk: Buffer | string): void {
+        // Somebody has called setEncoding meanwhile: the bytes are gone.
+        if (typeof chunk === 'string') return settle({ ended: 'consumed', ...(fix !== undefined && { fix }) });
         size += chunk.byteLength;
         if (size > maxBytes) return stop('too-large');
         chunks.push(chunk);
@@ -72,10 +75,9 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
  * keep its connection, and cuts off the others.
  */
 export function boundRest(incoming: IncomingMessage): void {
-  if (incoming.complete || incoming.httpVersionMajor > 1) return;
-  const { socket } = incoming;
-  const cut = (): void => void socket.destroy();
-  const timer = setTimeout(cut, LINGER_MS);
+  if (incoming.complete || incoming.readableEnded || incoming.httpVersionMajor > 1) return;
+  const cut = (): void => void incoming.destroy();
+  const timer = setTimeout(cut, LINGER_MS).unref();
   let size = 0;
   incoming.on('error', () => {});
   incoming.on('data', (chunk: Buffer | string) => {
@@ -125,4 +127,11 @@ function linger(incoming: IncomingMessage): void {
     if (incoming.readableEnded) socket.destroy();
     else incoming.once('end', () => socket.destroy());
   };
+}
+
+/** A stream of HTTP/2 stays open until the client has sent everything; once it is answered, nobody reads that. */
+export function endStream(incoming: IncomingMessage): void {
+  if (incoming.httpVersionMajor === 1 || incoming.complete) return;
+  const { stream } = incoming as unknown as Partial<Http2ServerRequest>;
+  stream?.once('finish', () => stream.close());
 }

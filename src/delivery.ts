@@ -36,7 +36,8 @@ export interface BodyLimits {
 }
 
 export type BodyRead =
-  | { readonly ended: 'complete'; readonly bytes: Uint8Array }
+  /** with a `doubt`, they may not be all that was sent: should the signature not match, it says what to change */
+  | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
   /** `not-base64`: the host has said that it is base64, and it is not */
   | { readonly ended: 'too-large' | 'too-slow' | 'aborted' | 'not-base64' }
   /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */

@@ -16,7 +16,11 @@ const CONTAINER = { fate: 'the disk is memory that is gone with the instance', f
 
 /** How each host makes itself known, as its own documentation says. */
 const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables, userAgent: string) => boolean })[] = [
-  { name: 'AWS Lambda', ...FUNCTION, isHere: ({ AWS_LAMBDA_FUNCTION_NAME: name }) => isSet(name) },
+  {
+    name: 'AWS Lambda',
+    ...FUNCTION,
+    isHere: ({ AWS_LAMBDA_FUNCTION_NAME: name, AWS_SAM_LOCAL: local }) => isSet(name) && !isSet(local),
+  },
   // Also set, with VERCEL_ENV=development, on a developer's own machine.
   { name: 'Vercel', ...FUNCTION, isHere: ({ VERCEL, VERCEL_ENV }) => isSet(VERCEL) && VERCEL_ENV !== 'development' },
   {
@@ -27,7 +31,14 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
   },
   { name: 'Deno Deploy', ...FUNCTION, isHere: ({ DENO_DEPLOYMENT_ID: id }) => isSet(id) },
   { name: 'Cloud Run or Cloud Functions', ...CONTAINER, isHere: ({ K_SERVICE: service }) => isSet(service) },
-  { name: 'Azure Functions', ...FUNCTION, isHere: ({ FUNCTIONS_WORKER_RUNTIME: worker }) => isSet(worker) },
+  { name: 'Cloud Run jobs', ...CONTAINER, isHere: ({ CLOUD_RUN_JOB: job }) => isSet(job) },
+  { name: 'App Engine', ...CONTAINER, isHere: ({ GAE_ENV }) => GAE_ENV === 'standard' },
+  {
+    name: 'Azure Functions',
+    ...FUNCTION,
+    isHere: ({ FUNCTIONS_WORKER_RUNTIME: worker, AZURE_FUNCTIONS_ENVIRONMENT: environment }) =>
+      isSet(worker) && environment !== 'Development',
+  },
   {
     name: 'Heroku',
     fate: "the dyno's disk is emptied at every restart, at least once a day",
@@ -40,7 +51,16 @@ const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables,
 export function ephemeralHost(variables?: Variables, userAgent?: string): EphemeralHost | null {
   const here = variables ?? globalThis.process?.env ?? {};
   const agent = userAgent ?? globalThis.navigator?.userAgent ?? '';
-  return HOSTS.find(({ isHere }) => isHere(here, agent)) ?? null;
+  return HOSTS.find(({ isHere }) => allowed(() => isHere(here, agent))) ?? null;
+}
+
+/** In a sandbox, such as Deno's, a variable that may not be read is as good as not set. */
+function allowed(ask: () => boolean): boolean {
+  try {
+    return ask();
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -31,7 +31,7 @@ export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handlers.ts';
 export type { BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './delivery.ts';
-export type { AnswerCode, ErrorBody, Outcome, Reason } from './outcome.ts';
+export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './outcome.ts';
 export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
 export type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, Lease, Settlement, WorkQueue } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
@@ -45,4 +45,13 @@ export {
   TransactionError,
 } from './errors.ts';
 // For adapters, ours and others'.
-export { createVerifier, isRefusal, type VerifiedDelivery, type Verifier, type VerifierOptions } from './verifier.ts';
+export {
+  createVerifier,
+  isRefusal,
+  type RefusalFacts,
+  type VerifiedDelivery,
+  type Verifier,
+  type VerifierOptions,
+} from './verifier.ts';
+export type { Deadline } from './deadline.ts';
+export type { EventFacts } from './events/parse.ts';

@@ -55,9 +55,9 @@ interface Refused extends Answer<ErrorBody> {
  * - `stored`: on disk for the first time
  * - `duplicate`: it was there already
  * - `processed`: its handler ran and succeeded (inline mode)
- * - `busy`, `failed`, `timeout`: stored, but its handler could not run, threw, or still runs (inline mode)
- * - `rejected`: not authentic, or no event at all; sending it again will not help
- * - `unavailable`: not stored now; the service sends it again
+ * - `busy`, `failed`, `timeout`: stored, but its handler could not run, threw, or was not done in time (inline mode)
+ * - `rejected`: not authentic, not complete, or no event at all
+ * - `unavailable`: not stored as far as is known; the service sends it again
  */
 export type Outcome =
   | Accepted
@@ -147,6 +147,19 @@ const REFUSALS = {
     code: 'TIMEOUT',
     message: 'The event is stored; its handler is still running. Send it again to hear how it ended.',
     headers: RETRY_AFTER,
+  },
+  'handler-late': {
+    kind: 'timeout',
+    status: 503,
+    code: 'TIMEOUT',
+    message: 'The event is stored; its handler could not begin in time. Send it again to run it.',
+    headers: RETRY_AFTER,
+  },
+  'handler-lost': {
+    kind: 'failed',
+    status: 500,
+    code: 'HANDLER_FAILED',
+    message: 'The event is stored; its handler held up the process for so long that it lost its lease. Send it again.',
   },
   'not-passed-on': {
     kind: 'failed',

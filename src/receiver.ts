@@ -1,6 +1,6 @@
-import { LATE, withinDeadline } from './deadline.ts';
+import { LATE, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
-import { ConfigurationError, InboxUnavailableError, messageOf } from './errors.ts';
+import { ConfigurationError, InboxUnavailableError } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from './inbox/default-database.ts';
@@ -8,6 +8,7 @@ import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
 import { ephemeralHost } from './host.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
+import { attemptError } from './processing/attempt-error.ts';
 import { systemClock, type Clock } from './processing/clock.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
 import type { ProcessingOptions } from './processing/limits.ts';
@@ -92,12 +93,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   let underWay = 0;
   let closing = false;
+  let started = false;
   let drained: () => void = () => {};
 
   /** One delivery's way: bytes → verify → parse → accept → answer. */
   async function takeIn(delivery: Delivery, tooLate: boolean): Promise<Outcome> {
-    const deadline = verifier.startDeadline(delivery);
+    let deadline: Deadline | undefined;
     try {
+      deadline = verifier.startDeadline(delivery);
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
       // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
@@ -111,13 +114,17 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         remindOfStart();
         return accepted(acceptance.result, verified.id, duplicate);
       }
-      const ran = await inline.run({ endpoint, id: verified.id }, deadline, delivery.host?.waitUntil);
+      const afterwards = {
+        waitUntil: delivery.host?.waitUntil,
+        frozen: delivery.host?.frozenBetweenRequests ?? frozenHere,
+      };
+      const ran = await inline.run({ endpoint, id: verified.id }, deadline, afterwards);
       if (ran === 'nothing to run') return accepted(acceptance.result, verified.id, duplicate);
       return ran === 'processed' ? accepted('processed', verified.id, duplicate) : verifier.refuse(RAN[ran]);
     } catch (failure) {
       return verifier.refuse(reasonOf(failure), { cause: failure });
     } finally {
-      deadline.met();
+      deadline?.met();
     }
   }
 
@@ -125,7 +132,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function runsInline({ host }: Delivery): boolean {
     if (!hasHandlers) return false;
     if (mode !== undefined) return mode === 'inline';
-    return host?.frozenBetweenRequests ?? frozenHere;
+    return !started && (host?.frozenBetweenRequests ?? frozenHere);
   }
 
   function incoming({ id, body, verified, event, facts }: VerifiedDelivery): IncomingEvent {
@@ -148,7 +155,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return entity(event);
     } catch (failure) {
       seldom('entity', (suppressed) => {
-        const facts = { id: event.id, cause: messageOf(failure), suppressed };
+        const facts = { id: event.id, error: attemptError(failure).name, suppressed };
         logger.error(facts, 'the entity option threw; the event stands alone');
       });
       return null;
@@ -204,7 +211,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     async start() {
       mayBeForgotten = false;
-      if (mode === 'background' || (mode === undefined && !frozenHere)) await processor.start();
+      if (mode === 'inline' || (mode === undefined && frozenHere)) return;
+      started = true;
+      await processor.start();
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -215,6 +224,8 @@ const RAN = {
   busy: 'handler-busy',
   failed: 'handler-failed',
   timeout: 'handler-timeout',
+  late: 'handler-late',
+  lost: 'handler-lost',
 } as const satisfies Record<Exclude<InlineResult, 'processed' | 'nothing to run'>, Reason>;
 
 const REASONS = {

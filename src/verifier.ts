@@ -1,11 +1,12 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import type { BodyRead, Delivery } from './delivery.ts';
-import { ConfigurationError, messageOf } from './errors.ts';
+import { ConfigurationError, isInstance, messageOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from './logger.ts';
 import { refusal, type Reason, type Refusal } from './outcome.ts';
 import { MAX_TIMER_MS, positive } from './positive.ts';
+import { attemptError } from './processing/attempt-error.ts';
 import { keySource, type KeySource, type SecretOption } from './secrets.ts';
 import { isWellFormedSignature, matchesSignature } from './signature.ts';
 
@@ -42,6 +43,8 @@ export interface RefusalFacts {
   readonly details?: Refusal['body']['error']['details'];
   /** what was thrown: for the log only */
   readonly cause?: unknown;
+  /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
+  readonly error?: string;
   /** what the merchant has to change: for the log only */
   readonly fix?: string | undefined;
 }
@@ -51,7 +54,10 @@ export interface Verifier {
   readonly logger: Logger;
   /** Until when this delivery has to be answered: `deadlineMs` from now, or sooner where its host allows less. */
   startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
-  /** @param deadline - until then the body has to be there; one of its own is started unless given */
+  /**
+   * @param deadline - until then the body has to be there; one of its own is started unless given
+   * @throws TypeError for a body that is not bytes
+   */
   verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
   /**
    * Verifies a delivery and gives it to the merchant's own function, within one deadline.
@@ -83,8 +89,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return outcome;
   };
 
-  const startDeadlineOf: Verifier['startDeadline'] = (delivery) =>
-    startDeadline(Math.max(0, Math.min(deadlineMs, delivery?.host?.remainingMs ?? Infinity)));
+  const startDeadlineOf: Verifier['startDeadline'] = (delivery) => {
+    const remainingMs = delivery?.host?.remainingMs;
+    // A host that does not know says NaN.
+    const allowedMs = remainingMs === undefined || Number.isNaN(remainingMs) ? Infinity : remainingMs;
+    return startDeadline(Math.max(0, Math.min(deadlineMs, allowedMs)));
+  };
 
   /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
   async function signatureFault(
@@ -113,6 +123,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
     const fault = await signatureFault(read.bytes, delivery.signature, deadline);
+    if (fault === 'signature-mismatch' && read.doubt !== undefined) return refuse('body-consumed', { fix: read.doubt });
     if (fault !== null) return refuse(fault);
 
     const { parsed, facts } = readEvent(read.bytes);
@@ -120,6 +131,23 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
     const signature = keys === 'unsigned' ? null : (delivery.signature ?? null);
     return { body: read.bytes, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
+  }
+
+  async function handOver<T>(
+    verified: VerifiedDelivery,
+    { host }: Delivery,
+    deadline: Deadline,
+    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
+  ): Promise<Refusal | { readonly passed: T; readonly id: string }> {
+    const work = (async () => passOn(verified))();
+    try {
+      const passed = await withinDeadline(work, deadline);
+      if (passed !== LATE) return { passed, id: verified.id };
+    } catch (thrown) {
+      return refuse('not-passed-on', { error: nameAndCode(thrown) });
+    }
+    host?.waitUntil?.(Promise.allSettled([work]));
+    return refuse('not-passed-on-in-time');
   }
 
   return {
@@ -139,13 +167,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       try {
         const verified = await verify(delivery, deadline);
         if (isRefusal(verified)) return verified;
-        const work = (async () => passOn(verified))();
-        const passed = await withinDeadline(work, deadline);
-        if (passed !== LATE) return { passed, id: verified.id };
-        delivery.host?.waitUntil?.(Promise.allSettled([work]));
-        return refuse('not-passed-on-in-time');
+        return await handOver(verified, delivery, deadline, passOn);
       } catch (cause) {
-        return refuse('not-passed-on', { cause });
+        return refuse('internal', { cause });
       } finally {
         deadline.met();
       }
@@ -155,7 +179,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
 /** Tells a refusal from what went through. */
 export function isRefusal(result: object): result is Refusal {
-  return 'kind' in result;
+  return 'reason' in result;
 }
 
 const UNREAD = {
@@ -174,7 +198,8 @@ async function readBody(body: Delivery['body'], maxBytes: number, deadline: Dead
     return read;
   }
   assertBytes(body);
-  return body.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: body };
+  // A copy: what was verified is what is stored, whatever the caller does with its buffer.
+  return body.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: Uint8Array.from(body) };
 }
 
 function assertBytes(body: Uint8Array): void {
@@ -209,17 +234,25 @@ const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
   'handler-busy',
   'handler-failed',
   'handler-timeout',
+  'handler-lost',
 ]);
+
+/** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
+function nameAndCode(thrown: unknown): string {
+  const { name } = attemptError(thrown);
+  const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' ? `${name} ${code}` : name;
+}
 
 function reporter(logger: Logger): (outcome: Refusal, more: RefusalFacts) => void {
   const seldom = throttle();
-  return ({ kind, reason, status, body }, { cause, fix }) => {
+  return ({ kind, reason, status, body }, { cause, error, fix }) => {
     if (REPORTED_ELSEWHERE.has(reason)) return;
     seldom(reason, (suppressed) => {
       const { message: hint, request_id: requestId } = body.error;
-      const facts = { reason, status, requestId, suppressed, hint };
+      const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
       if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
-      const what = fix === undefined ? 'delivery not stored' : `delivery not stored: ${fix}`;
+      const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
       logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
     });
   };

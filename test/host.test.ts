@@ -31,6 +31,8 @@ const FROZEN: readonly Host[] = [
     name: 'Cloud Run or Cloud Functions',
     variables: { K_SERVICE: 'orders', K_REVISION: 'orders-00001-abc', PORT: '8080' },
   },
+  { name: 'Cloud Run jobs', variables: { CLOUD_RUN_JOB: 'orders' } },
+  { name: 'App Engine', variables: { GAE_ENV: 'standard' } },
   { name: 'Azure Functions', variables: { FUNCTIONS_WORKER_RUNTIME: 'node', WEBSITE_SITE_NAME: 'orders' } },
 ];
 const HEROKU: Host = { name: 'Heroku', variables: { DYNO: 'web.1', PORT: '4711' } };
@@ -38,6 +40,15 @@ const EPHEMERAL: readonly Host[] = [...FROZEN, HEROKU];
 
 const LASTING: readonly Host[] = [
   { name: 'nothing is set', variables: {} },
+  {
+    name: "SAM runs it on a developer's machine",
+    variables: { AWS_LAMBDA_FUNCTION_NAME: 'orders', AWS_SAM_LOCAL: 'true' },
+  },
+  {
+    name: "Azure's tools run it there",
+    variables: { FUNCTIONS_WORKER_RUNTIME: 'node', AZURE_FUNCTIONS_ENVIRONMENT: 'Development' },
+  },
+  { name: 'App Engine flexible', variables: { GAE_ENV: 'flex' } },
   {
     name: 'only what is set everywhere',
     variables: { PATH: '/usr/bin', HOME: '/root', NODE_ENV: 'production', PORT: '3000' },

@@ -29,6 +29,8 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   'handler-busy': ['busy', 409, 'BUSY', RETRY],
   'handler-failed': ['failed', 500, 'HANDLER_FAILED', {}],
   'handler-timeout': ['timeout', 503, 'TIMEOUT', RETRY],
+  'handler-late': ['timeout', 503, 'TIMEOUT', RETRY],
+  'handler-lost': ['failed', 500, 'HANDLER_FAILED', {}],
   'not-passed-on': ['failed', 500, 'HANDLER_FAILED', {}],
   'not-passed-on-in-time': ['unavailable', 503, 'UNAVAILABLE', RETRY],
   'inbox-failing': ['unavailable', 503, 'UNAVAILABLE', RETRY],

@@ -298,7 +298,7 @@ describe('receive never rejects', () => {
     });
     expect(outcome).toMatchObject({ kind: 'unavailable', status: 503, reason: 'internal' });
     expect(lines).toEqual([
-      { level: 'error', message: 'delivery not stored', facts: expect.objectContaining({ reason: 'internal' }) },
+      { level: 'error', message: 'delivery not taken in', facts: expect.objectContaining({ reason: 'internal' }) },
     ]);
     expect(lines[0]?.facts['cause']).toMatch(/raw bytes/);
   });

@@ -57,7 +57,8 @@ describe('what goes through', () => {
       id: 'evt_1',
       event: { type: 'order.ready', data: { total: 30.05 } },
     });
-    expect(result.body).toBe(ready);
+    expect(result.body).toEqual(ready);
+    expect(result.body.buffer).not.toBe(ready.buffer); // whatever the caller does with its buffer
     expect(result.facts).toEqual({ type: 'order.ready', created: { ms: Date.UTC(2026, 2, 14, 8, 22, 30), ns: 0 } });
     expect(lines).toEqual([]);
   });
@@ -335,7 +336,7 @@ describe('what is reported', () => {
     expect(lines).toEqual([
       {
         level: 'error',
-        message: 'delivery not stored',
+        message: 'delivery not taken in',
         facts: {
           reason: 'inbox-failing',
           status: 503,

@@ -1,26 +1,41 @@
 import { LATE, withinDeadline, type Deadline } from '../deadline.ts';
 import { messageOf } from '../errors.ts';
 import type { EventKey } from '../inbox/inbox.ts';
-import type { Lease } from '../inbox/work.ts';
+import type { Lease, Settlement } from '../inbox/work.ts';
 import { systemClock } from './clock.ts';
 import type { ProcessorOptions } from './processor.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 
-/** What became of an event that was run while its delivery waited. */
-export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'nothing to run';
+/** What became of an event that was run while its delivery waited; `late`: its handler could not begin in time. */
+export type InlineResult = 'processed' | 'failed' | 'busy' | 'timeout' | 'late' | 'lost' | 'nothing to run';
+
+/** What happens to work that outlives its delivery. */
+export interface Afterwards {
+  /** asks the host to go on until a promise has settled */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+  /** the host stops with the answer, so nothing that is left can be finished */
+  readonly frozen?: boolean;
+}
 
 /** Runs handlers inside deliveries, on hosts without a background. */
 export interface InlineRunner {
-  /** @param waitUntil - asks the host to go on until a handler that has outlived the deadline has ended */
-  run(key: EventKey, deadline: Deadline, waitUntil?: (work: Promise<unknown>) => void): Promise<InlineResult>;
-  /** Waits for handlers that run, then aborts their signals, and waits a moment more. */
+  run(key: EventKey, deadline: Deadline, afterwards: Afterwards): Promise<InlineResult>;
+  /** Waits for handlers that run, then aborts their signals, waits a moment more, and gives back what is left. */
   close(): Promise<void>;
 }
 
+interface Run {
+  readonly lease: Lease;
+  readonly attempt: RunningAttempt;
+  readonly stopRenewing: () => void;
+}
+
+const WRITE_AGAIN_MS = 1_000;
+
 /**
  * One run for each delivery: no backoff and no budget, because the service's own schedule is the retry. A handler that
- * outlives the deadline keeps its lease for as long as it runs, and no longer.
+ * outlives the deadline keeps its lease while it runs; where the host would freeze it, the event is given back instead.
  */
 export function createInlineRunner(
   options: Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering' | 'logger'>> &
@@ -30,17 +45,39 @@ export function createInlineRunner(
   const { leaseMs, timeoutMs, types } = limitsOf(options);
   // The budget and the backoff are the service's.
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
-  const running = new Map<Promise<unknown>, RunningAttempt>();
+  const running = new Map<Promise<unknown>, Run>();
+  const handingBack = new Set<Promise<unknown>>();
+  let closed = false;
 
-  async function settled(key: EventKey, lease: Lease, attempt: RunningAttempt): Promise<AttemptEnd['outcome']> {
-    const stopRenewing = keepLease(lease, attempt);
-    const end = await attempt.ended.finally(stopRenewing);
-    if (end.outcome === 'committed' || end.outcome === 'lost') return end.outcome;
-    const held = await inbox.settle(lease, end, clock.now());
-    if (end.outcome === 'retry' || end.outcome === 'dead') {
-      logger.warn({ ...key, error: end.error.name }, 'handler failed; it runs again when the service sends again');
+  async function settled(key: EventKey, { lease, attempt, stopRenewing }: Run): Promise<AttemptEnd['outcome']> {
+    try {
+      const end = await attempt.ended;
+      if (end.outcome === 'committed') return end.outcome;
+      const held = end.outcome !== 'lost' && (await write(lease, end));
+      if (!held) {
+        logger.warn({ ...key }, 'the lease was lost before the handler ended; the event runs when it is sent again');
+        return 'lost';
+      }
+      if (end.outcome === 'retry' || end.outcome === 'dead') {
+        logger.warn({ ...key, error: end.error.name }, 'handler failed; it runs again when the service sends again');
+      }
+      return end.outcome;
+    } finally {
+      stopRenewing();
     }
-    return held ? end.outcome : 'lost';
+  }
+
+  /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
+  async function write(lease: Lease, settlement: Settlement): Promise<boolean> {
+    for (;;) {
+      try {
+        return await inbox.settle(lease, settlement, clock.now());
+      } catch (failure) {
+        logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended');
+        if (closed) throw failure;
+        await new Promise<void>((resolve) => void clock.after(WRITE_AGAIN_MS, resolve));
+      }
+    }
   }
 
   function keepLease(lease: Lease, attempt: RunningAttempt): () => void {
@@ -64,48 +101,92 @@ export function createInlineRunner(
     };
   }
 
-  function ended(limitMs: number): Promise<unknown> {
-    const { promise: limit, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(limitMs, resolve);
-    return Promise.race([Promise.allSettled(running.keys()).finally(cancel), limit]);
+  /** The fence keeps what the handler still does from counting. */
+  async function giveBack({ lease, attempt, stopRenewing }: Run): Promise<void> {
+    stopRenewing();
+    attempt.abort('closing');
+    attempt.abandon();
+    await handBack(inbox.settle(lease, { outcome: 'interrupted' }, clock.now()));
   }
 
   /** The database was not free in time: what is claimed after that has nobody to run for. */
-  function giveBackWhenClaimed(claiming: ReturnType<typeof inbox.claimOne>): void {
-    claiming
-      .then(async (claimed) => {
+  function giveBackWhenClaimed(claiming: ReturnType<typeof inbox.claimOne>): Promise<void> {
+    return handBack(
+      claiming.then(async (claimed) => {
         if (typeof claimed === 'object') await inbox.settle(claimed.lease, { outcome: 'interrupted' }, clock.now());
-      })
-      .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot give back an event'));
+      }),
+    );
   }
 
+  function handBack(work: Promise<unknown>): Promise<void> {
+    const done = work
+      .then(() => {})
+      .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot give back an event'))
+      .finally(() => handingBack.delete(done));
+    handingBack.add(done);
+    return done;
+  }
+
+  function start(
+    claimed: Parameters<typeof runAttempt>[0],
+    key: EventKey,
+  ): { run: Run; outcome: ReturnType<typeof settled> } {
+    const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
+    const run = { lease: claimed.lease, attempt, stopRenewing: keepLease(claimed.lease, attempt) };
+    const outcome = settled(key, run);
+    running.set(outcome, run);
+    outcome
+      .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended'))
+      .finally(() => running.delete(outcome));
+    return { run, outcome };
+  }
+
+  function atMost(limitMs: number, work: Promise<unknown>): Promise<unknown> {
+    const { promise: limit, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(limitMs, resolve);
+    return Promise.race([work.finally(cancel), limit]);
+  }
+
+  const allEnded = (): Promise<unknown> => Promise.allSettled([...running.keys(), ...handingBack]);
+
   return {
-    async run(key, deadline, waitUntil) {
+    async run(key, deadline, { waitUntil, frozen = false }) {
       const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
-        giveBackWhenClaimed(claiming);
-        return 'timeout';
+        ask(waitUntil, giveBackWhenClaimed(claiming));
+        return 'late';
       }
       if (claimed === 'busy') return 'busy';
       if (claimed === 'settled') return 'nothing to run';
-      const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
-      const outcome = settled(key, claimed.lease, attempt);
-      running.set(outcome, attempt);
-      outcome
-        .catch((failure: unknown) => logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended'))
-        .finally(() => running.delete(outcome));
+      const { run, outcome } = start(claimed, key);
       const result = await withinDeadline(outcome, deadline);
       if (result === LATE) {
-        waitUntil?.(Promise.allSettled([outcome]));
+        if (frozen && waitUntil === undefined) await atMost(FROZEN_LIMIT_MS, giveBack(run));
+        else ask(waitUntil, Promise.allSettled([outcome]));
         return 'timeout';
       }
+      if (result === 'lost') return 'lost';
       return result === 'processed' || result === 'committed' ? 'processed' : 'failed';
     },
     async close() {
-      await ended(CLOSE_LIMIT_MS);
-      for (const attempt of running.values()) attempt.abort('closing');
-      await ended(CLOSE_GRACE_MS);
+      await atMost(CLOSE_LIMIT_MS, allEnded());
+      for (const { attempt } of running.values()) attempt.abort('closing');
+      await atMost(CLOSE_GRACE_MS, allEnded());
+      closed = true;
+      await atMost(CLOSE_GRACE_MS, Promise.all([...running.values()].map(giveBack)));
     },
   };
+}
+
+/** Within the time that adapters keep back for the answer itself. */
+const FROZEN_LIMIT_MS = 200;
+
+/** A host's function may throw; the delivery is answered all the same. */
+function ask(waitUntil: Afterwards['waitUntil'], work: Promise<unknown>): void {
+  try {
+    waitUntil?.(work);
+  } catch {
+    // It cannot wait, so what is left may be cut off, as without it.
+  }
 }

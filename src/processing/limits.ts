@@ -3,7 +3,7 @@ import { MAX_TIMER_MS, positive, positiveWhole } from '../positive.ts';
 import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
 
 export interface ProcessingOptions {
-  /** How many handlers run at once; 10 unless set. */
+  /** How many handlers run at once; 10 unless set. In inline mode each delivery runs its own. */
   readonly concurrency?: number;
   /** How long a handler may run before its signal is aborted, in milliseconds; 30,000 unless set. */
   readonly timeoutMs?: number;

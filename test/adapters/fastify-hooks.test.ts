@@ -275,6 +275,20 @@ describe('hookbox/fastify through app.inject()', () => {
     expectRefused(await inject(parts()), { ...expected, closes: expected.status === 413 });
   });
 
+  it('leaves nothing behind that would end the process later', async () => {
+    const thrown: unknown[] = [];
+    const note = (failure: unknown): void => void thrown.push(failure);
+    process.on('uncaughtException', note);
+    await inject(signedEvent());
+    await inject({ ...signedEvent(), headers: [] });
+    await inject({ ...signedEvent(), method: 'PUT' });
+
+    await delay(2_200); // longer than the rest of a body may take
+    process.off('uncaughtException', note);
+
+    expect(thrown).toEqual([]);
+  });
+
   it('takes a request without a body for an empty one', async () => {
     expect(await inject(signed(''))).toMatchObject({ status: 400 });
     expect(await inject({ ...signed(''), headers: [] })).toMatchObject({ status: 401 });

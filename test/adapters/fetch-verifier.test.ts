@@ -77,7 +77,7 @@ describe('webhookVerifier of hookbox/fetch', () => {
 
     expect(answer.status).toBe(500);
     expect(await answer.json()).toMatchObject({ error: { code: 'HANDLER_FAILED' } });
-    expect(lines).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', cause: 'no queue' } }]);
+    expect(lines).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', error: 'Error' } }]);
   });
 
   it('answers 503 at the deadline when the handler hangs, and has the host wait for it', async () => {

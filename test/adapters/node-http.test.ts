@@ -1,4 +1,7 @@
 /** What hookbox/node makes of the connections of a Node server, and of bytes that others have kept. */
+import { once } from 'node:events';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
@@ -82,6 +85,38 @@ describe('hookbox/node over HTTP/2', () => {
     const answer = await client.send({ headers, body: body.subarray(0, 50), unended: true });
 
     expectRefused(answer, { status: 503, code: 'UNAVAILABLE', retryAfter: true });
+  });
+});
+
+describe('the streams of an HTTP/2 server behind hookbox/node', () => {
+  it('are all ended once they are answered, though clients never end their bodies', async () => {
+    const server = createHttp2Server();
+    const { logger } = recordedLog();
+    const receiver = createReceiver({ secret: SECRET, inbox: memoryInbox(), logger, maxBodyBytes: 1_000 });
+    server.on('request', webhookHandler(receiver)).listen(0);
+    const open = new Set<unknown>();
+    server.on('stream', (stream) => {
+      open.add(stream);
+      stream.on('close', () => open.delete(stream));
+    });
+    const { port } = server.address() as AddressInfo;
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const stream = session.request({ ':method': 'POST', ':path': '/' }, { endStream: false });
+        stream.on('error', () => {});
+        stream.write(Buffer.alloc(2_000));
+        const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+        stream.resume();
+        return headers[':status'];
+      }),
+    );
+
+    expect(statuses).toEqual(statuses.map(() => 413));
+    await expect.poll(() => open.size, { timeout: 5_000 }).toBe(0);
+    session.destroy();
+    server.close();
   });
 });
 

@@ -170,7 +170,7 @@ describe('what comes after webhookVerifier of hookbox/node', () => {
     expectRefused(await send(served.url, signedEvent()), { status: 500, code: 'HANDLER_FAILED' });
 
     expect(served.thrown).toEqual([]);
-    expect(lines).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', cause: 'no queue' } }]);
+    expect(lines).toMatchObject([{ level: 'error', facts: { reason: 'not-passed-on', error: 'Error' } }]);
   });
 
   it('is answered 503 when it is a handler that is not done by the deadline, and may still write', async () => {

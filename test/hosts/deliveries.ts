@@ -22,11 +22,11 @@ export interface Answer {
 }
 
 /** An order that shows whoever parses it and writes it again, or takes its bytes for latin1. */
-export function signedOrder(padding = 0): SignedOrder {
+export function signedOrder(padding = 0, type = 'order.confirmed'): SignedOrder {
   const id = `evt_${randomUUID()}`;
   const note = `"special_instructions":"Käse, bitte 🧀"${padding > 0 ? `,"padding":"${'x'.repeat(padding)}"` : ''}`;
   const body = Buffer.from(
-    `{"id":"${id}","type":"order.confirmed","created":"2026-01-01T12:00:00Z",` +
+    `{"id":"${id}","type":"${type}","created":"2026-01-01T12:00:00Z",` +
       `"data":{"object":"order","id":"ord_1","total":42.50,${note}}}`,
   );
   return { id, body, headers: { 'Content-Type': 'application/json', 'X-Signature': signBody(body, SECRET) } };

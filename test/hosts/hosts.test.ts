@@ -10,6 +10,8 @@ import { ownAdapter } from './suites/own-adapter.ts';
 import { pitfalls } from './suites/pitfalls.ts';
 import { whatHoldsWhere } from './suites/what-holds-where.ts';
 import { servers } from './suites/servers.ts';
+import { reasons } from './suites/reasons.ts';
+import { verifiers } from './suites/verifiers.ts';
 import { workers } from './suites/workers.ts';
 
 let created: Project | undefined;
@@ -24,6 +26,7 @@ function project(): Project {
 }
 
 describe('servers', () => servers(project));
+describe('servers that only check', () => verifiers(project));
 describe('NestJS', () => nest(project));
 describe('Next.js', () => next(project));
 describe('beside the examples', () => pitfalls(project));
@@ -32,6 +35,7 @@ describe('Cloudflare Workers', () => workers(project));
 describe('functions', () => functions(project));
 describe('what holds where', () => whatHoldsWhere(project));
 describe('an adapter of your own', () => ownAdapter(project));
+describe('what the log says', reasons);
 describe('a signature does not match', () => mismatch(project));
 
 describe('docs/adapters.md', () => {

@@ -21,6 +21,18 @@ export function example(name: string): string {
   return code;
 }
 
+/** The rows of the table under a heading, without its head. */
+export function rowsUnder(heading: string): readonly (readonly string[])[] {
+  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
 /** Blocks that no test has asked for. */
 export function unused(): string[] {
   return names.filter((name) => !used.has(name));

@@ -6,6 +6,7 @@ import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receiver.ts';
 import { signBody } from '../../src/signature.ts';
+import { recordedLog } from '../adapters/recorded-log.ts';
 import { Child } from '../inbox/child.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
@@ -405,14 +406,67 @@ describe('the deadline', () => {
     expect((await outcomes()).at(-1)).toBe('processed');
   });
 
-  it('has the delivery answered 503 when the end of the attempt cannot be written; it runs again when its lease is over', async () => {
-    const settle = (): Promise<never> => Promise.reject(new Error('the disk is full'));
-    await using failing = receiving({ '*': () => {} }, { inbox: { ...inbox, settle }, processing: { leaseMs: 200 } });
-    expect((await failing.receive(delivery('evt_1'))).status).toBe(503);
-    await using receiver = receiving({ '*': () => {} });
-    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy' });
-    await sleep(300);
-    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'processed' });
+  it('has the delivery answered 503 while the end of the attempt cannot be written; it is written later, and nothing runs twice', async () => {
+    let full = true;
+    const settle: Inbox['settle'] = (...given) =>
+      full ? Promise.reject(new Error('the disk is full')) : inbox.settle(...given);
+    const handler = vi.fn();
+    await using receiver = receiving({ '*': handler }, { inbox: { ...inbox, settle }, deadlineMs: 200 });
+
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout', status: 503 });
+    full = false;
+    await expect.poll(() => outcomes(), { timeout: 5_000 }).toEqual(['processed']);
+
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
+  it('has a handler that lost its lease answered 500, and reported', async () => {
+    const renew: Inbox['renew'] = () => Promise.resolve([]);
+    const settle: Inbox['settle'] = () => Promise.resolve(false);
+    const { logger, lines } = recordedLog();
+    await using receiver = receiving({ '*': () => {} }, { inbox: { ...inbox, renew, settle }, logger });
+
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({
+      kind: 'failed',
+      reason: 'handler-lost',
+      status: 500,
+    });
+    expect(lines).toMatchObject([{ level: 'warn', facts: { id: 'evt_1' } }]);
+  });
+
+  it('gives the event back where the host would freeze the handler, and no crash is counted', async () => {
+    const gate = gated();
+    const receiver = receiving({ '*': gate.handler }, { deadlineMs: 100 });
+    const frozen = { ...delivery('evt_1'), host: { frozenBetweenRequests: true } };
+
+    expect(await receiver.receive(frozen)).toMatchObject({ kind: 'timeout', status: 503 });
+    expect(await outcomes()).toEqual(['interrupted']);
+
+    const again = receiver.receive(delivery('evt_1'));
+    await expect.poll(() => gate.ends.length).toBe(2);
+    for (const end of gate.ends) end.resolve();
+    expect(await again).toMatchObject({ kind: 'processed' });
+    expect(await outcomes()).toEqual(['interrupted', 'processed']);
+    await receiver.close();
+  });
+
+  it('gives back an event that was claimed too late, and close() waits for that', async () => {
+    const slow = Promise.withResolvers<void>();
+    const claimOne: Inbox['claimOne'] = async (...given) => {
+      await slow.promise;
+      return inbox.claimOne(...given);
+    };
+    const handler = vi.fn();
+    const receiver = receiving({ '*': handler }, { inbox: { ...inbox, claimOne }, deadlineMs: 100 });
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout', reason: 'handler-late' });
+
+    const closing = receiver.close();
+    slow.resolve();
+    await closing;
+
+    expect(await outcomes()).toEqual(['interrupted']);
+    expect(handler).not.toHaveBeenCalled();
   });
 });
 

@@ -52,17 +52,26 @@ export function nest(project: () => Project): void {
 
 const API_ROUTE = 'nextjs/pages/api/webhooks.js';
 const ROUTE_HANDLER = 'nextjs/app/webhooks/route.js';
+/** Its handler takes as long as a test says. */
+const SLOW = [
+  "(event) => console.log('handled', event.id)",
+  `async (event) => {
+        console.log('begun', event.id);
+        await new Promise((done) => setTimeout(done, Number(process.env.HANDLER_MS ?? 0)));
+        console.log('handled', event.id);
+      }`,
+] as const;
 const BODY_PARSER_OFF = 'export const config = { api: { bodyParser: false } };';
 
 export function next(project: () => Project): void {
   const cli = [process.execPath, join(ROOT, 'test/parts/node_modules/next/dist/bin/next')] as const;
-  const start = (path: string): ReturnType<typeof startServer> =>
-    startServer(project(), [...cli, 'start'], { cwd: folder(), path, env: { NEXT_TELEMETRY_DISABLED: '1' } });
+  const start = (path: string, env: Readonly<Record<string, string>> = {}): ReturnType<typeof startServer> =>
+    startServer(project(), [...cli, 'start'], { cwd: folder(), path, env: { NEXT_TELEMETRY_DISABLED: '1', ...env } });
   const folder = (): string => join(project().folder, 'nextjs');
 
   beforeAll(async () => {
-    const written = [API_ROUTE, ROUTE_HANDLER, 'nextjs/lib/receiver.js', 'nextjs/instrumentation.js'];
-    for (const name of written) project().write(name, example(name));
+    for (const name of [API_ROUTE, ROUTE_HANDLER, 'nextjs/lib/receiver.js']) project().write(name, example(name));
+    project().write('nextjs/instrumentation.js', changed(example('nextjs/instrumentation.js'), SLOW));
     project().write('nextjs/pages/api/parsed.js', changed(example(API_ROUTE), [BODY_PARSER_OFF, '']));
     const reads = 'export async function POST(request) {\n  await request.json();';
     const parsed = changed(example(ROUTE_HANDLER), ['export function POST(request) {', reads]);
@@ -72,6 +81,7 @@ export function next(project: () => Project): void {
     const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
     const built = await run([...cli, 'build'], folder(), env);
     expect(built.code, built.output).toBe(0);
+    expect(built.output).not.toContain('warning');
   }, 60_000);
 
   it('builds without the secret and without the inbox', () => {
@@ -91,5 +101,18 @@ export function next(project: () => Project): void {
     await send(server.url, order);
     await expectConsole(server).toContain(`handled ${order.id}`); // beside the routes
     await expectConsole(server).not.toContain('not handled');
+  });
+
+  it.each([
+    { by: 'Next.js', env: {}, finishes: false },
+    { by: 'the worker', env: { NEXT_MANUAL_SIG_HANDLE: '1' }, finishes: true },
+  ])('SIGTERM is heeded by $by: a running handler finishes: $finishes', async ({ env, finishes }) => {
+    await using server = await start('/webhooks', { ...env, HANDLER_MS: '1000' });
+    const order = signedOrder();
+    expect(await send(server.url, order)).toMatchObject({ status: 200 });
+    await expectConsole(server).toContain(`begun ${order.id}`);
+    await server[Symbol.asyncDispose]();
+    const handled = expectConsole(server);
+    await (finishes ? handled : handled.not).toContain(`handled ${order.id}`);
   });
 }

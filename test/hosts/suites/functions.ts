@@ -7,6 +7,7 @@ import { fakeQueue, startFunction, type FunctionHost, type WebAnswer } from '../
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 import { startServer, type Command } from '../server.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
 const VERCEL = { VERCEL: '1', VERCEL_ENV: 'production', VERCEL_REGION: 'fra1', NODE_ENV: 'production' };
 const NETLIFY = { AWS_LAMBDA_FUNCTION_NAME: 'webhooks', AWS_REGION: 'eu-central-1', SITE_NAME: 'shop' };
@@ -28,7 +29,8 @@ export function functions(project: () => Project): void {
       const ok = { status: 200, text: JSON.stringify({ received: true, id: order.id }) };
       expect(await post(host, name, order)).toMatchObject(ok);
       expect(await post(host, name, order)).toMatchObject(ok);
-      expect(host.queue.messages()).toEqual([order.body.toString(), order.body.toString()]);
+      const message = JSON.stringify({ body: order.body.toString(), signature: order.headers['X-Signature'] });
+      expect(host.queue.messages()).toEqual([message, message]);
       const unsigned = { ...order, headers: { 'Content-Type': 'application/json' } };
       for (const wrong of [forged(order), unsigned]) {
         expect(await post(host, name, wrong)).toMatchObject({ status: 401 });
@@ -40,9 +42,20 @@ export function functions(project: () => Project): void {
       project().write(file, example(file));
       await using host = await startFunction(project(), file, env);
       host.queue.setDown(true);
-      await expect(post(host, name, signedOrder())).rejects.toThrow('the queue is down');
+      expect(await post(host, name, signedOrder())).toMatchObject({ status: 500, waitedFor: 0 });
+      await expectConsole(host).toContain('reason=not-passed-on,');
       host.queue.setDown(false);
       expect(await post(host, name, signedOrder())).toMatchObject({ status: 200 });
+    });
+
+    it('fails when the queue is too slow, and hands on all the same', async () => {
+      const slow = 'await new Promise((done) => setTimeout(done, 600));\n  await sqs.send(';
+      const code = changed(example(file), ['secret:', 'deadlineMs: 200, secret:'], ['await sqs.send(', slow]);
+      project().write(`slow/${file}`, code);
+      await using host = await startFunction(project(), `slow/${file}`, env);
+      expect(await post(host, name, signedOrder())).toMatchObject({ status: 503, waitedFor: 1 });
+      await expectConsole(host).toContain('reason=not-passed-on-in-time');
+      expect(host.queue.messages()).toHaveLength(1);
     });
   });
 
@@ -105,7 +118,9 @@ export function functions(project: () => Project): void {
       const ok = { status: 200, text: JSON.stringify({ received: true, id: order.id }) };
       expect(await send(server.url, order)).toMatchObject(ok);
       expect(await send(server.url, order)).toMatchObject(ok);
-      expect(queue.messages()).toEqual([order.body.toString(), order.body.toString()]);
+      const attributes = { signature: order.headers['X-Signature'] };
+      const message = JSON.stringify({ data: order.body.toString(), attributes });
+      expect(queue.messages()).toEqual([message, message]);
       await expectForgeryRefused(server.url);
       const noJson = { ...forged(order), body: Buffer.from('{') };
       expect(await send(server.url, noJson)).toMatchObject({
@@ -137,9 +152,14 @@ export function functions(project: () => Project): void {
     const database = join(project().folder, 'queue/taken.db');
     await using host = await startFunction(project(), 'queue/take.mjs', { HOOKBOX_DB: database });
     const order = signedOrder();
-    const take = (message: string): Promise<unknown> => host.call({ name: 'take', parameters: [message] });
-    expect(await take(order.body.toString())).toBe(true);
-    expect(await take(order.body.toString())).toBe(true);
-    expect(await take('{}')).toBe(false);
+    const take = (message: object): Promise<unknown> => host.call({ name: 'take', parameters: [message] });
+    const { body, headers } = order;
+    const signature = headers['X-Signature'];
+    expect(await take({ body: body.toString(), signature })).toBe(true); // as it came through SQS
+    expect(await take({ body, signature })).toBe(true); // through Pub/Sub
+    expect(await take({ body: body.toString(), signature: forged(order).headers['X-Signature'] })).toBe(false);
+    expect(await take({ body: '{}', signature })).toBe(false);
+    await using inbox = sqliteInbox(database);
+    expect((await inbox.list()).map(({ id }) => id)).toEqual([order.id]);
   });
 }

@@ -43,7 +43,8 @@ export function lambda(project: () => Project): void {
       expect(await invoke(host, toEvent(order))).toMatchObject(ok);
       expect(await invoke(host, toEvent(order))).toMatchObject(ok);
       expect(await invoke(host, toEvent({ ...order, base64: true }))).toMatchObject(ok);
-      expect(host.queue.messages()).toEqual([order.body.toString(), order.body.toString(), order.body.toString()]);
+      const message = JSON.stringify({ body: order.body.toString(), signature: order.headers['X-Signature'] });
+      expect(host.queue.messages()).toEqual([message, message, message]);
 
       const refused = { statusCode: 401, body: expect.stringContaining('INVALID_SIGNATURE') };
       const unsigned = { ...signedOrder(), headers: { 'Content-Type': 'application/json' } };
@@ -56,7 +57,7 @@ export function lambda(project: () => Project): void {
 
       host.queue.setDown(true);
       expect(await invoke(host, toEvent(order))).toMatchObject({ statusCode: 500 });
-      await expectConsole(host).toContain('cause=the queue is down');
+      await expectConsole(host).toContain('reason=not-passed-on');
       host.queue.setDown(false);
       expect(await invoke(host, toEvent(order))).toMatchObject(ok);
       expect(host.queue.messages()).toHaveLength(4);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { part } from '../../runtimes/parts.ts';
-import { expectStores, send, signedOrder } from '../deliveries.ts';
+import { expectConsumed, expectStores, send, signedOrder } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 import { startServer, type RunningServer } from '../server.ts';
@@ -35,6 +35,25 @@ export function pitfalls(project: () => Project): void {
       expect(await send(url, noJson)).toMatchObject({ status: 400, text: expect.not.stringContaining('INVALID_BODY') });
     });
   });
+
+  it.each(['express', 'express4'])(
+    'express.raw() of %s keeps the bytes, and express.text() does not',
+    async (folder) => {
+      const behind = (parser: string): string =>
+        changed(example('express/server.mjs'), ["app.all('/webhooks', ", `app.all('/webhooks', ${parser}, `]);
+      const raw = "express.raw({ type: '*/*', limit: '1mb' })";
+      await started(`${folder}/raw.mjs`, behind(raw), expectStores);
+      await started(`${folder}/text.mjs`, behind(raw.replace('raw', 'text')), (server) =>
+        expectConsumed(server, 'mount the webhook route before express.json()'),
+      );
+    },
+  );
+
+  it('the path of node:http may have a query', () =>
+    started('node-http/query.mjs', example('node-http/server.mjs'), async ({ url }) => {
+      expect(await send(`${url}?from=service`, signedOrder())).toMatchObject({ status: 200 });
+      expect(await send(new URL('/other', url).href, signedOrder())).toMatchObject({ status: 404 });
+    }));
 
   it.each([
     { express: '5', folder: 'express' },

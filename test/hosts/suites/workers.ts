@@ -41,10 +41,10 @@ export function workers(project: () => Project): void {
     expect(await send(worker.url, order)).toMatchObject(ok);
     expect(await send(worker.url, order)).toMatchObject(ok);
     await expectForgeryRefused(worker.url);
-    expect(await send(worker.url, signedOrder(100_000))).toMatchObject({ status: 413 });
+    expect(await send(worker.url, signedOrder(60_000))).toMatchObject({ status: 413 });
     await expectConsole(worker).toContain('reason=signature-mismatch');
 
-    const message = JSON.stringify({ id: order.id, body: order.body.toString() });
+    const message = JSON.stringify({ body: order.body.toString(), signature: order.headers['X-Signature'] });
     for (let waited = 0; taken(worker).length < 2 && waited < 10_000; waited += 20) await delay(20);
     expect(taken(worker)).toEqual([message, message]);
   });
@@ -64,10 +64,23 @@ export function workers(project: () => Project): void {
   });
 
   it('answers 500 when the Queue throws', async () => {
-    const code = changed(example('cloudflare/worker.mjs'), ['maxBodyBytes: 100_000', 'maxBodyBytes: 1_000_000']);
+    const code = changed(example('cloudflare/worker.mjs'), ['maxBodyBytes: 60_000', 'maxBodyBytes: 1_000_000']);
     await using worker = await startWorker(project(), 'too-large', code);
     expect(await send(worker.url, signedOrder(200_000))).toMatchObject({ status: 500 });
+    await expectConsole(worker).toContain('reason=not-passed-on,');
     expect(await send(worker.url, signedOrder())).toMatchObject({ status: 200 });
+  });
+
+  it('answers 503 when the Queue is too slow, and hands on all the same', async () => {
+    const code = changed(
+      example('cloudflare/worker.mjs'),
+      ['maxBodyBytes: 60_000', 'deadlineMs: 200'],
+      ['await env.EVENTS', 'await new Promise((done) => setTimeout(done, 600));\n    await env.EVENTS'],
+    );
+    await using worker = await startWorker(project(), 'slow', code);
+    expect(await send(worker.url, signedOrder())).toMatchObject({ status: 503 });
+    await expectConsole(worker).toContain('reason=not-passed-on-in-time');
+    await expect.poll(() => taken(worker), { timeout: 10_000 }).toHaveLength(1);
   });
 
   it.each(['memory', 'sqlite'])('the inbox of hookbox/%s refuses to start', async (kind) => {
