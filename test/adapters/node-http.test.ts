@@ -93,7 +93,8 @@ describe('the streams of an HTTP/2 server behind hookbox/node', () => {
     const server = createHttp2Server();
     const { logger } = recordedLog();
     const receiver = createReceiver({ secret: SECRET, inbox: memoryInbox(), logger, maxBodyBytes: 1_000 });
-    server.on('request', webhookHandler(receiver)).listen(0);
+    const handler = webhookHandler(receiver);
+    server.on('request', (request, response) => void handler(request, response)).listen(0);
     const open = new Set<unknown>();
     server.on('stream', (stream) => {
       open.add(stream);
