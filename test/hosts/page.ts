@@ -21,6 +21,15 @@ export function example(name: string): string {
   return code;
 }
 
+/** A piece of code in a sentence of the page, by how it begins. */
+export function inlineCode(start: string): string {
+  const code = [...markdown.matchAll(/`([^`\n]+)`/g)]
+    .map(([, text = '']) => text)
+    .find((text) => text.startsWith(start));
+  if (code === undefined) throw new Error(`docs/adapters.md has no code in a sentence that begins with ${start}`);
+  return code;
+}
+
 /** The rows of the table under a heading, without its head. */
 export function rowsUnder(heading: string): readonly (readonly string[])[] {
   const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';

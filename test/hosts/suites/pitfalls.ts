@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { part } from '../../runtimes/parts.ts';
 import { expectConsumed, expectStores, send, signedOrder } from '../deliveries.ts';
-import { changed, example } from '../page.ts';
+import { changed, example, inlineCode } from '../page.ts';
 import type { Project } from '../project.ts';
 import { startServer, type RunningServer } from '../server.ts';
 
@@ -23,31 +23,42 @@ export function pitfalls(project: () => Project): void {
     );
   });
 
-  it('parsers of Express stop at 100 kB and answer by themselves', () => {
-    const code = changed(example('express/after-json.mjs'), ["limit: '1mb', ", '']);
-    return started('express/limit.mjs', code, async ({ url }) => {
-      expect(await send(url, signedOrder())).toMatchObject({ status: 200 });
-      expect(await send(url, signedOrder(300_000))).toMatchObject({
-        status: 413,
-        text: expect.not.stringContaining('BODY_TOO_LARGE'),
-      });
-      const noJson = { ...signedOrder(), body: Buffer.from('{') };
-      expect(await send(url, noJson)).toMatchObject({ status: 400, text: expect.not.stringContaining('INVALID_BODY') });
-    });
-  });
+  describe.each(['express', 'express4'])('a parser of %s', (folder) => {
+    const behind = (parser: string): string =>
+      changed(example('express/server.mjs'), ["app.all('/webhooks', ", `app.all('/webhooks', ${parser}, `]);
+    const json = inlineCode('express.json({');
+    const raw = inlineCode('express.raw({');
 
-  it.each(['express', 'express4'])(
-    'express.raw() of %s keeps the bytes, and express.text() does not',
-    async (folder) => {
-      const behind = (parser: string): string =>
-        changed(example('express/server.mjs'), ["app.all('/webhooks', ", `app.all('/webhooks', ${parser}, `]);
-      const raw = "express.raw({ type: '*/*', limit: '1mb' })";
-      await started(`${folder}/raw.mjs`, behind(raw), expectStores);
-      await started(`${folder}/text.mjs`, behind(raw.replace('raw', 'text')), (server) =>
+    it.each([
+      { parser: 'json', code: json },
+      { parser: 'raw', code: raw },
+    ])('keeps the bytes: $parser', ({ parser, code }) =>
+      started(`${folder}/${parser}.mjs`, behind(code), expectStores),
+    );
+
+    it.each([
+      { parser: 'json without verify', code: json.replace(/, verify.*/, '})') },
+      { parser: 'text', code: raw.replace('raw', 'text') },
+    ])('loses the bytes: $parser', ({ parser, code }) =>
+      started(`${folder}/${parser}.mjs`, behind(code), (server) =>
         expectConsumed(server, 'mount the webhook route before express.json()'),
-      );
-    },
-  );
+      ),
+    );
+
+    it('stops at 100 kB and answers by itself', () =>
+      started(`${folder}/limit.mjs`, behind(json.replace("limit: '1mb', ", '')), async ({ url }) => {
+        expect(await send(url, signedOrder())).toMatchObject({ status: 200 });
+        expect(await send(url, signedOrder(300_000))).toMatchObject({
+          status: 413,
+          text: expect.not.stringContaining('BODY_TOO_LARGE'),
+        });
+        const noJson = { ...signedOrder(), body: Buffer.from('{') };
+        expect(await send(url, noJson)).toMatchObject({
+          status: 400,
+          text: expect.not.stringContaining('INVALID_BODY'),
+        });
+      }));
+  });
 
   it('the path of node:http may have a query', () =>
     started('node-http/query.mjs', example('node-http/server.mjs'), async ({ url }) => {
