@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
-import { answerHeaders, deliveryOf, type VerifiedWebhook } from './node-exchange.ts';
+import { answerHeaders, deliveryOf, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
 import { endStream } from './read-node-body.ts';
 
 declare module 'fastify' {
@@ -64,12 +64,12 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
     if (!app.hasRequestDecorator('webhookEvent')) {
       app.decorateRequest('webhookEvent', undefined);
       app.decorateRequest('webhookBody', undefined);
+      app.decorateRequest('webhookSignature', undefined);
     }
     app.addHook('preHandler', async (request, reply) => {
       const verified = await verifier.verify(fastifyDelivery(request));
       if (isRefusal(verified)) return answer(reply, verified);
-      request.webhookEvent = verified.event;
-      request.webhookBody = verified.body;
+      Object.assign(request, verifiedWebhook(verified));
       return undefined;
     });
   };

@@ -69,6 +69,7 @@ export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ V
     if (isRefusal(verified)) return answered(c, verified);
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);
+    c.set('webhookSignature', verified.signature);
     // So that c.req.json() and the like still work for whoever comes next.
     // Hono keeps promises there, whatever its type says.
     Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(Uint8Array.from(verified.body).buffer) });

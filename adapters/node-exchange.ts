@@ -8,6 +8,8 @@ export interface VerifiedWebhook {
   webhookEvent: WebhookEvent | UnknownEvent | InvalidEvent;
   /** the raw bytes that were verified */
   webhookBody: Uint8Array;
+  /** what they were verified with, for a queue whose consumer verifies again; `null` where none was needed */
+  webhookSignature: string | null;
 }
 
 /**
@@ -53,8 +55,8 @@ export function putOn(request: IncomingMessage, verified: VerifiedDelivery): voi
   Object.assign(request, verifiedWebhook(verified), { _body: true });
 }
 
-export function verifiedWebhook({ event, body }: VerifiedDelivery): VerifiedWebhook {
-  return { webhookEvent: event, webhookBody: body };
+export function verifiedWebhook({ event, body, signature }: VerifiedDelivery): VerifiedWebhook {
+  return { webhookEvent: event, webhookBody: body, webhookSignature: signature };
 }
 
 /** A request whose event was verified. */

@@ -42,3 +42,12 @@ export type BodyRead =
   | { readonly ended: 'too-large' | 'too-slow' | 'aborted' | 'not-base64' }
   /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
   | { readonly ended: 'consumed'; readonly fix?: string };
+
+/** Asks the host to go on until work has settled. It may refuse by throwing; the delivery is answered all the same. */
+export function askToWait(waitUntil: HostLimits['waitUntil'], work: Promise<unknown>): void {
+  try {
+    waitUntil?.(work);
+  } catch {
+    // What is left may then be cut off, as on a host without it.
+  }
+}

@@ -1,5 +1,5 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
-import type { BodyRead, Delivery } from './delivery.ts';
+import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
 import { ConfigurationError, isInstance, messageOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
@@ -146,7 +146,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     } catch (thrown) {
       return refuse('not-passed-on', { error: nameAndCode(thrown) });
     }
-    host?.waitUntil?.(Promise.allSettled([work]));
+    askToWait(host?.waitUntil, Promise.allSettled([work]));
     return refuse('not-passed-on-in-time');
   }
 
@@ -234,6 +234,7 @@ const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
   'handler-busy',
   'handler-failed',
   'handler-timeout',
+  'handler-late',
   'handler-lost',
 ]);
 

@@ -1,4 +1,5 @@
 import { LATE, withinDeadline, type Deadline } from '../deadline.ts';
+import { askToWait } from '../delivery.ts';
 import { messageOf } from '../errors.ts';
 import type { EventKey } from '../inbox/inbox.ts';
 import type { Lease, Settlement } from '../inbox/work.ts';
@@ -154,7 +155,8 @@ export function createInlineRunner(
       const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
-        ask(waitUntil, giveBackWhenClaimed(claiming));
+        logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');
+        askToWait(waitUntil, giveBackWhenClaimed(claiming));
         return 'late';
       }
       if (claimed === 'busy') return 'busy';
@@ -163,7 +165,7 @@ export function createInlineRunner(
       const result = await withinDeadline(outcome, deadline);
       if (result === LATE) {
         if (frozen && waitUntil === undefined) await atMost(FROZEN_LIMIT_MS, giveBack(run));
-        else ask(waitUntil, Promise.allSettled([outcome]));
+        else askToWait(waitUntil, Promise.allSettled([outcome]));
         return 'timeout';
       }
       if (result === 'lost') return 'lost';
@@ -181,12 +183,3 @@ export function createInlineRunner(
 
 /** Within the time that adapters keep back for the answer itself. */
 const FROZEN_LIMIT_MS = 200;
-
-/** A host's function may throw; the delivery is answered all the same. */
-function ask(waitUntil: Afterwards['waitUntil'], work: Promise<unknown>): void {
-  try {
-    waitUntil?.(work);
-  } catch {
-    // It cannot wait, so what is left may be cut off, as without it.
-  }
-}
