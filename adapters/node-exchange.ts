@@ -81,7 +81,7 @@ function keptBytes(request: IncomingMessage, kept: Kept, fix: string): Delivery[
     return Number(declared) === bytes.byteLength ? bytes : () => Promise.resolve({ ended: 'consumed', fix });
   }
   // Whoever keeps them may still be at it.
-  if (!request.readableDidRead) return null;
+  if (!request.readableDidRead && !request.readableEnded) return null;
   if (by === 'body' || isJson(bytes)) return bytes;
   return ({ maxBytes }) =>
     Promise.resolve(

@@ -20,6 +20,8 @@ export interface HttpAdapterCase {
 export type Need =
   /** hands a request over when its head is there, and its body while it arrives */
   | 'bodies as they arrive'
+  /** hands over bodies with a Content-Encoding */
+  | 'encoded bodies'
   /** hands over chunked bodies with chunk extensions */
   | 'chunk extensions'
   /** tells a client to go on that waits for it */

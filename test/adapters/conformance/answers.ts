@@ -139,6 +139,7 @@ export const answerCases: readonly HttpAdapterCase[] = [
   },
   {
     name: 'answers 415 UNSUPPORTED_ENCODING to an encoded body',
+    needs: ['encoded bodies'],
     async run(open) {
       await using served = await open();
       const { headers, body } = signedEvent();

@@ -19,6 +19,7 @@ const ENCODED: readonly (readonly [encoding: string, encode: (body: Uint8Array) 
 export const encodingCases: readonly HttpAdapterCase[] = [
   ...(ENCODED.map(([encoding, encode]) => ({
     name: `answers 415 to Content-Encoding: ${encoding}, whichever bytes were signed`,
+    needs: ['encoded bodies'] as const,
     async run(open) {
       await using served = await open();
       const event = signedEvent();
@@ -36,6 +37,7 @@ export const encodingCases: readonly HttpAdapterCase[] = [
   })) satisfies HttpAdapterCase[]),
   {
     name: 'answers 415 when one of two Content-Encoding headers names an encoding',
+    needs: ['encoded bodies'],
     async run(open) {
       await using served = await open();
       const { body, headers } = signedEvent();
