@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { EXIT } from './exit.ts';
 
 /** Data: what another program may read. Nothing else goes to stdout. */
 export function print(text: string): void {
@@ -7,12 +8,19 @@ export function print(text: string): void {
 
 /** One JSON document, for `--json`. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2));
+  print(harmless(JSON.stringify(value, null, 2)));
 }
 
 /** One line of a stream of JSON documents. */
 export function printNdjson(value: unknown): void {
-  print(JSON.stringify(value));
+  print(harmless(JSON.stringify(value)));
+}
+
+/** JSON leaves characters as they are that steer a terminal; escaped, they mean the same. */
+function harmless(json: string): string {
+  return json.replaceAll(/[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }
 
 /** Everything that is not data: what is going on, and what to do about it. */
@@ -27,10 +35,18 @@ export function styled(style: Style, text: string, stream: NodeJS.WriteStream = 
   return styleText(style, text, { stream, validateStream: true });
 }
 
-/** A reader that has seen enough, such as `head`, ends the command without a word. */
-export function endQuietlyWithReader(): void {
-  process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
-    if (failure.code === 'EPIPE') process.exit(0);
-    throw failure;
-  });
+/**
+ * A reader that has seen enough, such as `head`, interrupts the command as Ctrl-C does: it finishes what it has begun, and
+ * ends without looking as if it had done everything.
+ */
+export function interruptWithReader(): void {
+  let isGone = false;
+  const onError = (failure: NodeJS.ErrnoException): void => {
+    if (failure.code !== 'EPIPE') throw failure;
+    if (isGone) return;
+    isGone = true;
+    if (!process.emit('SIGINT')) process.exit(EXIT.interrupted);
+  };
+  process.stdout.on('error', onError);
+  process.stderr.on('error', onError);
 }

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { ConfigurationError, messageOf } from '../errors.ts';
 import { checkCommand } from './commands/check.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { fixturesCommand } from './commands/fixtures.ts';
@@ -11,14 +10,22 @@ import { serveCommand } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
 import { triggerCommand } from './commands/trigger.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { CommandError, EXIT, type ExitCode } from './exit.ts';
-import { endQuietlyWithReader, styled, tell } from './output.ts';
+import { withExamples } from './command.ts';
+import { EXIT } from './exit.ts';
+import { tellFailure } from './failure.ts';
+import { interruptWithReader } from './output.ts';
 
 const { version } = createRequire(import.meta.url)('hookbox/package.json') as { version: string };
 
 /** All commands. Each loads what it needs when it runs, so that `--help` and `--version` are fast. */
 export function hookboxProgram(): Command {
-  const program = new Command('hookbox')
+  const program = withExamples(new Command('hookbox'), [
+    'hookbox serve handlers.ts',
+    'hookbox trigger order.created --override data.total=12.50',
+    'hookbox check http://localhost:3000/webhooks',
+    'hookbox verify body.json --signature 5f3a… --explain',
+    'hookbox help replay',
+  ])
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
     .version(version)
     .addCommand(checkCommand())
@@ -37,7 +44,7 @@ export function hookboxProgram(): Command {
 
 /** Runs what the arguments say, and says with which code to exit. */
 export async function run(args: readonly string[]): Promise<void> {
-  endQuietlyWithReader();
+  interruptWithReader();
   try {
     await hookboxProgram().parseAsync(args, { from: 'user' });
   } catch (failure) {
@@ -46,14 +53,8 @@ export async function run(args: readonly string[]): Promise<void> {
       process.exitCode = failure.exitCode === 0 ? EXIT.ok : EXIT.usage;
       return;
     }
-    tell(`${styled('red', 'error:', process.stderr)} ${messageOf(failure)}`);
-    process.exitCode = exitCodeOf(failure);
+    tellFailure(failure);
   }
-}
-
-function exitCodeOf(failure: unknown): ExitCode {
-  if (failure instanceof CommandError) return failure.exitCode;
-  return failure instanceof ConfigurationError ? EXIT.usage : EXIT.failed;
 }
 
 function throwInsteadOfExit(command: Command): void {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { messageOf } from '../errors.ts';
-import { usageError } from './exit.ts';
+import { CommandError, EXIT, usageError } from './exit.ts';
 import { tell } from './output.ts';
 
 export interface SecretOptions {
@@ -24,7 +24,7 @@ export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
   if (secretFile !== undefined) return fromFile(secretFile);
   const variable = process.env['SIGNING_SECRET'];
   if (variable !== undefined && variable !== '') return variable;
-  if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ');
+  if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
   throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
 }
 
@@ -42,18 +42,24 @@ function fromFile(path: string): string {
   return secret;
 }
 
-function prompted(question: string): Promise<string> {
-  process.stderr.write(question);
+/**
+ * Asks for a secret, without showing what is typed.
+ *
+ * @throws CommandError on Ctrl-C, and when nothing is typed
+ */
+export function prompted(question: string, input: NodeJS.ReadableStream, shown: NodeJS.WritableStream): Promise<string> {
+  shown.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  const terminal = createInterface({ input, output: nowhere, terminal: true });
   return new Promise((resolve, reject) => {
     terminal.once('SIGINT', () => {
+      shown.write('\n');
+      reject(new CommandError('Interrupted before a secret was given.', EXIT.interrupted));
       terminal.close();
-      process.kill(process.pid, 'SIGINT');
     });
     terminal.once('close', () => reject(usageError('No secret was given.')));
     terminal.question('', (secret) => {
-      process.stderr.write('\n');
+      shown.write('\n');
       resolve(secret);
       terminal.close();
     });

@@ -1,5 +1,6 @@
 import './require-node.ts';
 import { messageOf } from '../errors.ts';
+import { interruptWithReader } from './output.ts';
 import { serve } from './serve/serve.ts';
 
 /** `npm start`: `hookbox serve` without handlers, set by the environment, reachable from everywhere. */
@@ -21,6 +22,7 @@ function portOf(text: string): number {
   throw new Error(`PORT must be a number from 0 to 65535, not ${JSON.stringify(text)}.`);
 }
 
+interruptWithReader();
 try {
   await start();
 } catch (failure) {

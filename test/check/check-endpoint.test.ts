@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { checkEndpoint } from '../../src/check/check-endpoint.ts';
 import { probeNames } from '../../src/check/probe-names.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
-import { listening } from './listening.ts';
+import { listening } from '../cli/listening.ts';
 import { scriptedEndpoint, type Asked } from './scripted-endpoint.ts';
 
 describe('checkEndpoint', () => {

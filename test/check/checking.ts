@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { checkEndpoint, type CheckOptions } from '../../src/check/check-endpoint.ts';
 import type { ProbeName } from '../../src/check/probe-names.ts';
 import type { CheckReport, Verdict } from '../../src/check/report.ts';
-import { listening } from './listening.ts';
+import { listening } from '../cli/listening.ts';
 
 export const SECRET = 'a secret that only the tests know';
 

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { probeNames } from '../../src/check/probe-names.ts';
@@ -64,6 +65,73 @@ describe('what cannot be seen from outside', () => {
     expect(probesWith(report, 'fault')).toEqual(['duplicates', 'duplicates-at-once']);
     expect(findingOf(report, 'duplicates').received).toBe('2xx, and 4 effects');
     expect(findingOf(report, 'duplicates-at-once').received).toBe('2xx, and 17 effects');
+  });
+});
+
+describe('what was stored first', () => {
+  /** A right endpoint that works on an event some time after it was stored and answered. */
+  function worksLater(told: (rows: number, count: number) => unknown): RequestListener {
+    const rows = new Set<string>();
+    const worked = new Set<string>();
+    const endpoint = scriptedEndpoint(({ right, id }) => {
+      if (right === 200 && id !== null && !rows.has(id)) {
+        rows.add(id);
+        setTimeout(() => worked.add(id), 50);
+      }
+      return right;
+    });
+    return (request, response) => {
+      const [, id] = /^\/effects\/(.+)$/.exec(request.url ?? '') ?? [];
+      if (id === undefined) return endpoint(request, response);
+      return response.end(JSON.stringify(told(rows.has(id) ? 1 : 0, worked.has(id) ? 1 : 0)));
+    };
+  }
+
+  it.each([
+    ['a number', (_: number, count: number) => count],
+    ['a count', (_: number, count: number) => ({ count })],
+  ])('is unknown where the effects are counted by %s and follow the answer', async (_, told) => {
+    const report = await check(worksLater(told));
+
+    expect(probesWith(report, 'fault')).toEqual([]);
+    expect(probesWith(report, 'unknown')).toEqual(['stored-first']);
+    expect(findingOf(report, 'stored-first').received).toMatch(
+      /^200; no effect right after it, and 1 within \d+ ms, which may be the row or the work$/,
+    );
+    expect(findingOf(report, 'stored-first').mend).toContain('{"rows": n, "count": n}');
+  });
+
+  it('is told from the work by the rows in the inbox', async () => {
+    const report = await check(worksLater((rows, count) => ({ rows, count })));
+
+    expect(report).toMatchObject({ full: true });
+  });
+
+  it('is judged by the rows alone, where only those are told', async () => {
+    const report = await check(worksLater((rows) => ({ rows })));
+
+    expect(probesWith(report, 'pass')).toEqual(probeNames);
+    expect(report.probes.find(({ name }) => name === 'duplicates')?.note).toBe(
+      'judged by the rows that --effects tells; how often its handler ran, nobody says',
+    );
+  });
+
+  it('is what the answers of hookbox say of the inbox, and not of the disk', async () => {
+    const known = new Set<string>();
+    const report = await check(
+      scriptedEndpoint(({ right, id }) => {
+        if (right !== 200 || id === null) return right;
+        const duplicate = known.has(id);
+        known.add(id);
+        return { status: 200, body: JSON.stringify({ received: true, duplicate, id }) };
+      }),
+      { effects: null, only: ['stored-first'] },
+    );
+
+    expect(report.probes.at(-1)).toMatchObject({
+      verdict: 'pass',
+      note: 'by its own answers: known when it was answered; whether on disk, they cannot show',
+    });
   });
 });
 

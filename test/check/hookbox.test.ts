@@ -15,7 +15,7 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { SECRET } from './checking.ts';
-import { listening, type Listening } from './listening.ts';
+import { listening, type Listening } from '../cli/listening.ts';
 
 type Mount = (receiver: Receiver) => Promise<Listening>;
 

@@ -21,7 +21,7 @@ export function rightEndpoint(secret: string): Express {
 
   app.post('/webhooks', express.raw({ type: '*/*', limit: '1mb' }), receive);
   app.get('/effects/:id', (request, response) => {
-    response.json(database.effects(request.params.id));
+    response.json(database.whatBecameOf(request.params.id));
   });
 
   function isAuthentic(body: Buffer, signature: string): boolean {

@@ -18,7 +18,13 @@ export interface Asked {
 /** A status alone, a whole answer, or none. */
 export type Reply =
   | number
-  | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** `false` leaves the body without an end */
+      readonly ends?: boolean;
+    }
   | 'cut'
   | 'none';
 
@@ -70,6 +76,8 @@ function idIn(body: Buffer): string | null {
 function send(request: IncomingMessage, response: ServerResponse, answer: Reply): void {
   if (answer === 'none') return;
   if (answer === 'cut') return void request.socket.destroy();
-  const { status, body, headers = {} } = typeof answer === 'number' ? { status: answer } : answer;
-  response.writeHead(status, headers).end(body);
+  const { status, body, headers = {}, ends = true } = typeof answer === 'number' ? { status: answer } : answer;
+  response.writeHead(status, headers);
+  if (ends) response.end(body);
+  else response.write(body ?? '');
 }

@@ -65,7 +65,7 @@ describe('a delivery that is authentic and no event', () => {
 describe('other methods', () => {
   it.each([
     ['GET', 200, 'warning'],
-    ['PUT', 200, 'fault'],
+    ['PUT', 200, 'warning'],
     ['PUT', 500, 'warning'],
     ['GET', 501, 'pass'],
   ])('%s answered %i: %s', async (method, status, verdict) => {
@@ -75,5 +75,19 @@ describe('other methods', () => {
     );
 
     expect(report.probes.at(-1)).toMatchObject({ name: 'other-methods', verdict });
+  });
+});
+
+describe('an answer whose body does not end', () => {
+  it('is a success by its status, with a note', async () => {
+    const report = await check(
+      scriptedEndpoint(({ right }) => (right === 200 ? { status: 200, body: '{"ok":', ends: false } : right)),
+      { only: ['valid'] },
+    );
+
+    const [valid] = report.probes;
+    expect(valid).toMatchObject({ verdict: 'pass', findings: [] });
+    expect(valid?.note).toBe('the body of its answer does not end; the status is what counts');
+    expect(valid?.ms).toBeLessThan(5_000);
   });
 });

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { probeNames, type ProbeName } from '../../src/check/probe-names.ts';
-import { check, probesWith, SECRET } from './checking.ts';
+import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { rightEndpoint } from './right-endpoint.ts';
 import { acceptsForged } from './wrong-endpoints/accepts-forged.ts';
 import { acceptsUnsigned } from './wrong-endpoints/accepts-unsigned.ts';
@@ -42,9 +42,9 @@ describe('a check of an endpoint written by hand', () => {
           'tampered-body',
           'tampered-signature',
           'foreign-signature',
-          'signature-form',
           'forged-malformed-json',
         ],
+        warnings: ['signature-form'],
         findings: { unsigned: 2, 'tampered-signature': 2, 'signature-form': 3 },
       },
     ],
@@ -53,7 +53,6 @@ describe('a check of an endpoint written by hand', () => {
     ['parses before it verifies', { endpoint: parsesFirst, faults: ['forged-malformed-json'] }],
     ['processes duplicates', { endpoint: processesDuplicates, faults: ['duplicates', 'duplicates-at-once'] }],
     ['processes duplicates that come at once', { endpoint: looksBeforeInserting, faults: ['duplicates-at-once'] }],
-    ['answers late', { endpoint: answersLate, faults: ['in-time'], deadlineMs: MAIL_MS - 100 }],
     [
       'writes the body again before it verifies',
       { endpoint: reserialises, faults: ['raw-bytes'], warnings: ['invalid-utf8'], findings: { 'raw-bytes': 4 } },
@@ -61,7 +60,7 @@ describe('a check of an endpoint written by hand', () => {
     ['fails on types it does not know', { endpoint: failsOnUnknownTypes, faults: ['unknown-type'] }],
     [
       'compares signatures leniently',
-      { endpoint: lenientSignature, faults: ['signature-form'], findings: { 'signature-form': 3 } },
+      { endpoint: lenientSignature, faults: [], warnings: ['signature-form'], findings: { 'signature-form': 3 } },
     ],
     ['cuts the connection of large bodies', { endpoint: cutsLargeBodies, faults: ['one-mebibyte', 'two-mebibytes'] }],
   ];
@@ -83,4 +82,31 @@ describe('a check of an endpoint written by hand', () => {
       expect(JSON.stringify(report)).not.toContain(SECRET);
     },
   );
+});
+
+describe('a check of an endpoint that answers late', () => {
+  it('finds it at once, and sends nothing more', async () => {
+    let deliveries = 0;
+    const late = answersLate(SECRET);
+    const report = await check(
+      (request, response) => {
+        if (request.method === 'POST') deliveries += 1;
+        late(request, response);
+      },
+      { deadlineMs: MAIL_MS - 100 },
+    );
+
+    expect(deliveries).toBe(1);
+    expect(probesWith(report, 'fault')).toEqual(['valid', 'in-time']);
+    expect(probesWith(report, 'unknown')).toEqual(probeNames.filter((name) => name !== 'valid' && name !== 'in-time'));
+    expect(findingOf(report, 'valid').received).toMatch(/^a 2xx after \d+ ms; 200 ms are allowed$/);
+    expect(findingOf(report, 'unsigned').why).toBe('A valid delivery is answered late, and so would be all that follow.');
+    expect(findingOf(report, 'unsigned').mend).toContain('--deadline');
+  });
+
+  it('finds nothing else where it is given the time', async () => {
+    const report = await check(answersLate(SECRET), { deadlineMs: MAIL_MS * 10 });
+
+    expect(report).toMatchObject({ full: true });
+  });
 });

@@ -8,7 +8,7 @@ import { probeNames, PROBES } from '../../src/check/probe-names.ts';
 import type { CheckReport } from '../../src/check/report.ts';
 import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
-import { listening, type Listening } from '../check/listening.ts';
+import { listening, type Listening } from './listening.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { rightEndpoint } from '../check/right-endpoint.ts';
 import { scriptedEndpoint } from '../check/scripted-endpoint.ts';
@@ -89,6 +89,15 @@ describe('hookbox check', () => {
     expect(seeing.stdout).toContain('stores before it answers (judged by --effects)');
   });
 
+  it('ends with 3 where nothing could be judged, because not one delivery was taken', async () => {
+    const limited = await listening(scriptedEndpoint(() => ({ status: 429, headers: { 'Retry-After': '3600' } })));
+    const { code, stdout } = await runHookbox(['check', limited.url]);
+    await limited.close();
+
+    expect(code).toBe(3);
+    expect(stdout).toContain('rate limit');
+  });
+
   it('ends well with warnings alone', async () => {
     const lax = await listening(scriptedEndpoint(({ right }) => (right === 401 ? 400 : right)));
     const { code, stdout } = await runHookbox(['check', lax.url, '--only', 'unsigned']);
@@ -133,6 +142,7 @@ describe('hookbox check', () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/came back +a 2xx after \d+ ms; 50 ms are allowed\n/);
+    expect(stdout.split('\n')[0]).toMatch(/^FAULT {2}valid /);
   });
 
   it('ends with one line where nothing listens', async () => {
@@ -207,7 +217,9 @@ describe('hookbox check', () => {
 
     expect(code).toBe(0);
     for (const name of probeNames) expect(stdout).toContain(`  ${name} `);
-    expect(stdout).toContain('{"count": n}');
+    expect(stdout).toContain('{"rows": n, "count": n}');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('the rows in your inbox');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('stores less than a millisecond after its answer');
     expect(stdout).toContain('begins with evt_check_');
   });
 });

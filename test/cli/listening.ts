@@ -1,16 +1,18 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server on a port of its own. */
+/** A server on a port of its own; `url` is that of `/webhooks` on it. */
 export interface Listening {
   readonly url: string;
   /** Ends it, with what connections are left. */
   readonly close: () => Promise<void>;
 }
 
-export async function listening(listener: RequestListener): Promise<Listening> {
-  const server = createServer(listener);
+export async function listening(
+  listener: (request: IncomingMessage, response: ServerResponse) => unknown,
+): Promise<Listening> {
+  const server = createServer((request, response) => void listener(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

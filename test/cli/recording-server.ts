@@ -18,6 +18,8 @@ export interface RecordingServer {
   readonly requests: readonly Recorded[];
   /** the most that were under way at the same time */
   readonly mostAtOnce: () => number;
+  /** Goes away, as it does after the test by itself. */
+  readonly close: () => Promise<void>;
 }
 
 /** Answers the request of an index, counted from 0. */
@@ -41,8 +43,10 @@ export async function recordingServer(answer: Answering = accept): Promise<Recor
       return answer(response, requests.length - 1, recorded);
     });
   });
-  onTestFinished(() => server.close());
-  return { url: server.url, requests, mostAtOnce: () => most };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= server.close());
+  onTestFinished(close);
+  return { url: server.url, requests, mostAtOnce: () => most, close };
 }
 
 /** Answers each request with the status of its index, and with the last one from there on. */

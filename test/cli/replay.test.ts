@@ -242,10 +242,15 @@ describe('hookbox replay', () => {
     expect(ran.code).toBe(130);
     expect(ran.stdout).toMatch(/^200 {2}duplicate {2}order\.created +evt_0/);
     expect(ran.stderr.split('\n').slice(1)).toEqual([
-      expect.stringContaining('1 sent: 1 ok, 0 failed'),
-      'Stopped before evt_1, received 2026-03-01T12:00:00.000Z: go on with --since 2026-03-01T12:00:00.000Z.',
+      expect.stringContaining('1 sent: 1 ok (1 duplicate), 0 failed'),
+      'note: 1 of them was known there already, so no handler ran for it: that would be a rerun.',
+      'Stopped before evt_1. To go on, add --after 1',
     ]);
     expect(server.requests).toHaveLength(1);
+
+    const rest = await recordingServer();
+    expect(await replay(cwd, rest, '--all', '--after', '1')).toMatchObject({ code: 0 });
+    expect(bodies(rest)).toEqual([1, 2, 3, 4].map((n) => `{"n":${n}}`));
   });
 
   it('does not wait for its turn when it is interrupted', async () => {
@@ -255,6 +260,59 @@ describe('hookbox replay', () => {
     await child.line('evt_0');
     const ran = await child.stop('SIGTERM');
     expect(ran).toMatchObject({ code: 130, stderr: expect.stringContaining('Stopped before evt_1') });
+  });
+
+  it('stops when the receiver goes away, and says where to go on', async () => {
+    const cwd = await folderWith(severalIncoming(60));
+    const server = await recordingServer((response, index) => {
+      response.setHeader('Connection', 'close').end();
+      if (index === 19) void server.close();
+    });
+    const ran = await replay(cwd, server, '--all', '--concurrency', '2');
+    expect(ran.code).toBe(3);
+    expect(ran.stderr).toContain(`Nobody listens at ${new URL(server.url).origin} any more.`);
+    expect(lines(ran).length).toBeLessThan(40);
+    const after = Number(/--after (\d+)$/m.exec(ran.stderr)?.[1]);
+    const rest = await recordingServer();
+    expect((await replay(cwd, rest, '--all', '--after', String(after))).code).toBe(0);
+    expect(new Set([...bodies(server), ...bodies(rest)]).size).toBe(60);
+    expect(after).toBeGreaterThanOrEqual(18);
+  });
+
+  it('goes on in the middle of what is named', async () => {
+    const cwd = await folderWith(severalIncoming(3));
+    const server = await recordingServer();
+    const child = running(['replay', 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--rate', '0.01', '--to', server.url], { cwd });
+    await child.line('evt_0');
+    expect((await child.stop('SIGINT')).stderr).toMatch(/^Stopped before evt_1\. To go on, add --skip 2$/m);
+    const ran = await replay(cwd, server, 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--skip', '2');
+    expect(ran.code).toBe(0);
+    expect(bodies(server)).toEqual(['{"n":0}', '{"n":1}', '{"n":2}']);
+  });
+
+  it('says that nothing runs again where the events are known', async () => {
+    const cwd = await folderWith(severalIncoming(2));
+    const server = await recordingServer((response) => response.end('{"received":true,"duplicate":true}'));
+    const ran = await replay(cwd, server, '--all');
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/^2 sent: 2 ok \(2 duplicates\), 0 failed, /);
+    expect(ran.stderr).toContain('note: 2 of them were known there already, so no handler ran for them:');
+  });
+
+  it('takes an id that is too long for a file name', async () => {
+    const id = `evt_${'x'.repeat(300)}`;
+    const cwd = await folderWith([incoming({ id })]);
+    const server = await recordingServer();
+    expect((await replay(cwd, server, id)).code).toBe(0);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('prints no escape sequence of a file name', async () => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'a\u001b[31m.json'), 'no JSON');
+    const ran = await replay(cwd, await recordingServer(), '.');
+    expect(ran.stdout).toContain('a\\u{1b}[31m.json');
+    expect(ran.stdout).not.toContain('\u001b');
   });
 
   it('says how to start a receiver where nobody listens, and does not follow redirects', async () => {
@@ -296,6 +354,8 @@ describe('hookbox replay', () => {
     ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" is no time.'],
     ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" is no time.'],
     ['no state', ['--status', 'done'], 2, 'Give one of: pending, processing, processed, dead, ignored.'],
+    ['ids and --after', ['evt_0', '--after', '1'], 2, 'not both'],
+    ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip is for'],
     ['no rate', ['--all', '--rate', '0'], 2, 'Give a number above 0.'],
     ['another machine', ['--all', '--to', 'http://192.0.2.1/'], 2, 'Add --allow-remote if you mean it.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {

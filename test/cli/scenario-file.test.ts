@@ -8,6 +8,7 @@ import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load.ts';
 import { planOf, type Plan } from '../../src/cli/scenario/plan.ts';
 import type { FoundEvent } from '../../src/cli/scenario/receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
+import { eventTypes } from '../../src/events/event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 
 let folder: string;
@@ -75,6 +76,12 @@ describe('the plan of a scenario', () => {
       deliveries.map(({ id, body, faults }) => ({ id, body, faults: [1, 2, 3].map((n) => faults(id ?? '', n)) }));
     expect(seen(await planned(scenario))).toEqual(seen(await planned(scenario)));
     expect(seen(await planned(scenario))).not.toEqual(seen(await planned(scenario, 2)));
+  });
+
+  it.each(eventTypes)('writes %s so that parsing it and writing it again gives other bytes', async (type) => {
+    const { deliveries } = await planned(delivery({ type }));
+    const text = Buffer.from(deliveries[0]?.body ?? []).toString();
+    expect(text).not.toBe(JSON.stringify(JSON.parse(text)));
   });
 
   it('keeps the bytes of numbers as the fixtures have them', async () => {
@@ -146,15 +153,15 @@ describe('the plan of a scenario', () => {
 
 describe('the verdict on an inbox', () => {
   const sent = Buffer.from('{"id":"evt_1"}');
-  const right: FoundEvent = { id: 'evt_1', body: sent, state: 'processed', redeliveries: 0, processed: 1, effects: 1 };
+  const right: FoundEvent = { id: 'evt_1', body: sent, state: 'processed', redeliveries: 0, processed: 1, effects: 1, untakenType: null };
 
   async function verdicts(events: readonly FoundEvent[]): Promise<Readonly<Record<string, string>>> {
     const content = { ...delivery({ body: sent.toString() }), expect: { stored: 'once', handled: 'once' } };
     const plan = await planned(content);
     const { scenario } = await loadScenario(join(folder, 'scenario.json'));
     const findings = { events, runs: null, superseded: null };
-    const run = { plan, deliveries: [], requests: [], deadLetters: 0, findings, tookMs: 0, interrupted: false };
-    return Object.fromEntries(verdictsOn(scenario, run).map(({ expectation, found }) => [expectation, found]));
+    const nothing = { deliveries: [], requests: [], deadLetters: 0, tookMs: 0, interrupted: false };
+    return Object.fromEntries(verdictsOn(scenario, { ...nothing, plan, findings }).map(({ expectation, found }) => [expectation, found]));
   }
 
   it.each<[string, readonly FoundEvent[], string, string]>([
@@ -165,6 +172,12 @@ describe('the verdict on an inbox', () => {
     ['an event has other bytes', [{ ...right, body: Buffer.from('{}') }], 'evt_1 has other bytes', ''],
     ['an event was never sent', [right, { ...right, id: 'evt_2' }], 'evt_2 was never sent by the service', ''],
     ['an event is still waiting', [{ ...right, state: 'pending' }], '', 'evt_1 is pending'],
+    [
+      'an event has no handler',
+      [{ ...right, state: 'pending', untakenType: 'order.ready' }],
+      '',
+      'evt_1 is pending, because no handler takes order.ready',
+    ],
     ['an event was processed twice', [{ ...right, processed: 2 }], '', 'evt_1 was processed 2 times'],
     ['an effect is missing', [{ ...right, effects: 0 }], '', 'evt_1 had its effect 0 times'],
     ['an effect is there twice', [{ ...right, effects: 2 }], '', 'evt_1 had its effect 2 times'],

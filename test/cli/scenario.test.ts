@@ -34,7 +34,7 @@ async function play(...args: readonly string[]): Promise<Ran> {
 /** What these tests read of a report. */
 interface Report {
   readonly seed: number;
-  readonly met: boolean;
+  readonly met: boolean | null;
   readonly interrupted: boolean;
   readonly sender: { readonly events: number; readonly deadLetters: number; readonly faults: number };
   readonly receiver: { readonly stored: number; readonly processed: number; readonly effects: number | null } | null;
@@ -130,7 +130,7 @@ describe('hookbox scenario run', () => {
     const ran = await play('happy-day', '--seed', '1', '--verbose');
     const lines = ran.stderr.trimEnd().split('\n').slice(1);
     expect(lines).toHaveLength(11);
-    expect(lines[0]).toMatch(/^00:02:00 {2}200 {2}order\.created +evt_\w{16} {2}attempt 1$/);
+    expect(lines[0]).toMatch(/^00:02:00 {2}200 {2}order\.created +evt_\w{16} {2}try 1$/);
   });
 
   it('--time-scale waits that part of the time', async () => {
@@ -186,8 +186,24 @@ describe('hookbox scenario run', () => {
     };
     const ran = await runHookbox(['scenario', 'run', '-'], { input: JSON.stringify(scenario) });
     expect(ran.stdout).toContain('standard input, seed ');
+    expect(ran.stdout).toContain('  events     3: 3 delivered (3 of them by hand), 0 dead letters\n');
     expect(ran.stdout).not.toContain('✗');
     expect(ran.code).toBe(0);
+  });
+
+  it('deals the faults of a delivery to its manual retries, too', async () => {
+    const scenario = {
+      about: 'No answer is heard, not even when somebody tries by hand; the second time it is.',
+      deliveries: [{ type: 'order.ready', faults: Array<string>(8).fill('lost-answer') }],
+      retryDeadLetters: ['3d', '4d'],
+      expect: { stored: 'once', redeliveries: 8, deadLetters: 0, statuses: { '200': 1, none: 8 } },
+    };
+    const ran = await play(fileWith(scenario), '--json');
+    const { deliveries, sender, met } = reportIn(ran);
+    expect(met).toBe(true);
+    expect(sender).toMatchObject({ events: 1, delivered: 1, deliveredByHand: 1, deadLetters: 0 });
+    expect(deliveries).toMatchObject([{ outcome: 'delivered-by-hand' }]);
+    expect(deliveries[0]?.attempts.map(({ status }) => status)).toEqual([...Array<null>(8).fill(null), 200]);
   });
 
   it('interrupted, it says so, judges nothing, leaves nothing behind and exits with 130', async () => {
@@ -249,11 +265,51 @@ describe('hookbox scenario run --to', () => {
     expect(again.code).toBe(1);
   });
 
-  it('without --db leaves out what it cannot see', async () => {
-    await using receiver = await receiverWith({});
-    const ran = await play('forged-traffic', '--to', receiver.url);
+  it('without --db does not call met what it cannot see, and exits with 3', async () => {
+    await using to = await endpoint(({ headers }) => (headers['x-signature'] === undefined ? 401 : 200));
+    const scenario = { about: 'x', deliveries: [{ type: 'order.ready' }], expect: { stored: 'once' } };
+    const ran = await play(fileWith(scenario), '--to', to.url);
     expect(ran.stdout).toContain('  - every event is stored once: not checked: give --db with the file of its inbox\n');
-    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('not everything could be checked; give --db with the file of its inbox\n');
+    expect(ran.code).toBe(3);
+    const json = await play(fileWith(scenario), '--to', to.url, '--json');
+    expect(reportIn(json).met).toBeNull();
+    expect(json.code).toBe(3);
+  });
+
+  it('finds answers that nobody expects, those to copies too', async () => {
+    let requests = 0;
+    await using to = await endpoint(() => ((requests += 1) % 3 === 2 ? 500 : 200));
+    const scenario = {
+      about: 'Each of two copies is taken.',
+      deliveries: [
+        { type: 'order.ready', faults: [{ kind: 'duplicate', copies: 2 }], expect: { statuses: [200] } },
+        { type: 'order.ready', faults: [{ kind: 'duplicate', copies: 2 }], expect: { statuses: [200], copies: [500] } },
+      ],
+      expect: { statuses: { 200: 4 } },
+    };
+    const ran = await play(fileWith({ ...scenario, sender: { concurrency: 1 } }), '--to', to.url);
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toContain('✗ copies of delivery 0 (order.ready) are answered 200, but found: 500\n');
+    expect(ran.stdout).toContain('✗ copies of delivery 1 (order.ready) are answered 500, but found: 200\n');
+    expect(ran.stdout).toContain('✗ no other answers, but found: 500 (2 times)\n');
+  });
+
+  it('says at once which types no handler takes', async () => {
+    await using receiver = await receiverWith({ 'order.ready': () => {} });
+    const scenario = {
+      about: 'Two types, one of which the receiver handles.',
+      deliveries: [{ type: 'order.ready' }, { type: 'cart.abandoned' }],
+      expect: { handled: 'once' },
+    };
+    const startedAt = performance.now();
+    const args = ['--to', receiver.url, '--db', receiver.db, '--endpoint', 'shop'];
+    const ran = await play(fileWith(scenario), ...args);
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toMatch(
+      /✗ every event is handled once, but found: evt_\w+ is pending, because no handler takes cart\.abandoned\n/,
+    );
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
   it('finds a receiver that takes forged traffic', async () => {

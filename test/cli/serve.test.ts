@@ -9,8 +9,7 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { signBody } from '../../src/signature.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
-import { listening, nobodyThere } from './listening.ts';
-import { recordingServer, statuses } from './recording-server.ts';
+import { listening } from './listening.ts';
 import { runHookbox, SECRET } from './run-hookbox.ts';
 import { serving } from './serving.ts';
 
@@ -158,31 +157,29 @@ describe('hookbox serve', () => {
     expect(new Set(lines.map((line) => line.indexOf('evt_'))).size).toBe(1);
   });
 
-  it('forwards the exact bytes of what it has accepted, whatever becomes of them there', async () => {
-    const other = await recordingServer(statuses(200, 500));
-    const serve = await serving(['--forward-to', other.url], { cwd: scratchFolder() });
-    const body = fixture('order.created');
-    expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
-    await serve.line('forwarded 200 order.created evt_3PqT8mXkRz4VwYb2');
-    expect(await deliver(serve.url, body, { secret })).toMatchObject({ status: 200 });
-    await serve.line('forwarded 500');
-    await deliver(serve.url, body, { secret: 'forged' });
-    await serve.line('401 rejected');
-    await serve.stop('SIGTERM');
-    expect(other.requests).toHaveLength(2);
-    expect(other.requests[0]?.body.equals(body)).toBe(true);
-    expect(other.requests[0]?.headers).toMatchObject({
-      'x-signature': signBody(body, SECRET),
-      'content-type': 'application/json',
-    });
+  it('keeps what handlers print out of its own output', async () => {
+    const source = "console.log('loading'); export default { '*': (event) => console.info('seen', event.id) };";
+    const serve = await serving(['it.mjs', '--output', 'ndjson'], { cwd: folderWith('it.mjs', source) });
+    await deliver(serve.url, fixture('order.created'), { secret });
+    await serve.line('"kind":"attempt"');
+    const { stdout, stderr } = await serve.stop('SIGTERM');
+    for (const line of stdout.split('\n')) expect(JSON.parse(line)).toHaveProperty('kind');
+    expect(stderr).toContain('loading');
+    expect(stderr).toContain('seen evt_3PqT8mXkRz4VwYb2');
   });
 
-  it('answers as ever when nobody listens where it forwards to', async () => {
-    const gone = await nobodyThere();
-    const serve = await serving(['--forward-to', gone], { cwd: scratchFolder() });
-    expect(await deliver(serve.url, fixture('order.created'), { secret })).toMatchObject({ status: 200 });
-    expect(await serve.line('forwarded')).toContain(`forwarded --- order.created evt_3PqT8mXkRz4VwYb2`);
-    expect(await serve.line('forwarded')).toContain('the connection was refused');
+  it('with --verbose prints the stacks of what handlers throw', async () => {
+    const source = "export default { '*': function ofMine() { throw new Error('no'); } };";
+    const cwd = folderWith('it.mjs', source);
+    const quiet = await serving(['it.mjs'], { cwd });
+    await deliver(quiet.url, fixture('order.created'), { secret });
+    await quiet.line('handler failed');
+    expect((await quiet.stop('SIGTERM')).stderr).not.toContain('ofMine');
+
+    const verbose = await serving(['it.mjs', '--verbose'], { cwd });
+    await deliver(verbose.url, fixture('cart.abandoned'), { secret });
+    await verbose.line('handler failed cart.abandoned');
+    expect(await verbose.note('ofMine')).toMatch(/^ +at .*ofMine.*it\.mjs:1:\d+/);
   });
 
   it('answers what is under way before it ends, with 130 on SIGINT', async () => {
@@ -225,6 +222,7 @@ describe('hookbox serve', () => {
     const elsewhere = await fetch(new URL('/webhooks', serve.url), { method: 'POST', body: 'x' });
     expect(elsewhere.status).toBe(404);
     expect(await elsewhere.text()).toContain('Deliveries go to /hooks.');
+    expect(await serve.line('404')).toMatch(/ 404 rejected - no deliveries at \/webhooks \d/);
     expect(serve.stderr.at(-1)).toContain('stores in other.db');
   });
 
@@ -256,6 +254,14 @@ describe('hookbox serve', () => {
     expect(ran.stderr).toContain(message);
     expect(ran.stderr).not.toMatch(/^\s+at /m);
   });
+
+  it('ends after an error although the module of its handlers holds something open', async () => {
+    const cwd = folderWith('it.mjs', "setInterval(() => {}, 1e3); export default { '*': () => {} };");
+    const ran = await runHookbox(['serve', 'it.mjs', '--db', 'nowhere/hookbox.db'], { cwd });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*nowhere does not exist.*\n$/) });
+    writeFileSync(join(cwd, 'it.mjs'), 'setInterval(() => {}, 1e3); export default 3;');
+    expect(await runHookbox(['serve', 'it.mjs'], { cwd })).toMatchObject({ code: 2 });
+  }, 20_000);
 
   it('without a secret says where it comes from', async () => {
     const ran = await runHookbox(['serve', '--port', '0'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });

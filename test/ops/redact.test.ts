@@ -95,13 +95,40 @@ describe('redactBody', () => {
       /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
     ],
     ['letters beyond ASCII', 'Zoë Ünlü 山田', /^[A-Z][a-z][à-þ] [À-Þ][a-z]{2}[à-þ] \p{sc=Han}{2}$/u],
+    ['digits beyond ASCII', 'Tel ٠١٥١٢٣٤ 　０１５１ ०१२', /^[A-Z][a-z]{2} [٠-٩]{7} 　[０-９]{4} [०-९]{3}$/],
+    ['numbers in other forms', '½ ③ Ⅷ', /^[²³¹¼½¾] [①-⑨] [①-⑨]$/],
+    ['a date with a number to call', '2020-01-01 +4915112345678', /^\d{4}-\d\d-\d\d \+\d{13}$/],
+    ['a date with digits', '2020-01-01 4915112345678', /^\d{4}-\d\d-\d\d \d{13}$/],
+    ['letters with marks', 'Zoe\u0308 नि', /^[A-Z][a-z]{2}\p{M} [^\x00-\x7f]\p{M}$/u],
+    ['pictures with their selectors', '❤\uFE0F 1\uFE0F\u20E3', /^❤\uFE0F \d\uFE0F\u20E3$/],
     ['pictures', '🍰👩🏽‍🍳', /^🍰👩🏽‍🍳$/],
     ['nothing', '', /^$/],
   ])('makes up %s of the same shape', (_, note, shape) => {
     const after = redacted({ id: 'evt_1', note }) as { note: string };
     expect(after.note).toMatch(shape);
     expect(Buffer.byteLength(after.note)).toBe(Buffer.byteLength(note));
+    if (/\p{Nd}{4}/u.test(note)) expect(after.note).not.toBe(note);
     if (/\p{L}{3}/u.test(note)) expect(after.note).not.toBe(note);
+  });
+
+  it('makes up marks, too', () => {
+    const note = 'ने'.repeat(8) + 'e\u0308'.repeat(8);
+    const after = redacted({ id: 'evt_1', note }) as { note: string };
+    const marks = (text: string): readonly string[] => text.match(/\p{M}/gu) ?? [];
+    expect(marks(after.note)).toHaveLength(16);
+    expect(marks(after.note)).not.toEqual(marks(note));
+  });
+
+  it.each([
+    '2026-01-01T12:00:00Z',
+    '2026-01-01T12:00:00.123456789Z',
+    '2026-02-30t12:00z',
+    '2026-01-01 12:00:00,5+02',
+    '2026-01-01T12:00:00-0230',
+    '2026-01-01T12:00:00+02:30',
+    '2026-01-01T12:00:00',
+  ])('keeps the time %s', (time) => {
+    expect(redacted({ id: 'evt_1', note: time })).toMatchObject({ note: time });
   });
 
   it.each(['0', '-1', '6.50', '0.05', '42', '9007199254740993', '-12.5e-3', '1E+2'])(

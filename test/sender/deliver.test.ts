@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { deliver } from '../../src/sender/deliver.ts';
 import { signBody } from '../../src/signature.ts';
-import { endpoint, eventBody, nobody, SECRET, type Behaviour } from './endpoint.ts';
+import { endpoint, eventBody, nobody, SECRET, type Behaviour, type Endpoint } from './endpoint.ts';
 
 const body = eventBody();
 const options = { secret: SECRET };
@@ -38,12 +38,8 @@ describe('deliver', () => {
     expect(elsewhere.arrived).toEqual([]);
   });
 
-  const silences: readonly (readonly [string, Behaviour])[] = [
-    ['no answer at all', () => null],
-    ['an answer without an end', (_, response) => response.write('{')],
-  ];
-  it.each(silences)('fails after the time-out: %s', async (_, behaviour) => {
-    await using to = await endpoint(behaviour);
+  it('fails after the time-out', async () => {
+    await using to = await endpoint(() => null);
     const startedAt = performance.now();
     const delivery = deliver(to.url, body, { ...options, timeoutMs: 150 });
     await expect(delivery).rejects.toMatchObject({ code: 'TIMEOUT', message: 'no answer within 0.15 s' });
@@ -70,19 +66,33 @@ describe('deliver', () => {
     await expect(delivery).rejects.toMatchObject({ code: 'REFUSED', message: 'the connection was refused' });
   });
 
-  const cuts: readonly (readonly [string, Behaviour])[] = [
-    ['before the answer', (_, response) => response.destroy()],
+  it('says when the receiver cuts the connection before the answer', async () => {
+    await using to = await endpoint((_, response) => response.destroy());
+    await expect(deliver(to.url, body, options)).rejects.toMatchObject({ code: 'CUT' });
+  });
+
+  const unfinished: readonly (readonly [string, string, Behaviour])[] = [
     [
-      'in the middle of the answer',
+      'does not end',
+      'the body of the answer did not end within 0.15 s',
+      (_, response) => response.writeHead(202).write('half'),
+    ],
+    [
+      'is cut',
+      'the body of the answer was cut',
       (_, response) => {
-        response.writeHead(200, { 'Content-Length': 100 });
+        response.writeHead(202, { 'Content-Length': 100 });
         response.write('half', () => response.destroy());
       },
     ],
   ];
-  it.each(cuts)('says when the receiver cuts the connection %s', async (_, behaviour) => {
+  it.each(unfinished)('is answered once the status is there: the body %s', async (_, note, behaviour) => {
     await using to = await endpoint(behaviour);
-    await expect(deliver(to.url, body, options)).rejects.toMatchObject({ code: 'CUT' });
+    const answer = await deliver(to.url, body, { ...options, timeoutMs: 150 });
+    expect(answer).toMatchObject({ status: 202, body: 'half', note });
+    const whole = await endpoint();
+    expect((await deliver(whole.url, body, options)).note).toBeNull();
+    await whole.close();
   });
 
   it('says when the answer is no HTTP', async () => {
@@ -97,6 +107,35 @@ describe('deliver', () => {
   it('keeps no more than 64 KiB of an answer', async () => {
     await using to = await endpoint((_, response) => response.end('x'.repeat(1_000_000)));
     expect((await deliver(to.url, body, options)).body).toHaveLength(64 * 1024);
+  });
+
+  async function staleConnection(): Promise<{ readonly to: Endpoint; readonly agent: Agent; readonly seen: () => number }> {
+    let seen = 0;
+    const to = await endpoint((_, response) => {
+      seen += 1;
+      if (seen === 2) response.destroy(); // as if it had been idle too long
+      else response.writeHead(200).end();
+    });
+    const agent = new Agent({ keepAlive: true });
+    await deliver(to.url, body, { ...options, agent });
+    return { to, agent, seen: () => seen };
+  }
+
+  it('sends again when a kept connection is reset', async () => {
+    const { to, agent, seen } = await staleConnection();
+    expect(await deliver(to.url, body, { ...options, agent })).toMatchObject({ status: 200 });
+    expect(seen()).toBe(3);
+    agent.destroy();
+    await to.close();
+  });
+
+  it('does not, where one delivery is to be one request', async () => {
+    const { to, agent, seen } = await staleConnection();
+    const delivery = deliver(to.url, body, { ...options, agent, resend: false });
+    await expect(delivery).rejects.toMatchObject({ code: 'CUT' });
+    expect(seen()).toBe(2);
+    agent.destroy();
+    await to.close();
   });
 
   it('sends again over a fresh connection when all idle ones were closed meanwhile', async () => {

@@ -161,6 +161,30 @@ describe('success', () => {
     });
   });
 
+  it('is a 2xx whose body never ends, with a note', async () => {
+    await using to = await endpoint((_, response) => response.writeHead(200).write('{'));
+    using sender = service(to.url, { timeoutMs: 100 });
+    const note = 'the body of the answer did not end within 0.1 s';
+    expect(await sender.deliver(eventBody())).toMatchObject({
+      outcome: 'delivered',
+      attempts: [{ status: 200, why: null, note }],
+    });
+  });
+
+  it('is not to be had on a kept connection that is reset, and each request is told of', async () => {
+    let requests = 0;
+    await using to = await endpoint((_, response) => {
+      requests += 1;
+      if (requests === 2) response.destroy();
+      else response.writeHead(200).end();
+    });
+    using sender = service(to.url);
+    await sender.deliver(eventBody('evt_1'));
+    const { attempts } = await sender.deliver(eventBody('evt_2'));
+    expect(attempts.map(({ status }) => status)).toEqual([null, 200]);
+    expect(requests).toBe(3);
+  });
+
   it('is not to be had while the receiver is unreachable, and nothing is sent', async () => {
     await using to = await endpoint();
     using sender = service(to.url, { reachable: (at) => at - START >= 3_600 * SECOND_MS });
@@ -193,6 +217,18 @@ describe('dead letters', () => {
     expect(to.arrived).toHaveLength(9);
   });
 
+  it('keep the faults of their delivery when they are retried', async () => {
+    await using to = await endpoint();
+    using sender = service(to.url);
+    const { deadLetter } = await sender.deliver(eventBody(), { faults: () => [{ kind: 'lost-answer' }] });
+    if (deadLetter === undefined) throw new Error('there is no dead letter');
+    expect(sender.deadLetters).toEqual([deadLetter]);
+    const again = await sender.retry(deadLetter);
+    expect(again).toMatchObject({ outcome: 'dead-lettered' });
+    expect(again.attempts[7]).toMatchObject({ number: 8, fault: 'lost-answer' });
+    expect(again.deadLetter).toBe(sender.deadLetters[0]);
+  });
+
   it('are kept in the order in which they were given up on', async () => {
     using sender = service(await nobody());
     const bodies = ['evt_1', 'evt_2', 'evt_3'].map((id) => eventBody(id));
@@ -213,7 +249,7 @@ describe('an interruption', () => {
     const ends = await Promise.all(deliveries);
     expect(ends.every(({ outcome, attempts }) => outcome === 'interrupted' && attempts.length === 2)).toBe(true);
     expect(sender.deadLetters).toEqual([]);
-    expect(await sender.deliver(eventBody())).toEqual({ outcome: 'interrupted', attempts: [] });
+    expect(await sender.deliver(eventBody())).toEqual({ outcome: 'interrupted', attempts: [], copies: [] });
     expect(to.arrived).toHaveLength(100);
   });
 
@@ -277,9 +313,13 @@ describe('the faults of an attempt', () => {
   });
 
   it('duplicate: copies beside it, which are told of and change nothing', async () => {
-    const { attempts, seen, arrived } = await withFaults([{ kind: 'duplicate', copies: 3 }], inTurn(200, 500));
+    const { attempts, seen, arrived, ...end } = await withFaults(
+      [{ kind: 'duplicate', copies: 3 }],
+      inTurn(200, 500),
+    );
     expect(arrived).toHaveLength(4);
     expect(attempts).toMatchObject([{ fault: 'duplicate', outcome: 'delivered' }]);
+    expect(end.copies).toEqual(seen.filter(({ fault }) => fault === 'copy'));
     const copies = seen.filter(({ fault }) => fault === 'copy');
     expect(seen).toHaveLength(4);
     expect(copies.map(({ number, nextAt }) => [number, nextAt])).toEqual([

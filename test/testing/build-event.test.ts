@@ -40,6 +40,12 @@ describe('buildEvent', () => {
     expect(data).not.toHaveProperty('item_count');
   });
 
+  it('removes what every event has, too', () => {
+    const event = buildEvent('order.ready', { id: undefined, data: { items: undefined } });
+    expect(Object.keys(event)).toEqual(['type', 'created', 'data']);
+    expect(buildEvent('order.ready', { data: undefined })).not.toHaveProperty('data');
+  });
+
   it('makes a new one each time, so that a test may change it', () => {
     const first = buildEvent('order.created');
     first.data.items?.splice(0);

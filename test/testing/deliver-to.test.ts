@@ -100,6 +100,21 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
     await receiver.close();
   });
 
+  it('hands over a signature among the headers, however its name is written', async () => {
+    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    const headers = { 'x-sIGNATURE': 'f'.repeat(64) };
+    expect((await deliver(receiver, fixture('order.ready'), { secret, headers })).status).toBe(401);
+    await receiver.close();
+  });
+
+  it('hands over an encoding', async () => {
+    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    const headers = { 'CONTENT-encoding': 'gzip' };
+    const answer = await deliver(receiver, fixture('order.ready'), { secret, headers });
+    expect(answer.status).toBe(415);
+    await receiver.close();
+  });
+
   it('delivers bytes that are no text', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const answer = await deliver(receiver, fixture('edge/refused-invalid-utf8'), { secret });
@@ -180,6 +195,13 @@ describe('deliverTo', () => {
   ])('gives up on %s that does not answer, as the service does', async (_, target) => {
     const delivered = deliverTo(target, '{}', { secret, timeoutMs: 50 });
     await expect(delivered).rejects.toThrow('No answer within 50 ms: the service counts that as a failed delivery.');
+  });
+
+  it('says that a handler of Hono is delivered to through its app', async () => {
+    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    const delivered = deliverTo(forHono.webhookHandler(receiver), '{}', { secret });
+    await expect(delivered).rejects.toThrow('This is a handler of Hono: pass the app that it is mounted in.');
+    await receiver.close();
   });
 
   it('does not follow a redirect', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { eventTypes } from '../../src/events/event.ts';
 import { fixture } from '../../src/fixtures.ts';
 import { signBody, verifySignature } from '../../src/signature.ts';
 import { buildEvent, signedRequest } from '../../src/testing/index.ts';
@@ -18,6 +19,23 @@ describe('signedRequest', () => {
     expect(text).toContain('"total":12.50');
     expect(text).toContain('"quantity":2,"price":6.00');
     expect(JSON.parse(text)).toEqual(event);
+  });
+
+  it.each(eventTypes)('writes %s so that parsing it and writing it again gives other bytes', async (type) => {
+    const event = buildEvent(type);
+    const text = await signedRequest(event, SECRET).text();
+    expect(text).not.toBe(JSON.stringify(JSON.parse(text)));
+    expect(JSON.parse(text)).toEqual(event);
+  });
+
+  it('does so whatever the amounts and the texts are', async () => {
+    const texts = ['"', '\\', ':', '":"', '\\":', '"a":1', '🍰'];
+    for (const id of texts) {
+      const event = buildEvent('order.created', { id, data: { total: 12.34, items: [] } });
+      const text = await signedRequest(event, SECRET).text();
+      expect(text).not.toBe(JSON.stringify(event));
+      expect(JSON.parse(text)).toEqual(event);
+    }
   });
 
   it('posts the JSON of an event with its signature', async () => {
@@ -44,6 +62,13 @@ describe('signedRequest', () => {
     const request = signedRequest('{"id":"é"}', SECRET);
     expect(Buffer.from(await bodyOf(request))).toEqual(Buffer.from('{"id":"é"}'));
     expect(request.headers.get('x-signature')).toBe(signBody('{"id":"é"}', SECRET));
+  });
+
+  it('takes a signature among the headers, however its name is written', () => {
+    const headers = { 'x-signature': 'f'.repeat(64), 'content-type': 'text/plain' };
+    const request = signedRequest('{}', SECRET, { headers });
+    expect(request.headers.get('x-signature')).toBe('f'.repeat(64));
+    expect(request.headers.get('content-type')).toBe('text/plain');
   });
 
   it('goes where it is told, with other headers, with another signature or none', () => {

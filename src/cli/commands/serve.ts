@@ -1,9 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command } from '../command.ts';
 import { EXIT } from '../exit.ts';
+import { tellFailure } from '../failure.ts';
 import { wholeNumber } from '../option-values.ts';
 import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
 import { outputs, type Output } from '../serve/reporter.ts';
+import type { StopSignal } from '../serve/stop-signal.ts';
 
 interface ServeCommandOptions extends SecretOptions {
   readonly port: number;
@@ -14,6 +16,7 @@ interface ServeCommandOptions extends SecretOptions {
   readonly forwardTo?: string;
   readonly allowRemote?: boolean;
   readonly output?: Output;
+  readonly verbose?: boolean;
 }
 
 export function serveCommand(): Command {
@@ -31,18 +34,33 @@ export function serveCommand(): Command {
     .option('--unsafe-unsigned', 'take unsigned deliveries, for an account without a signing secret')
     .option('--forward-to <url>', 'send what was accepted on to another server, after it was answered')
     .option('--allow-remote', 'forward to other machines than this one, too')
-    .addOption(new Option('--output <how>', 'interactive unless in a pipe, where it is compact').choices(outputs));
+    .addOption(new Option('--output <how>', 'interactive unless in a pipe, where it is compact').choices(outputs))
+    .option('--verbose', 'print the stacks of what handlers throw, to standard error');
   return withSecret(serve)
     .addHelpText(
       'after',
       '\nForwarding keeps the bytes, X-Signature and Content-Type; what becomes of it does not change the answer.\n' +
+        'What another serve has sent on is not sent on again.\n' +
+        'What handlers print with console goes to standard error. inbox.attempts() has the stack of each error.\n' +
         'Ctrl-C finishes what is under way; a second one does not wait for it.',
     )
     .action(run);
 }
 
 async function run(file: string | undefined, options: ServeCommandOptions): Promise<void> {
-  const { unsafeUnsigned = false, forwardTo, allowRemote = false } = options;
+  try {
+    const signal = await served(file, options);
+    process.exitCode = signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted;
+  } catch (failure) {
+    tellFailure(failure);
+  }
+  await Promise.all([process.stdout, process.stderr].map(flushed));
+  // The user's modules may hold something open.
+  process.exit();
+}
+
+async function served(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
+  const { unsafeUnsigned = false, forwardTo, allowRemote = false, verbose = false } = options;
   const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
     import('../serve/serve.ts'),
     import('../serve/load-handlers.ts'),
@@ -51,7 +69,7 @@ async function run(file: string | undefined, options: ServeCommandOptions): Prom
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
   const handlers = file === undefined ? undefined : await loadHandlers(file);
   const { port, host, path, db } = options;
-  const signal = await serve({
+  return serve({
     port,
     portOption: '--port',
     host,
@@ -59,12 +77,14 @@ async function run(file: string | undefined, options: ServeCommandOptions): Prom
     db,
     secret: unsafeUnsigned ? null : await secretOf(options),
     output: options.output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
+    verbose,
     ...(handlers && { handlers }),
     ...(target && { forwardTo: target }),
   });
-  await new Promise((printed) => process.stdout.write('', printed));
-  // The user's modules may hold something open.
-  process.exit(signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted);
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<unknown> {
+  return new Promise((resolve) => stream.write('', resolve));
 }
 
 function absolutePath(text: string): string {

@@ -31,11 +31,12 @@ export interface AttemptHappening {
   readonly ms: number;
   /** what the handler threw; on `processed`, after its transaction was committed */
   readonly error: string | null;
+  readonly stack: string | null;
   /** when a failed one runs again */
   readonly againAt: Date | null;
 }
 
-/** A delivery was sent on. */
+/** A delivery was sent on, or left out. */
 export interface ForwardHappening {
   readonly kind: 'forward';
   readonly at: Date;
@@ -44,6 +45,8 @@ export interface ForwardHappening {
   readonly id: string;
   readonly ms: number;
   readonly to: string;
-  /** why there was no answer */
+  /** the beginning of what was answered */
+  readonly answer: string | null;
+  /** why there was no answer, or why it was not sent */
   readonly problem: string | null;
 }

@@ -1,3 +1,4 @@
+import { Console } from 'node:console';
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,6 +15,8 @@ import { oneLine } from '../one-line.ts';
 export async function loadHandlers(file: string): Promise<Handlers> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
+  // What handlers print is no data of ours.
+  globalThis.console = new Console(process.stderr);
   const handlers = exportedHandlers(await imported(path, file));
   if (handlers === null) {
     throw usageError(`${file} exports no handlers. Write: export default { 'order.created': async (event) => { … } };`);

@@ -1,9 +1,11 @@
-import { messageOf, TransactionError } from '../../errors.ts';
+import { TransactionError } from '../../errors.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../../inbox/inbox.ts';
-import type { ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
+import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
+import { attemptError } from '../../processing/attempt-error.ts';
 import { labelOf } from '../../sender/event-label.ts';
 import type { AttemptHappening } from './happenings.ts';
 
+/** Who is told. */
 export interface Observer {
   /** an event was accepted, inside the delivery that brought it */
   accepted(event: IncomingEvent, acceptance: Acceptance): void;
@@ -20,7 +22,7 @@ interface Running {
 export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
   const running = new WeakMap<Lease, Running>();
 
-  function tell(lease: Lease, outcome: AttemptHappening['outcome'], error?: string, againAt?: number): void {
+  function tell(lease: Lease, outcome: AttemptHappening['outcome'], error?: AttemptError, againAt?: number): void {
     const run = running.get(lease);
     if (run === undefined) return;
     run.told = true;
@@ -32,7 +34,8 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
       id: run.claimed.id,
       attempt: run.claimed.attempt,
       ms: performance.now() - run.startedAt,
-      error: error ?? null,
+      error: error?.message ?? null,
+      stack: error?.stack ?? null,
       againAt: againAt === undefined ? null : new Date(againAt),
     });
   }
@@ -73,13 +76,13 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
         return result;
       } catch (failure) {
         const itself = failure instanceof TransactionError && failure.code === 'COMMITTED_BY_ITSELF';
-        if (itself) tell(lease, 'dead', messageOf(failure));
+        if (itself) tell(lease, 'dead', attemptError(failure));
         throw failure;
       }
     },
     async noteLateError(lease, error) {
       await inbox.noteLateError(lease, error);
-      tell(lease, 'processed', error.message);
+      tell(lease, 'processed', error);
     },
   };
 }
@@ -88,8 +91,8 @@ function outcomeOf({ outcome }: Settlement): AttemptHappening['outcome'] {
   return outcome === 'retry' ? 'failed' : outcome;
 }
 
-function errorOf(settlement: Settlement): [string?, number?] {
+function errorOf(settlement: Settlement): [AttemptError?, number?] {
   if (!('error' in settlement)) return [];
-  const { message } = settlement.error;
-  return settlement.outcome === 'retry' ? [message, settlement.dueAt] : [message];
+  const { error } = settlement;
+  return settlement.outcome === 'retry' ? [error, settlement.dueAt] : [error];
 }

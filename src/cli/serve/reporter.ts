@@ -1,18 +1,27 @@
 import { oneLine } from '../one-line.ts';
-import { print, printNdjson, styled } from '../output.ts';
+import { print, printNdjson, styled, tell } from '../output.ts';
 import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
 
+/** The ways to print. */
 export const outputs = ['interactive', 'compact', 'ndjson'] as const;
 
 export type Output = (typeof outputs)[number];
 
-/** Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs. */
-export function reporter(output: Output): (happening: Happening) => void {
-  if (output === 'ndjson') return printNdjson;
+/**
+ * Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs.
+ *
+ * @param verbose - also the stacks of errors, apart from the lines
+ */
+export function reporter(output: Output, verbose: boolean): (happening: Happening) => void {
   return (happening) => {
-    const line = lineOf(happening);
-    print(output === 'interactive' ? interactive(happening, line) : compact(happening, line));
+    if (output === 'ndjson') printNdjson(happening);
+    else print((output === 'interactive' ? interactive : compact)(happening, lineOf(happening)));
+    if (verbose && happening.kind === 'attempt') tellStack(happening);
   };
+}
+
+function tellStack({ stack }: AttemptHappening): void {
+  if (stack !== null) tell(stack.split('\n').map((line) => oneLine(line)).join('\n'));
 }
 
 /** The parts of a line that both ways of writing have. */
@@ -34,7 +43,7 @@ function deliveryLine({ status, outcome, id, reason, conflict, invalid }: Delive
   return {
     word: `${status} ${outcome}`,
     good: status < 300,
-    subject: id === null ? (reason ?? '-') : oneLine(id),
+    subject: oneLine(id ?? reason ?? '-'),
     details: remarks.filter((remark) => remark !== '').join(', '),
   };
 }
@@ -50,12 +59,13 @@ function attemptLine({ outcome, id, attempt, error, againAt }: AttemptHappening)
   };
 }
 
-function forwardLine({ status, id, to, problem }: ForwardHappening): Line {
+function forwardLine({ status, id, to, answer, problem }: ForwardHappening): Line {
+  const more = problem ?? answer;
   return {
     word: `forwarded ${status ?? '---'}`,
     good: status !== null && status >= 200 && status < 300,
     subject: oneLine(id),
-    details: problem === null ? to : `${to}: ${oneLine(problem)}`,
+    details: more === null ? to : `${to}: ${oneLine(more)}`,
   };
 }
 

@@ -25,7 +25,7 @@ export function storesAfterAnswer(secret: string): Express {
   });
 
   app.get('/effects/:id', (request, response) => {
-    response.json(database.effects(request.params.id));
+    response.json(database.whatBecameOf(request.params.id));
   });
   return app;
 }
