@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { duration } from './exchange.ts';
 import { fault, outcome, unknown, type Advice } from './judge.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
 import { duplicates, duplicatesAtOnce } from './probes/duplicates.ts';
@@ -17,10 +18,11 @@ import { UnreachableError, whyUnreachable } from './reach.ts';
 import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './report.ts';
 import { CheckRun } from './run.ts';
 
+/** What to check, and with what help. */
 export interface CheckOptions {
   /** the signing secret of the endpoint */
   readonly secret: string;
-  /** an address with `{id}` in it that answers how many effects an event had: a number, or `{"count": n}` */
+  /** an address with `{id}` in it that answers what became of an event: `{"rows": n, "count": n}`, or a number */
   readonly effects?: string | undefined;
   /** only these, and `valid`, without which nothing can be judged */
   readonly only?: readonly ProbeName[] | undefined;
@@ -87,7 +89,8 @@ export async function checkEndpoint(url: string | URL, options: CheckOptions): P
   try {
     for (const name of names) {
       const began = performance.now();
-      const found: ProbeOutcome = hindrance === null ? await probed(run, name) : notJudged(hindrance);
+      const isSeen = name === 'in-time' && run.isLateAlone();
+      const found: ProbeOutcome = hindrance === null || isSeen ? await probed(run, name) : notJudged(hindrance);
       const ms = Math.round(performance.now() - began);
       const result = { name, title: PROBES[name], verdict: verdictOf(found), ...found, ms };
       probes.push(result);
@@ -114,7 +117,8 @@ function notJudged(hindrance: Advice): ProbeOutcome {
 }
 
 async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
-  const found = await RUN[name](run);
+  const { waitedMs } = run.putOffs;
+  const found = withWait(await RUN[name](run), run.putOffs.waitedMs - waitedMs);
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
@@ -122,6 +126,12 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
     mend: 'Look into its log for the exception that ended it. Catch what a request causes within that request, and answer 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
+}
+
+function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
+  if (waitedMs === 0) return found;
+  const waited = `put off, waited ${duration(waitedMs)}`;
+  return { ...found, note: found.note === undefined ? waited : `${found.note}; ${waited}` };
 }
 
 const COMES_BACK_MS = 3_000;
@@ -143,5 +153,12 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
     return { why: `Since ${name}, the endpoint is gone: ${gone}.`, mend: `Mend ${name}, start it and check again.` };
   }
   if (name !== 'valid' || verdict === 'pass') return null;
-  return { why: 'A valid delivery is not taken, so nothing else can be told.', mend: 'Mend valid, then check again.' };
+  if (run.isLateAlone()) {
+    return {
+      why: 'A valid delivery is answered late, and so would be all that follow.',
+      mend: 'Mend valid, then check again. To see the rest first, give a longer --deadline.',
+    };
+  }
+  const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Mend valid, then check again.';
+  return { why: 'A valid delivery is not taken, so nothing else can be told.', mend };
 }

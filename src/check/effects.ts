@@ -1,8 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentFor, exchange, type Agent } from './exchange.ts';
 
-/** How many effects an event has had, or why that cannot be told. */
-export type Count = number | { readonly why: string };
+/** What an event has brought about so far, as far as it is told. */
+export interface Effect {
+  /** its rows in the inbox */
+  readonly rows: number | null;
+  /** how often its work was done; where no rows are told, the user may count these in */
+  readonly count: number | null;
+}
+
+/** Why nothing can be told. */
+export interface NoCount {
+  readonly why: string;
+}
+
+/** The larger number of the two. */
+export function most({ rows, count }: Effect): number {
+  return Math.max(rows ?? 0, count ?? 0);
+}
+
+/** The rows, where they are told. */
+export function rowsOrCount({ rows, count }: Effect): number {
+  return rows ?? count ?? 0;
+}
+
+/** How an address may tell it. */
+export const FORMS = 'a number, {"count": n} or {"rows": n, "count": n}';
 
 const PLACE = '{id}';
 
@@ -19,24 +42,26 @@ export class Effects {
     this.#limits = limits;
   }
 
-  async count(id: string): Promise<Count> {
+  /** What the address tells of an event. */
+  async of(id: string): Promise<Effect | NoCount> {
     const url = effectsUrl(this.#template, id);
     const answer = await exchange(url, { method: 'GET', agent: this.#agent }, this.#limits);
     if (answer.status === null) return { why: answer.message };
     if (answer.status !== 200) return { why: `it answered ${answer.status}` };
-    return countIn(answer.body) ?? { why: 'it answered neither a number nor {"count": n}' };
+    return effectIn(answer.body) ?? { why: `it answered something else than ${FORMS}` };
   }
 
-  /** Asks again until there is an effect or the time is over. */
-  async countOnceThere(id: string, withinMs: number): Promise<Count> {
+  /** Asks again until there is something to count or the time is over. */
+  async onceThere(id: string, withinMs: number, counted: (effect: Effect) => number): Promise<Effect | NoCount> {
     const giveUpAt = performance.now() + withinMs;
     for (;;) {
-      const count = await this.count(id);
-      if (count !== 0 || performance.now() > giveUpAt) return count;
+      const effect = await this.of(id);
+      if ('why' in effect || counted(effect) > 0 || performance.now() > giveUpAt) return effect;
       await delay(50, undefined, { signal: this.#limits.signal });
     }
   }
 
+  /** Ends its connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -52,13 +77,20 @@ export function effectsUrl(template: string, id: string): URL {
   return new URL(template.replaceAll(PLACE, encodeURIComponent(id)));
 }
 
-function countIn(text: string): number | null {
+function effectIn(text: string): Effect | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return null;
   }
-  const count: unknown = typeof value === 'object' && value !== null && 'count' in value ? value.count : value;
-  return Number.isInteger(count) && (count as number) >= 0 ? (count as number) : null;
+  const told = typeof value === 'object' && value !== null ? value : { count: value };
+  const rows = 'rows' in told ? told.rows : null;
+  const count = 'count' in told ? told.count : null;
+  if (rows === null && count === null) return null;
+  return isCountOrNull(rows) && isCountOrNull(count) ? { rows, count } : null;
+}
+
+function isCountOrNull(value: unknown): value is number | null {
+  return value === null || (Number.isInteger(value) && (value as number) >= 0);
 }

@@ -5,17 +5,21 @@ import { connectionFailure } from './reach.ts';
 /** What came of one request: never an exception, because how an endpoint fails is what is being looked at. */
 export type Exchange = Answered | Unanswered;
 
+/** A status came, in time or not. */
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   /** the first 64 KiB of it */
   readonly body: string;
+  /** the body came to its end, within a second after the status */
+  readonly ended: boolean;
   /** until the status was there */
   readonly ms: number;
   /** the connection had served another request before */
   readonly onUsedConnection: boolean;
 }
 
+/** No status came. */
 export interface Unanswered {
   readonly status: null;
   readonly failure: 'too-late' | 'cut';
@@ -23,6 +27,7 @@ export interface Unanswered {
   readonly ms: number;
 }
 
+/** What is to be sent, and how. */
 export interface RequestParts {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | number>>;
@@ -32,6 +37,7 @@ export interface RequestParts {
   readonly agent?: Agent;
 }
 
+/** Keeps connections for either scheme. */
 export type Agent = HttpAgent | HttpsAgent;
 
 /** Connections of one's own, at most so many. */
@@ -41,6 +47,9 @@ export function agentFor(url: URL, maxSockets = 1): Agent {
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** The status is what counts, so the body behind it is not waited for much longer. */
+const BODY_PATIENCE_MS = 1_000;
 
 /**
  * Sends one request, on a connection of its own unless an agent is given. Redirects are not followed.
@@ -87,7 +96,7 @@ function attempt(url: URL, parts: RequestParts, agent: Agent, signal: AbortSigna
       const { statusCode: status = 0, headers } = received;
       const onUsedConnection = sent.reusedSocket;
       void textOf(received).then((text) => {
-        resolve({ status, headers, body: text, ms, onUsedConnection });
+        resolve({ status, headers, body: text, ended: received.complete, ms, onUsedConnection });
         if (!sent.writableFinished) sent.destroy();
       });
     });
@@ -103,8 +112,9 @@ function isOpen(sent: ClientRequest): boolean {
   return !sent.destroyed && !sent.writableEnded;
 }
 
-/** What there is of it: an answer whose body is cut off is an answer, because the status is what counts. */
+/** What there is of it: an answer whose body is cut off, or does not end, is an answer. */
 async function textOf(received: IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => received.destroy(), BODY_PATIENCE_MS);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -114,6 +124,8 @@ async function textOf(received: IncomingMessage): Promise<string> {
     }
   } catch {
     // cut off
+  } finally {
+    clearTimeout(timer);
   }
   return Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString();
 }

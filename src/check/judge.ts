@@ -1,4 +1,5 @@
 import { duration, type Exchange } from './exchange.ts';
+import { isPutOff } from './put-off.ts';
 import type { Finding, ProbeOutcome } from './report.ts';
 import { isTaken } from './run.ts';
 
@@ -8,21 +9,35 @@ export interface Advice {
   readonly mend: string;
 }
 
+/** What a probe has found; what is `null` was as it should be. */
 export function outcome(findings: readonly (Finding | null)[], note?: string): ProbeOutcome {
   const found = findings.filter((finding) => finding !== null);
   return { findings: found, ...(note !== undefined && { note }) };
 }
 
+/** Events are lost, forged, taken twice, or refused. */
 export function fault(sent: string, received: string | Exchange, advice: Advice): Finding {
   return finding('fault', sent, received, advice);
 }
 
+/** No event suffers. */
 export function warning(sent: string, received: string | Exchange, advice: Advice): Finding {
   return finding('warning', sent, received, advice);
 }
 
+/** It cannot be told. */
 export function unknown(sent: string, received: string | Exchange, advice: Advice): Finding {
   return finding('unknown', sent, received, advice);
+}
+
+const PUT_OFF: Advice = {
+  why: 'It was told to come later, also after a wait, which says nothing of what was sent.',
+  mend: 'Lift the rate limit of the route for the check, or run a few probes at a time with --only.',
+};
+
+/** What was put off is not judged: neither what was sent nor what a refusal would mean. */
+export function putOff(sent: string, answer: Exchange): Finding {
+  return { verdict: 'unknown', sent, received: described(answer), ...PUT_OFF };
 }
 
 function finding(
@@ -31,7 +46,8 @@ function finding(
   received: string | Exchange,
   { why, mend }: Advice,
 ): Finding {
-  return { verdict, sent, received: typeof received === 'string' ? received : described(received), why, mend };
+  if (typeof received === 'string') return { verdict, sent, received, why, mend };
+  return isPutOff(received) ? putOff(sent, received) : { verdict, sent, received: described(received), why, mend };
 }
 
 const EXCERPT = 160;
@@ -70,6 +86,28 @@ export function notTaken(sent: string, answer: Exchange, advice?: Advice): Findi
   if (isTaken(answer)) return null;
   if (answer.status === null) return fault(sent, answer, answer.failure === 'too-late' ? TOO_LATE : CUT);
   return fault(sent, answer, advice ?? adviceFor(answer.status));
+}
+
+const LATE: Advice = {
+  why: 'A delivery succeeds when a 2xx arrives within 10 s. This one counts as failed and is sent again, though you have it.',
+  mend: `${TOO_LATE.mend} Mails, calls of other services and reports are no part of the request.`,
+};
+const NEARLY_LATE: Advice = {
+  why: 'More than half of the time the service waits. Under load, or over a slow network, deliveries will fail.',
+  mend: LATE.mend,
+};
+
+/** A 2xx, and when it came. */
+export interface Timing {
+  readonly ms: number;
+  readonly deadlineMs: number;
+}
+
+/** What is wrong with the time that a 2xx took; `null` for nothing. */
+export function late(sent: string, { ms, deadlineMs }: Timing): Finding | null {
+  const received = `a 2xx after ${duration(ms)}; ${duration(deadlineMs)} are allowed`;
+  if (ms > deadlineMs) return fault(sent, received, LATE);
+  return ms > deadlineMs / 2 ? warning(sent, received, NEARLY_LATE) : null;
 }
 
 function adviceFor(status: number): Advice {

@@ -25,6 +25,8 @@ export const PROBES = {
   'in-time': 'answers each delivery in time',
 } as const satisfies Readonly<Record<string, string>>;
 
+/** What a probe is called by, on the command line and in the report. */
 export type ProbeName = keyof typeof PROBES;
 
+/** In the order in which they run. */
 export const probeNames = Object.keys(PROBES) as readonly ProbeName[]; // the keys of the record above

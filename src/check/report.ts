@@ -26,6 +26,7 @@ export interface ProbeOutcome {
   readonly note?: string;
 }
 
+/** A probe that was run, and how it ended. */
 export interface ProbeResult extends ProbeOutcome {
   readonly name: ProbeName;
   /** what is true of a right endpoint */
@@ -35,6 +36,7 @@ export interface ProbeResult extends ProbeOutcome {
   readonly ms: number;
 }
 
+/** How many probes ended well. */
 export interface Marks {
   readonly passed: number;
   /** those that are not unknown */
@@ -42,6 +44,7 @@ export interface Marks {
   readonly probes: number;
 }
 
+/** All that a run has found. */
 export interface CheckReport {
   readonly url: string;
   /** how the id of every event begins that was sent */
@@ -57,10 +60,12 @@ export interface CheckReport {
 
 const WORST_FIRST = ['fault', 'warning', 'unknown'] as const;
 
+/** The worst of the findings. */
 export function verdictOf({ findings }: ProbeOutcome): Verdict {
   return WORST_FIRST.find((verdict) => findings.some((finding) => finding.verdict === verdict)) ?? 'pass';
 }
 
+/** Counts; what is unknown is not held against an endpoint. */
 export function marksOf(results: readonly Pick<ProbeResult, 'verdict'>[]): Marks {
   return {
     passed: results.filter(({ verdict }) => verdict === 'pass').length,

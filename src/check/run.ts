@@ -4,6 +4,7 @@ import { signBody } from '../signature.ts';
 import { buildEvent } from '../testing/build-event.ts';
 import { Effects } from './effects.ts';
 import { exchange, type Exchange, type RequestParts } from './exchange.ts';
+import { isPutOff, PutOffs } from './put-off.ts';
 
 /** An event that the run has made up. */
 export interface CheckEvent {
@@ -18,6 +19,7 @@ export interface EnvelopeFields extends Readonly<Record<string, unknown>> {
   readonly type?: string;
 }
 
+/** What is checked, and how patiently. */
 export interface RunOptions {
   readonly url: URL;
   readonly secret: string;
@@ -27,11 +29,14 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is to be other than in a delivery of the service. */
 export type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
   /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
   /** waits so many times as long for the answer, where the body itself takes its time */
   readonly patience?: number;
+  /** takes the first answer, also one that puts the delivery off */
+  readonly once?: boolean;
 };
 
 /** How long after the deadline an answer is still waited for, to tell a late one from none. */
@@ -48,6 +53,7 @@ export class CheckRun {
   readonly settleMs: number;
   readonly signal: AbortSignal;
   readonly effects: Effects | null;
+  readonly putOffs: PutOffs;
   /** how the id of every event begins */
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
   /** the slowest answer to a delivery that came alone and was taken */
@@ -61,11 +67,13 @@ export class CheckRun {
     this.deadlineMs = deadlineMs;
     this.settleMs = settleMs;
     this.signal = signal;
+    this.putOffs = new PutOffs(signal);
     this.#secret = secret;
     this.#limits = { patienceMs: deadlineMs + Math.max(deadlineMs, LEAST_PATIENCE_MS), signal };
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
   }
 
+  /** One that no other event has. */
   newId(): string {
     this.#made += 1;
     return `${this.ids}${this.#made}`;
@@ -85,16 +93,22 @@ export class CheckRun {
     return { id, body: typeof body === 'string' ? Buffer.from(body) : body, what };
   }
 
+  /** The right signature. */
   sign(body: Uint8Array): string {
     return signBody(body, this.#secret);
   }
 
-  /** Sends a body as the service does, under its right signature unless told otherwise. */
+  /**
+   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where it is
+   * put off.
+   */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
-    const { signature = this.sign(body), patience = 1, ...parts } = options;
+    const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
     const limits = { ...this.#limits, patienceMs: this.#limits.patienceMs * patience };
     const headers = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
-    const answer = await exchange(this.url, { ...parts, headers, body }, limits);
+    const send = (): Promise<Exchange> => exchange(this.url, { ...parts, headers, body }, limits);
+    const first = await send();
+    const answer = isPutOff(first) && !once ? await this.putOffs.again(first, send) : first;
     if (answer.status === null || this.#secret.length < TELLING_LENGTH) return answer;
     return { ...answer, body: answer.body.replaceAll(this.#secret, '<the secret>') };
   }
@@ -106,11 +120,18 @@ export class CheckRun {
     return answer;
   }
 
+  /** Also a delivery that came alone was answered too late. */
+  isLateAlone(): boolean {
+    return this.slowest !== null && this.slowest.ms > this.deadlineMs;
+  }
+
+  /** Ends what connections are left. */
   close(): void {
     this.effects?.close();
   }
 }
 
+/** The answer is a success, however late it came. */
 export function isTaken({ status }: Exchange): boolean {
   return status !== null && status >= 200 && status < 300;
 }

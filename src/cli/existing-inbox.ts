@@ -6,7 +6,7 @@ import { CommandError, EXIT } from './exit.ts';
 
 /**
  * Opens the inbox in a file, for commands that read what is stored: they make no new file, and no tables in one that is
- * somebody else's.
+ * somebody else's. One of an older hookbox gets what this version needs.
  *
  * @throws CommandError, with the exit code for what is not found
  */

@@ -1,6 +1,7 @@
 /** What the exit code of every command means. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, partial: 3, notFound: 4, interrupted: 130 } as const;
 
+/** One of these codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Ends a command with one line on stderr that says what to do. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf } from '../errors.ts';
 import { CommandError, EXIT } from './exit.ts';
+import { oneLine } from './one-line.ts';
 
 /**
  * The exact bytes of a file, or of standard input for `-`.
@@ -13,6 +14,6 @@ export async function readInput(path: string): Promise<Buffer> {
   try {
     return readFileSync(path);
   } catch (failure) {
-    throw new CommandError(`${path} cannot be read: ${messageOf(failure)}`, EXIT.notFound);
+    throw new CommandError(`${oneLine(path)} cannot be read: ${messageOf(failure)}`, EXIT.notFound);
   }
 }

@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
 import { tell } from './output.ts';
 
+/** Where the user says the secret is. */
 export interface SecretOptions {
   readonly secretFile?: string;
 }
@@ -47,7 +48,11 @@ function fromFile(path: string): string {
  *
  * @throws CommandError on Ctrl-C, and when nothing is typed
  */
-export function prompted(question: string, input: NodeJS.ReadableStream, shown: NodeJS.WritableStream): Promise<string> {
+export function prompted(
+  question: string,
+  input: NodeJS.ReadableStream,
+  shown: NodeJS.WritableStream,
+): Promise<string> {
   shown.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input, output: nowhere, terminal: true });

@@ -8,6 +8,8 @@ export interface StoredEventFilter {
   readonly types?: readonly string[];
   /** in one of these states */
   readonly states?: readonly EventState[];
+  /** stored after the event with this `seq` */
+  readonly after?: number;
   /** received then or later */
   readonly since?: Date;
   /** received before then */
@@ -29,7 +31,7 @@ export async function* storedEvents(
   through?: number,
 ): AsyncGenerator<StoredEvent, void> {
   const last = through ?? (await newestSeq(inbox));
-  let after = 0;
+  let after = filter.after ?? 0;
   while (after < last) {
     const page = await inbox.list({ after, limit: PAGE });
     if (page.length === 0) return;

@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import { checkEndpoint, type CheckOptions } from '../../src/check/check-endpoint.ts';
 import type { ProbeName } from '../../src/check/probe-names.ts';
 import type { CheckReport, Verdict } from '../../src/check/report.ts';
@@ -8,7 +7,7 @@ export const SECRET = 'a secret that only the tests know';
 
 /** Checks what a listener serves at `/webhooks`. Its effects are at `/effects/{id}` unless there are said to be none. */
 export async function check(
-  listener: RequestListener,
+  listener: Parameters<typeof listening>[0],
   { effects = '/effects/{id}', ...options }: Omit<Partial<CheckOptions>, 'effects'> & { effects?: string | null } = {},
 ): Promise<CheckReport> {
   const { url, close } = await listening(listener);

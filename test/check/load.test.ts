@@ -65,6 +65,20 @@ describe('time', () => {
 
     expect(report.probes.at(-1)).toMatchObject({ name: 'burst', verdict });
   });
+
+  it('finds that one of many at once fails where others are told to come later', async () => {
+    let deliveries = 0;
+    const report = await check(
+      scriptedEndpoint(({ right }) => {
+        deliveries += 1;
+        if (deliveries === 1) return right;
+        return deliveries < 40 ? 429 : 500;
+      }),
+      { only: ['burst'] },
+    );
+
+    expect(probesWith(report, 'fault')).toEqual(['burst']);
+  });
 });
 
 describe('connections', () => {

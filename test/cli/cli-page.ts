@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { format } from 'prettier';
-import { examplesOf } from '../../src/cli/command.ts';
+import { examplesOf, examplesText } from '../../src/cli/command.ts';
 
 /** docs/cli.md, made of the commands themselves. */
 export async function cliPage(program: Command): Promise<string> {
@@ -27,7 +27,7 @@ const INTRODUCTION = `Data goes to standard output, everything else to standard 
 | 2 | the arguments cannot work |
 | 3 | some of it worked |
 | 4 | what was named is not there |
-| 130 | interrupted |`;
+| 130 | interrupted, also by a reader of its output that went away |`;
 
 function leavesOf(command: Command, path: readonly string[] = []): (readonly [string, Command])[] {
   const here = [...path, command.name()];
@@ -47,8 +47,23 @@ function sectionOf(path: string, command: Command): string {
     sentence(command.description()),
     rows.length === 0 ? '' : ['| | |', '|---|---|', ...rows.map(([name, text]) => `| ${name} | ${text} |`)].join('\n'),
     `\`\`\`sh\n${examplesOf(command).join('\n')}\n\`\`\``,
+    notesOf(command),
   ]
     .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** What its help says after the examples; lists keep their lines. */
+function notesOf(command: Command): string {
+  let help = '';
+  command.configureOutput({ writeOut: (text) => (help += text) });
+  command.outputHelp();
+  return help
+    .slice(command.helpInformation().length)
+    .replace(examplesText(examplesOf(command)), '')
+    .split(/\n\n+|\n(?=Exit codes:)/)
+    .map((part) => part.replaceAll(/^\n+|\n+$/g, ''))
+    .map((part) => (/^ /m.test(part) ? `\`\`\`text\n${part}\n\`\`\`` : part))
     .join('\n\n');
 }
 
@@ -57,11 +72,21 @@ function shown(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-function about({ description, defaultValue }: Argument | Option): string {
-  const given: unknown = defaultValue;
+function about(described: Argument | Option): string {
+  const given: unknown = described.defaultValue;
   const isTelling = given !== undefined && given !== false && !(Array.isArray(given) && given.length === 0);
-  const text = isTelling ? `${description} (${JSON.stringify(given)} unless given)` : description;
+  const variable = 'envVar' in described ? described.envVar : undefined;
+  const more = [
+    ...(described.argChoices === undefined ? [] : [`one of ${coded(described.argChoices)}`]),
+    ...(variable === undefined ? [] : [`${coded([variable])} says it too`]),
+    ...(isTelling ? [`${JSON.stringify(given)} unless given`] : []),
+  ];
+  const text = more.length === 0 ? described.description : `${described.description} (${more.join('; ')})`;
   return text.replaceAll('|', '\\|');
+}
+
+function coded(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ');
 }
 
 function sentence(description: string): string {

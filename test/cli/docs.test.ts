@@ -14,6 +14,23 @@ describe('docs/cli.md', () => {
   });
 });
 
+describe('the page', () => {
+  it('has choices, variables, notes, and what the command alone shows', async () => {
+    const page = await cliPage(hookboxProgram());
+    expect(page).toMatch(/--tamper <what>.*`body`, `signature`/);
+    expect(page).toMatch(/--output <how>.*`interactive`, `compact`, `ndjson`/);
+    expect(page).toMatch(/--to <url>.*`HOOKBOX_URL`/);
+    expect(page).toContain('Redirects are not followed.');
+    expect(page).not.toContain('Examples:');
+  });
+});
+
+describe('hookbox', () => {
+  it('has examples of its own', () => {
+    expect(examplesOf(hookboxProgram()).length).toBeGreaterThan(2);
+  });
+});
+
 describe('every command', () => {
   const runnable = all(hookboxProgram()).filter((command) => command.commands.length === 0);
 

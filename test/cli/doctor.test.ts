@@ -19,9 +19,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { webhookHandler } from '../../adapters/node.ts';
 import { judgeClock } from '../../src/cli/doctor/clock.ts';
 import { checkVersion } from '../../src/cli/doctor/database.ts';
-import { judgeSpace } from '../../src/cli/doctor/disk.ts';
+import { commitTimes, judgeSpace } from '../../src/cli/doctor/disk.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { checkHost, checkNode } from '../../src/cli/doctor/runtime.ts';
+import { openFile } from '../../src/inbox/sqlite/open.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';
@@ -71,6 +72,10 @@ async function filled(): Promise<ReturnType<typeof sqliteInbox>> {
   return inbox;
 }
 
+function closing<It extends { close(): unknown }>(it: It): Disposable & { readonly it: It } {
+  return { it, [Symbol.dispose]: () => void it.close() };
+}
+
 describe('hookbox doctor', () => {
   it('finds no problem where there is none, and leaves nothing behind', async () => {
     const report = await examine();
@@ -94,6 +99,16 @@ describe('hookbox doctor', () => {
       /^WAL and synchronous FULL after a write; a commit takes \d+\.\d\d ms$/,
     );
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('times commits that write something', () => {
+    using database = closing(openFile(db));
+    const written = (): number => statSync(`${db}-wal`).size;
+    const before = written();
+    const times = commitTimes(database.it);
+    const pages = times.length * Number(database.it.pragma('page_size', { simple: true }));
+    expect(times.length).toBeGreaterThan(2);
+    expect(written() - before).toBeGreaterThanOrEqual(pages);
   });
 
   it('prints a line for each check, and the advice below it', async () => {
@@ -206,6 +221,7 @@ describe('the inbox', () => {
       what: `${join(folder, 'nowhere')} is no folder`,
       advice: 'Create it, or give another --db.',
     });
+    expect(report.find('inbox')).toBeUndefined();
   });
 
   it('is behind a link: the folder it leads to counts', async () => {

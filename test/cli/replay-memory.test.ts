@@ -53,7 +53,7 @@ async function peakOf(cwd: string, url: string, count: number): Promise<number> 
 async function acceptingServer(): Promise<string> {
   const server = await listening((request, response) => {
     request.resume();
-    request.on('end', () => response.end('{"received":true,"duplicate":true,"id":"?"}'));
+    request.on('end', () => response.end('{"received":true,"duplicate":false,"id":"?"}'));
   });
   return server.url;
 }

@@ -282,7 +282,9 @@ describe('hookbox replay', () => {
   it('goes on in the middle of what is named', async () => {
     const cwd = await folderWith(severalIncoming(3));
     const server = await recordingServer();
-    const child = running(['replay', 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--rate', '0.01', '--to', server.url], { cwd });
+    const child = running(['replay', 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--rate', '0.01', '--to', server.url], {
+      cwd,
+    });
     await child.line('evt_0');
     expect((await child.stop('SIGINT')).stderr).toMatch(/^Stopped before evt_1\. To go on, add --skip 2$/m);
     const ran = await replay(cwd, server, 'evt_0', 'evt_no', 'evt_1', 'evt_2', '--skip', '2');

@@ -153,7 +153,15 @@ describe('the plan of a scenario', () => {
 
 describe('the verdict on an inbox', () => {
   const sent = Buffer.from('{"id":"evt_1"}');
-  const right: FoundEvent = { id: 'evt_1', body: sent, state: 'processed', redeliveries: 0, processed: 1, effects: 1, untakenType: null };
+  const right: FoundEvent = {
+    id: 'evt_1',
+    body: sent,
+    state: 'processed',
+    redeliveries: 0,
+    processed: 1,
+    effects: 1,
+    untakenType: null,
+  };
 
   async function verdicts(events: readonly FoundEvent[]): Promise<Readonly<Record<string, string>>> {
     const content = { ...delivery({ body: sent.toString() }), expect: { stored: 'once', handled: 'once' } };
@@ -161,7 +169,9 @@ describe('the verdict on an inbox', () => {
     const { scenario } = await loadScenario(join(folder, 'scenario.json'));
     const findings = { events, runs: null, superseded: null };
     const nothing = { deliveries: [], requests: [], deadLetters: 0, tookMs: 0, interrupted: false };
-    return Object.fromEntries(verdictsOn(scenario, { ...nothing, plan, findings }).map(({ expectation, found }) => [expectation, found]));
+    return Object.fromEntries(
+      verdictsOn(scenario, { ...nothing, plan, findings }).map(({ expectation, found }) => [expectation, found]),
+    );
   }
 
   it.each<[string, readonly FoundEvent[], string, string]>([

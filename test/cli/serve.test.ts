@@ -137,6 +137,7 @@ describe('hookbox serve', () => {
       outcome: 'failed',
       attempt: 1,
       error: 'no',
+      stack: expect.stringContaining('handlers.mjs'),
       againAt: expect.any(String),
       ...event,
     });

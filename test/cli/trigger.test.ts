@@ -210,6 +210,7 @@ describe('hookbox trigger', () => {
   it.each([
     ['text with what shells and printf would change', `{"id":"evt_1","q":"it's %s \\\\ $HOME \`id\` !!"}\n\n`],
     ['bytes that are no text', Buffer.from([0x40, 0xff, 0, 0x25, 0x64, 0x5c, 0x78, 0x27, 9, 0x0d, 0x80])],
+    ['bytes that begin like an option', Buffer.from([0x2d, 0x76, 0xff])],
     ['more than one argument can hold', `{"id":"evt_1","long":"${'x'.repeat(300_000)}"}`],
     ['nothing', ''],
   ])('prints a curl command that sends %s', async (_, body) => {

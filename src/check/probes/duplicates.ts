@@ -3,8 +3,9 @@ import { described, fault, notTaken, outcome, warning, type Advice } from '../ju
 import type { Exchange } from '../exchange.ts';
 import { duplicateIn } from '../own-answer.ts';
 import type { Finding, ProbeOutcome } from '../report.ts';
+import { most } from '../effects.ts';
 import { isTaken, type CheckEvent, type CheckRun } from '../run.ts';
-import { BY_ANSWERS, BY_EFFECTS, noEffects, noEvidence } from './evidence.ts';
+import { BY_ANSWERS, BY_EFFECTS, BY_ROWS, noEffects, noEvidence, stillNothing } from './evidence.ts';
 import type { Probe } from './probe.ts';
 
 const AGAIN = 3;
@@ -15,6 +16,7 @@ const REFUSES_DUPLICATES: Advice = {
   mend: 'Answer 2xx to an event whose id is known already, as to the first.',
 };
 
+/** One event, four times one after the other. */
 export const duplicates: Probe = async (run) => {
   const event = run.event();
   const first = await run.deliver(event);
@@ -40,6 +42,7 @@ const NOT_EVEN_ONE: Advice = {
 /** Those that say "later": the service does send it again, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
 
+/** One event, 16 times at once and then once more. */
 export const duplicatesAtOnce: Probe = async (run) => {
   const event = run.event();
   const sent = `${event.what}, ${AT_ONCE} times at once`;
@@ -70,7 +73,7 @@ const TAKES_TWICE: Advice = {
 
 async function takenOnce(run: CheckRun, event: CheckEvent, { sent, answers, finding }: Copies): Promise<ProbeOutcome> {
   const seen = run.effects === null ? null : await effectsOf(run, event, sent);
-  if (seen !== null && seen.isConclusive) return outcome([finding, seen.finding], BY_EFFECTS);
+  if (seen?.note !== undefined) return outcome([finding, seen.finding], seen.note);
   const said = byItsAnswers(event, sent, answers);
   if (said !== null) return outcome([finding, said.finding], BY_ANSWERS);
   return outcome([finding, seen?.finding ?? noEvidence(sent)]);
@@ -80,17 +83,18 @@ async function effectsOf(
   { effects, settleMs, signal }: CheckRun,
   { id }: CheckEvent,
   sent: string,
-): Promise<{ readonly isConclusive: boolean; readonly finding: Finding | null } | null> {
+): Promise<{ readonly note?: string; readonly finding: Finding | null } | null> {
   if (effects === null) return null;
-  let count = await effects.countOnceThere(id, settleMs);
-  if (count === 1) {
+  let effect = await effects.onceThere(id, settleMs, most);
+  if (!('why' in effect) && most(effect) === 1) {
     await delay(settleMs, undefined, { signal }); // the effect of a copy may still be on its way
-    count = await effects.count(id);
+    effect = await effects.of(id);
   }
-  if (typeof count !== 'number' || count === 0) {
-    return { isConclusive: false, finding: noEffects(sent, count, settleMs) };
-  }
-  return { isConclusive: true, finding: count === 1 ? null : fault(sent, `2xx, and ${count} effects`, TAKES_TWICE) };
+  if ('why' in effect) return { finding: noEffects(sent, effect) };
+  const count = most(effect);
+  if (count === 0) return { finding: stillNothing(sent, settleMs) };
+  if (count > 1) return { note: BY_EFFECTS, finding: fault(sent, `2xx, and ${count} effects`, TAKES_TWICE) };
+  return { note: effect.count === null ? BY_ROWS : BY_EFFECTS, finding: null };
 }
 
 /** hookbox says of each delivery whether it knew the event: all but one have to be known. */

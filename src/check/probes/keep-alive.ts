@@ -11,6 +11,7 @@ const CUT: Advice = {
 /** Good ones, and a forged one between them whose body must not be left in the way. */
 const SEQUENCE = ['good', 'good', 'forged', 'good', 'good'] as const;
 
+/** Five deliveries on one connection, if the endpoint keeps it. */
 export const keepAlive: Probe = async (run) => {
   const agent = agentFor(run.url);
   const findings = [];

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange.ts';
-import { fault, notRefused, notTaken, outcome, warning, type Advice } from '../judge.ts';
+import { fault, notRefused, notTaken, outcome, putOff, warning, type Advice } from '../judge.ts';
+import { isPutOff } from '../put-off.ts';
 import { isTaken, type CheckRun } from '../run.ts';
 import type { Probe } from './probe.ts';
 
@@ -18,11 +19,13 @@ const THROWS_ON_NONSENSE: Advice = {
   mend: 'Put JSON.parse into a try, after the signature was verified, and answer 400 when it throws.',
 };
 
+/** It is authentic, so whoever sent it has to hear that it is of no use. */
 export const malformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const sent = `JSON that breaks off in the middle, id ${id}, rightly signed`;
   const answer = await run.send(body);
   if (answer.status === null) return outcome([notTaken(sent, answer)]);
+  if (isPutOff(answer)) return outcome([putOff(sent, answer)]);
   if (answer.status >= 500) return outcome([warning(sent, answer, THROWS_ON_NONSENSE)]);
   if (answer.status < 400) return outcome([warning(sent, answer, TAKES_NONSENSE)]);
   return outcome([], `answered ${answer.status}`);
@@ -41,6 +44,7 @@ const TAKES_FORGERIES: Advice = {
   mend: 'Verify the signature over the raw bytes, and answer 401 when it does not match.',
 };
 
+/** Only what parses before it verifies tells it from another forgery. */
 export const forgedMalformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const signature = run.sign(run.event().body);
@@ -49,8 +53,10 @@ export const forgedMalformedJson: Probe = async (run) => {
   if (isTaken(answer) || answer.status === null || answer.status === 401) {
     return outcome([notRefused(sent, answer, run.sign(body), TAKES_FORGERIES)]);
   }
+  if (isPutOff(answer)) return outcome([putOff(sent, answer)]);
   // Some say 400 to whatever is forged: a wrong status, but no sign of parsing.
   const control = await run.send(run.event().body, { signature });
+  if (isPutOff(control)) return outcome([putOff(`${sent}, and then a valid body under the same`, control)]);
   const isParsed = !isSameRefusal(answer, control);
   const finding = isParsed ? fault(sent, answer, PARSES_FIRST) : notRefused(sent, answer, run.sign(body), PARSES_FIRST);
   return outcome([finding]);

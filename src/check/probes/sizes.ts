@@ -15,6 +15,7 @@ const WRONG_STATUS: Advice = {
   mend: 'Take it, or answer 413. Express: the limit of express.raw({ limit }) is 100 KiB unless set.',
 };
 
+/** Sends an event of so many MiB: it may be too large for the endpoint, but it has to be answered. */
 export function sized(mebibytes: number): Probe {
   return async (run) => {
     const { sent, body } = eventOfSize(run, mebibytes * MIB);

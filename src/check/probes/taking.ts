@@ -1,10 +1,19 @@
 import { eventTypes } from '../../events/event.ts';
-import { notTaken, outcome, type Advice } from '../judge.ts';
+import { late, notTaken, outcome, type Advice } from '../judge.ts';
+import { isTaken } from '../run.ts';
 import type { Probe } from './probe.ts';
 
+const WITHOUT_END = 'the body of its answer does not end; the status is what counts';
+
+/** One that is taken too late is not taken; one that is merely slow is left to `in-time`. */
 export const valid: Probe = async (run) => {
   const event = run.event();
-  return outcome([notTaken(event.what, await run.deliver(event))]);
+  const { what } = event;
+  const answer = await run.deliver(event);
+  if (!isTaken(answer)) return outcome([notTaken(what, answer)]);
+  const isLate = answer.ms > run.deadlineMs;
+  const note = answer.status !== null && !answer.ended ? WITHOUT_END : undefined;
+  return outcome([isLate ? late(what, { ms: answer.ms, deadlineMs: run.deadlineMs }) : null], note);
 };
 
 const MISSES_A_TYPE: Advice = {
@@ -12,6 +21,7 @@ const MISSES_A_TYPE: Advice = {
   mend: 'Answer 2xx to every authentic event, also of types that you have no use for, or do not select them in the dashboard.',
 };
 
+/** One event of each of the eleven types. */
 export const everyType: Probe = async (run) => {
   const findings = [];
   for (const type of eventTypes) {
@@ -26,6 +36,7 @@ const MISSES_NEW_TYPES: Advice = {
   mend: 'Store what you do not know and answer 2xx: give the switch over the type a default that does nothing.',
 };
 
+/** A type that may be added one day. */
 export const unknownType: Probe = async (run) => {
   const event = run.event('order.created', { type: 'order.refunded' });
   return outcome([notTaken(event.what, await run.deliver(event), MISSES_NEW_TYPES)]);
@@ -36,6 +47,7 @@ const MISSES_NEW_FIELDS: Advice = {
   mend: 'Let the schema pass fields that it does not know: no additionalProperties: false, no strict objects.',
 };
 
+/** Fields that may be added one day. */
 export const additionalFields: Probe = async (run) => {
   const event = run.event('order.created', { api_version: '2', livemode: false, related: { ids: ['ord_1', null] } });
   const what = `${event.what}, with fields that nobody knows`;

@@ -28,8 +28,9 @@ export function checkCommand(): Command {
     .argument('<url>', 'where deliveries are sent')
     .option(
       '--effects <url>',
-      'address with {id} in it that answers how many effects an event had, a number or {"count": n}; without it, "stored ' +
-        'first" and "taken once" cannot be judged, except of hookbox',
+      'address with {id} in it that answers what became of an event: {"rows": n, "count": n}, the rows in your inbox and ' +
+        'how often its handler ran; or the larger number alone; without it, "stored first" and "taken once" cannot be ' +
+        'judged, except of hookbox, by its own answers',
     )
     .option('--only <probe...>', 'run only these, and valid, which always runs', collectedFrom(probeNames))
     .option('--skip <probe...>', 'leave these out', collectedFrom(probeNames))
@@ -56,13 +57,17 @@ export function checkCommand(): Command {
     printSummary(report);
     if (process.exitCode === EXIT.interrupted) return;
     if (report.probes.some(({ verdict }) => verdict === 'fault')) process.exitCode = EXIT.failed;
+    else if (report.probes.every(({ verdict }) => verdict === 'unknown')) process.exitCode = EXIT.partial;
   });
 }
 
 const WIDTH = Math.max(...probeNames.map(({ length }) => length));
 const PROBES_HELP = `Probes:\n${probeNames.map((name) => `  ${name.padEnd(WIDTH)}  ${PROBES[name]}`).join('\n')}`;
 const EVENTS_HELP = `The id of every event begins with evt_check_, so that you can find and discard them. Check a test endpoint: what it
-does on an order, it does on these. Exit code 0 means that there is no fault; warnings and unknowns are none.`;
+does on an order, it does on these. Exit code 0 means that there is no fault; warnings and unknowns are none; 3 that not
+one delivery was taken, because of a rate limit. What is put off with 429, or with 503 and Retry-After, is sent again after
+a while; only burst judges that. An endpoint that stores less than a millisecond after its answer cannot be told from one
+that stores first.`;
 
 function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommandOptions) {
   if (effects !== undefined) {

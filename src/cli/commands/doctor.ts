@@ -5,6 +5,7 @@ import { EXIT } from '../exit.ts';
 import { interruption } from '../interruption.ts';
 import { wholeNumber } from '../option-values.ts';
 
+/** `hookbox doctor` */
 export function doctorCommand(): Command {
   return command('doctor', 'check whether a receiver can run here and keep what it is given', [
     'hookbox doctor',

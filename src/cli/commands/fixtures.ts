@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import type { CaptureOptions } from '../fixture-files/capture.ts';
 import { printJson } from '../output.ts';
 
+/** `hookbox fixtures` */
 export function fixturesCommand(): Command {
   return command('fixtures', 'bodies to test with: those of the package, and those of your own inbox', [
     'hookbox fixtures list',
@@ -62,7 +63,8 @@ function captureCommand(): Command {
       'after',
       '\n--redact keeps the prefixes of ids, the lengths of texts, how many digits amounts have, and all counts,\n' +
         'times, types and statuses. Equal values stay equal within the event, which stays a valid one. Its id is\n' +
-        'another, and so is its signature. Look through the file before you give it away: field names stay.',
+        'another, and so is its signature. Look through the file before you give it away: field names stay.\n' +
+        'Opening the inbox of an older hookbox adds what this version needs to its tables.',
     )
     .action(async (id: string, options: CaptureOptions) => {
       const { capture } = await import('../fixture-files/capture.ts');

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { eventStates } from '../../inbox/state.ts';
 import { command } from '../command.ts';
-import { collected, collectedFrom, positiveNumber } from '../option-values.ts';
+import { collected, collectedFrom, positiveNumber, wholeNumber } from '../option-values.ts';
 import type { ReplayOptions } from '../replay/replay.ts';
 import { withSending } from '../sending/options.ts';
 
+/** `hookbox replay` */
 export function replayCommand(): Command {
   const replay = command('replay', 'send stored events or files again: the same bytes under a fresh signature', [
     'hookbox replay evt_1 evt_2',
@@ -24,13 +25,22 @@ export function replayCommand(): Command {
     )
     .option('--since <time>', 'stored events received then or later: 2h ago, or an ISO date (UTC)')
     .option('--until <time>', 'stored events received before then')
+    .option(
+      '--after <seq>',
+      'stored events after the one with this number, to go on where a replay stopped',
+      wholeNumber(0),
+    )
+    .option('--skip <n>', 'of ids and files, leave out so many at the beginning', wholeNumber(0))
     .option('--rate <n>', 'this many a second at most', positiveNumber)
     .option('--quiet', 'print only what was not accepted')
     .option('--dry-run', 'list what would be sent, and send nothing');
   return withSending(replay)
     .addHelpText(
       'after',
-      '\nExit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found. Redirects are not followed.',
+      '\nA receiver that has an event already answers that it is a duplicate, and runs no handler for it: replay is for\n' +
+        'other receivers, and for events that yours has lost. Use rerun() to handle a dead event again.\n' +
+        'Opening the inbox of an older hookbox adds what this version needs to its tables.\n' +
+        'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found. Redirects are not followed.',
     )
     .action(async (sources: string[], options: ReplayOptions) => {
       const { replay } = await import('../replay/replay.ts');

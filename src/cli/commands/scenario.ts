@@ -4,6 +4,7 @@ import { positiveNumber, wholeNumber } from '../option-values.ts';
 import type { PlayOptions } from '../scenario/play.ts';
 import { withSecret } from '../secret.ts';
 
+/** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
   return command(
     'scenario',
@@ -34,9 +35,12 @@ function runCommand(): Command {
     )
     .option('--allow-remote', 'deliver to other machines than this one, too')
     .option('--verbose', 'tell of each request on stderr')
-    .option('--json', 'print the report as JSON, with every attempt');
+    .option('--json', 'print the report as JSON, with every try');
   return withSecret(run)
-    .addHelpText('after', '\nExit codes: 0 all expectations were met, 1 some were not, 4 there is no such scenario.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 all expectations were met, 1 some were not, 3 not all could be checked, 4 there is no such scenario.',
+    )
     .action(async (scenario: string, options: PlayOptions) => {
       const { play } = await import('../scenario/play.ts');
       process.exitCode = await play(scenario, options);

@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import { usageError } from '../exit.ts';
 import { print, printJson } from '../output.ts';
 
+/** `hookbox schema` */
 export function schemaCommand(): Command {
   return command('schema', 'show what each type of event holds', [
     'hookbox schema order.created',

@@ -19,6 +19,7 @@ interface ServeCommandOptions extends SecretOptions {
   readonly verbose?: boolean;
 }
 
+/** `hookbox serve` */
 export function serveCommand(): Command {
   const serve = command('serve', 'receive deliveries, store them, and run your handlers', [
     'hookbox serve',

@@ -3,6 +3,7 @@ import { command } from '../command.ts';
 import { print } from '../output.ts';
 import { secretOf, withSecret, type SecretOptions } from '../secret.ts';
 
+/** `hookbox sign` */
 export function signCommand(): Command {
   const sign = command('sign', 'print the signature of a body', [
     'hookbox sign body.json',

@@ -4,6 +4,7 @@ import { collected, positiveNumber, wholeNumber } from '../option-values.ts';
 import { withSending } from '../sending/options.ts';
 import type { TriggerOptions } from '../trigger/trigger.ts';
 
+/** `hookbox trigger` */
 export function triggerCommand(): Command {
   const trigger = command('trigger', 'sign an event and deliver it', [
     'hookbox trigger order.created',
@@ -26,7 +27,7 @@ export function triggerCommand(): Command {
     .addOption(
       new Option('--schedule <whose>', 'retry what fails as the service does, for up to 31 hours').choices(['service']),
     )
-    .option('--time-scale <n>', 'with --schedule: divide the waits by this', positiveNumber, 1)
+    .option('--time-scale <n>', 'with --schedule: divide the waits by this', positiveNumber)
     .option('--print-curl', 'print a curl command that sends it, and send nothing; the secret is not in it')
     .option('--dry-run', 'print the bytes of the body, and send nothing')
     .option('--expect-status <code>', 'only this status is right, instead of every 2xx', wholeNumber(100, 599));

@@ -12,6 +12,7 @@ interface VerifyOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
+/** `hookbox verify` */
 export function verifyCommand(): Command {
   const verify = command('verify', 'tell whether a signature is that of a body, and with --explain why it is not', [
     'hookbox verify body.json --signature "$(cat signature.txt)"',

@@ -22,6 +22,7 @@ export async function checkClock(files: readonly string[]): Promise<Finding> {
   return judgeClock(wall, drift, times);
 }
 
+/** Judges what the clock shows, how far it moved by itself, and files that it has dated. */
 export function judgeClock(
   now: number,
   driftMs: number,

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
 import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/migrations.ts';
@@ -12,6 +13,7 @@ export async function checkDatabase(file: string): Promise<readonly Finding[]> {
     return [problem('inbox', 'a database in memory does not outlive its process', 'Give the path of a file.')];
   }
   const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
   if (stats === undefined) return [ok('inbox', `${file} is not there yet; the first start makes it`)];
   if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Give the path of a file inside it.')];
   let database;
@@ -51,6 +53,7 @@ function look(database: BetterSqlite3.Database, file: string): readonly Finding[
   return [journal, checkVersion(versionOf(database))];
 }
 
+/** Says whether this hookbox may use tables of a version. */
 export function checkVersion({ version, needs }: { readonly version: number; readonly needs: number }): Finding {
   const what = `its tables have version ${version}; this hookbox knows up to ${KNOWN_VERSION}`;
   if (needs > KNOWN_VERSION) return problem('migrations', what, 'Update the package hookbox in this process.');

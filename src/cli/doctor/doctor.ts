@@ -8,6 +8,7 @@ import { checkPort } from './port.ts';
 import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime.ts';
 import { checkSecret } from './secret.ts';
 
+/** Which receiver is meant, and how to print. */
 export interface DoctorOptions {
   readonly db: string;
   readonly port: number;

@@ -4,16 +4,19 @@ import { ephemeralHost } from '../../host.ts';
 import { nodeTooOld } from '../../node-version.ts';
 import { ok, problem, type Finding } from './finding.ts';
 
+/** Whether hookbox runs on this Node. */
 export function checkNode(version: string = process.versions.node): Finding {
   const tooOld = nodeTooOld(version);
   if (tooOld === null) return ok('node', `Node ${version}`);
   return problem('node', tooOld, 'Install a newer Node; its current LTS line is best.');
 }
 
+/** What machine it is, for those who are shown the report. */
 export function checkPlatform(): Finding {
   return ok('platform', `${platform()} ${release()}, ${arch()}`);
 }
 
+/** Whether SQLite was installed for this machine and this Node. */
 export async function checkSqlite(): Promise<Finding> {
   try {
     const { default: Database } = await import('better-sqlite3');
@@ -30,6 +33,7 @@ export async function checkSqlite(): Promise<Finding> {
   }
 }
 
+/** Whether this is a host whose disk does not last. */
 export function checkHost(variables?: Readonly<Record<string, string | undefined>>): Finding {
   const host = ephemeralHost(variables);
   if (host === null) return ok('host', 'no host whose disk is known not to last');

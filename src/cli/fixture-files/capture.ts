@@ -7,6 +7,7 @@ import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import { tell } from '../output.ts';
 
+/** What the arguments of `fixtures capture` say. */
 export interface CaptureOptions {
   readonly db: string;
   readonly endpoint: string;

@@ -8,11 +8,12 @@ import { print, printNdjson, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
 import { nameOf, type Outgoing } from '../sending/lines.ts';
 import type { SendingOptions } from '../sending/options.ts';
-import { exitCodeOf, sendAll, tellSummary, type Tally } from '../sending/send-all.ts';
+import { exitCodeOf, sendAll, tellGone, tellSummary, type Tally } from '../sending/send-all.ts';
 import { targetOf } from '../target.ts';
 import { filterOf, type SelectionOptions } from './selection.ts';
 import { fromInbox, fromNames, named, remarkingUnverified } from './sources.ts';
 
+/** What the arguments of `replay` say. */
 export interface ReplayOptions extends SendingOptions, SelectionOptions {
   readonly db: string;
   readonly rate?: number;
@@ -35,15 +36,18 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
   };
 
   try {
-    const items = filter === null ? fromNames(names, inbox, endpoint, noteMissing) : fromInbox(inbox as Inbox, filter);
+    const items =
+      filter === null
+        ? fromNames(names, inbox, endpoint, options.skip ?? 0, noteMissing)
+        : fromInbox(inbox as Inbox, filter);
     const signal = interruption();
     if (dryRun) return concluded(await listAll(items, options, signal), missing, signal);
     const secret = unsigned ? null : await secretOf(options);
     const watched = unsigned ? items : remarkingUnverified(items);
     const tally = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
-    if (tally.ok + tally.failed > 0) tellSummary(tally);
+    if (tally.ok + tally.failed > 0) tellEnd(tally, to);
     else if (missing === 0 && !signal.aborted) tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
-    if (tally.next !== null) tell(`Stopped before ${describedNext(tally.next)}.`);
+    if (tally.next !== null) tell(`Stopped before ${nameOf(tally.next)}. To go on, add ${tally.next.resume}`);
     return concluded(tally, missing, signal);
   } finally {
     await inbox?.close().catch((failure: unknown) => tell(messageOf(failure)));
@@ -73,11 +77,16 @@ async function listAll(
   return { ok, failed };
 }
 
-function describedNext(next: Outgoing): string {
-  const { source } = next;
-  if (source === undefined || 'file' in source) return source?.file ?? nameOf(next);
-  const at = source.receivedAt.toISOString();
-  return `${nameOf(next)}, received ${at}: go on with --since ${at}`;
+function tellEnd(tally: Tally, to: URL): void {
+  const { duplicates, gone } = tally;
+  tellSummary(tally);
+  if (duplicates > 0) {
+    const [were, them] = duplicates === 1 ? ['was', 'it'] : ['were', 'them'];
+    tell(
+      `note: ${duplicates} of them ${were} known there already, so no handler ran for ${them}: that would be a rerun.`,
+    );
+  }
+  if (gone) tellGone(to);
 }
 
 function concluded({ ok, failed }: Pick<Tally, 'ok' | 'failed'>, missing: number, signal: AbortSignal): ExitCode {

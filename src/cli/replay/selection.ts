@@ -11,6 +11,8 @@ export interface SelectionOptions {
   readonly status?: readonly EventState[];
   readonly since?: string;
   readonly until?: string;
+  readonly after?: number;
+  readonly skip?: number;
 }
 
 /**
@@ -19,20 +21,25 @@ export interface SelectionOptions {
  * @throws CommandError when nothing is said, or both ways are mixed
  */
 export function filterOf(sources: readonly string[], options: SelectionOptions): StoredEventFilter | null {
-  const { endpoint, all, type, status, since, until } = options;
-  const filtered = [all, type, status, since, until].some((option) => option !== undefined);
+  const { endpoint, all, type, status, since, until, after, skip } = options;
+  const filtered = [all, type, status, since, until, after].some((option) => option !== undefined);
   if (sources.length > 0) {
     if (filtered) throw usageError('Give event ids, folders or files, or else filters: not both.');
     return null;
   }
+  if (skip !== undefined)
+    throw usageError('--skip is for event ids, folders and files. Stored events go on with --after.');
   if (!filtered) {
-    throw usageError('Say what to replay: event ids, a folder, a file, --type, --status, --since, --until or --all.');
+    throw usageError(
+      'Say what to replay: event ids, a folder, a file, --type, --status, --since, --until, --after or --all.',
+    );
   }
   return {
     endpoint,
     ...(type && { types: type }),
     ...(status && { states: status }),
     ...(since !== undefined && { since: momentOf('--since', since) }),
+    ...(after !== undefined && { after }),
     ...(until !== undefined && { until: momentOf('--until', until) }),
   };
 }

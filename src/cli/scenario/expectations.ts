@@ -1,3 +1,4 @@
+import { oneLine } from '../one-line.ts';
 import type { FoundEvent } from './receiver.ts';
 import type { EndedDelivery, ScenarioRun } from './run.ts';
 import type { Scenario } from './schema.ts';
@@ -22,12 +23,21 @@ function onDeliveries({ deliveries }: ScenarioRun): readonly Verdict[] {
   for (const [index, group] of Map.groupBy(deliveries, ({ index }) => index)) {
     const [{ given, type }] = group as [EndedDelivery, ...EndedDelivery[]]; // no group is empty
     const { outcome } = given.expect;
-    const statuses = given.expect.statuses ?? (given.forged === undefined ? undefined : [401]);
+    const statuses: Statuses | undefined = given.expect.statuses ?? (given.forged === undefined ? undefined : [401]);
     const what = `delivery ${index} (${given.name ?? given.forged ?? given.again ?? given.fixture ?? type ?? 'a body'})`;
     if (statuses !== undefined) {
       const text = statuses.map(statusOf).join(', ');
       const others = group.map(heard).filter((heard) => heard !== text);
       verdicts.push(judged(`${what} is answered ${text}`, others.length === 0, summed(others)));
+    }
+    const ofCopies: Statuses | undefined = given.expect.copies ?? statuses;
+    const copies = group.flatMap((end) => (end.byHand ?? end).copies);
+    if (ofCopies !== undefined && copies.length > 0) {
+      const others = copies.map(({ status }) => status).filter((status) => !ofCopies.includes(status));
+      const text = [...new Set(ofCopies)].map(statusOf).join(' or ');
+      verdicts.push(
+        judged(`copies of ${what} are answered ${text}`, others.length === 0, summed(others.map(statusOf))),
+      );
     }
     if (outcome !== undefined) {
       const others = group.map((end) => end.outcome).filter((found) => found !== outcome);
@@ -37,17 +47,22 @@ function onDeliveries({ deliveries }: ScenarioRun): readonly Verdict[] {
   return verdicts;
 }
 
+type Statuses = readonly (number | null)[];
+
 function heard({ attempts }: EndedDelivery): string {
   return attempts.map(({ status }) => statusOf(status)).join(', ');
 }
 
 function onRequests({ expect }: Scenario, run: ScenarioRun): readonly Verdict[] {
   const statuses = statusesIn(run.requests);
+  const others = run.requests.map(({ status }) => statusOf(status)).filter((status) => !(status in expect.statuses));
+  const isComplete = Object.keys(expect.statuses).length > 0;
   return [
     ...Object.entries(expect.statuses).map(([status, count]) => {
       const what = status === 'none' ? 'requests without an answer' : `requests answered ${status}`;
       return counted(what, count, statuses[status] ?? 0);
     }),
+    ...(isComplete ? [judged('no other answers', others.length === 0, summed(others))] : []),
     ...(expect.faults === undefined ? [] : [counted('faults', expect.faults, faultsIn(run.requests).count)]),
     ...(expect.deadLetters === undefined ? [] : [counted('dead letters', expect.deadLetters, run.deadLetters)]),
   ];
@@ -109,7 +124,8 @@ function notHandledOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly F
   return [...found.map(whyNotOnce).filter((why) => why !== null), ...missing];
 }
 
-function whyNotOnce({ id, state, processed, effects }: FoundEvent): string | null {
+function whyNotOnce({ id, state, processed, effects, untakenType }: FoundEvent): string | null {
+  if (untakenType !== null) return `${id} is ${state}, because no handler takes ${oneLine(untakenType)}`;
   if (state !== 'processed') return `${id} is ${state}`;
   if (processed !== 1) return `${id} was processed ${processed} times`;
   return effects === null || effects === 1 ? null : `${id} had its effect ${effects} times`;

@@ -3,6 +3,8 @@ import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
 import { PATIENCE_MS, type FoundEvent } from './receiver.ts';
 
 const POLL_MS = 20;
+/** After so long it is worth a word. */
+const QUIET_MS = 2_000;
 const PAGE = 500;
 
 /** All events of an inbox. */
@@ -16,19 +18,37 @@ export async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   }
 }
 
-/** Reads events until nothing is left to do for any of them, or patience is at its end. */
-export async function whenSettled(read: () => Promise<readonly StoredEvent[]>): Promise<readonly StoredEvent[]> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
+/**
+ * Reads events until nothing is left to do for any of them, or patience is at its end.
+ *
+ * @param isUntaken - whether no handler takes an event, so that waiting is of no use
+ */
+export async function whenSettled(
+  read: () => Promise<readonly StoredEvent[]>,
+  onWait: (count: number) => void,
+  isUntaken: (event: StoredEvent) => boolean = () => false,
+): Promise<readonly StoredEvent[]> {
+  const startedAt = performance.now();
+  let isQuiet = true;
   for (;;) {
     const events = await read();
-    const isOpen = events.some(({ state }) => state === 'pending' || state === 'processing');
-    if (!isOpen || performance.now() > giveUpAt) return events;
+    const open = events.filter((event) => ['pending', 'processing'].includes(event.state) && !isUntaken(event));
+    const waited = performance.now() - startedAt;
+    if (open.length === 0 || waited > PATIENCE_MS) return events;
+    if (isQuiet && waited > QUIET_MS) {
+      isQuiet = false;
+      onWait(open.length);
+    }
     await delay(POLL_MS);
   }
 }
 
 /** What is known of a stored event, beside the effects of its handler. */
-export async function foundEvent(inbox: Inbox, event: StoredEvent, effects: number | null): Promise<FoundEvent> {
+export async function foundEvent(
+  inbox: Inbox,
+  event: StoredEvent,
+  { effects = null, isUntaken = false }: { readonly effects?: number | null; readonly isUntaken?: boolean },
+): Promise<FoundEvent> {
   const attempts = await inbox.attempts(event);
   return {
     id: event.id,
@@ -37,5 +57,6 @@ export async function foundEvent(inbox: Inbox, event: StoredEvent, effects: numb
     redeliveries: event.redeliveries.count,
     processed: attempts.filter(({ outcome }) => outcome === 'processed').length,
     effects,
+    untakenType: isUntaken ? event.type : null,
   };
 }

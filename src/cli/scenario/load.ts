@@ -7,6 +7,7 @@ import { oneLine } from '../one-line.ts';
 import { readInput } from '../read-input.ts';
 import { scenarioSchema, type Scenario } from './schema.ts';
 
+/** A scenario with what it is called. */
 export interface LoadedScenario {
   readonly name: string;
   readonly scenario: Scenario;

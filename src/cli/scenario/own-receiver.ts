@@ -84,12 +84,12 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       }
     },
     known: () => Promise.resolve(0),
-    async findings(): Promise<Findings> {
+    async findings(_ids, onWait): Promise<Findings> {
       running ??= await start(port);
       const { inbox } = running;
-      const events = await whenSettled(() => allEvents(inbox));
+      const events = await whenSettled(() => allEvents(inbox), onWait);
       const effects = effectsIn(file);
-      const found = events.map((event) => foundEvent(inbox, event, effects.get(event.id) ?? 0));
+      const found = events.map((event) => foundEvent(inbox, event, { effects: effects.get(event.id) ?? 0 }));
       return { events: await Promise.all(found), ...counted };
     },
     async [Symbol.asyncDispose]() {

@@ -6,7 +6,7 @@ import type { Fault, FaultPlan } from '../../sender/faults.ts';
 import { randomFault, randomFaults, type RandomFaultOptions } from '../../sender/random-faults.ts';
 import { letters, seeded } from '../../sender/random.ts';
 import { usageError } from '../exit.ts';
-import { parseExactly } from '../../sender/exact-json.ts';
+import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import type { AttemptFaults, Scenario, ScenarioDelivery } from './schema.ts';
 
 /** One event on its way, with the place in the file that asked for it. */
@@ -20,6 +20,7 @@ export interface PlannedDelivery extends EventLabel {
   readonly faults: FaultPlan;
 }
 
+/** Every delivery of a scenario, and the events that come with them. */
 export interface Plan {
   readonly deliveries: readonly PlannedDelivery[];
   /** what the service has sent under each id; what is forged is not among them */
@@ -118,7 +119,7 @@ function eventBody(
   const about = `${prefix}_${letters(seeded(seed, 'subject', family, subject, n), 16)}`;
   const id = `evt_${letters(seeded(seed, 'event', key), 16)}`;
   const all = { ...event, id, created: created.toISOString(), data: { ...event.data, [field]: about, ...data } };
-  return Buffer.from(JSON.stringify(all));
+  return Buffer.from(writtenExactly(all));
 }
 
 const DEFAULT_SUBJECT = { field: 'id', prefix: 'ord' };
@@ -127,7 +128,7 @@ const SUBJECTS: Readonly<Record<string, typeof DEFAULT_SUBJECT>> = {
   cart: { field: 'id', prefix: 'cart' },
 };
 
-/** The faults that the file gives to an attempt; figures that it leaves open come from the seed. */
+/** The faults that the file gives to a try; figures that it leaves open come from the seed. */
 function ownFaults(given: readonly AttemptFaults[], seed: number, ...key: readonly number[]): FaultPlan {
   return (_id, attempt) => {
     const faults = given[attempt - 1] ?? null;

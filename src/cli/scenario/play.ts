@@ -12,12 +12,13 @@ import { asClock } from './duration.ts';
 import { verdictsOn } from './expectations.ts';
 import { loadScenario } from './load.ts';
 import { ownReceiver } from './own-receiver.ts';
-import type { ScenarioReceiver } from './receiver.ts';
+import { PATIENCE_MS, type ScenarioReceiver } from './receiver.ts';
 import { remoteReceiver } from './remote-receiver.ts';
 import { printReport, reportOn } from './report.ts';
 import { runScenario } from './run.ts';
 import type { Scenario } from './schema.ts';
 
+/** The options of `scenario run`. */
 export interface PlayOptions extends SecretOptions {
   readonly to?: string;
   readonly db?: string;
@@ -28,6 +29,8 @@ export interface PlayOptions extends SecretOptions {
   readonly verbose?: boolean;
   readonly json?: boolean;
 }
+
+const GIVE_DB = '; give --db with the file of its inbox';
 
 /** One more than the largest seed. */
 export const SEEDS = 2 ** 32;
@@ -50,6 +53,9 @@ export async function play(fileOrName: string, options: PlayOptions): Promise<Ex
     onKnown(count) {
       tell(`note: ${count} of these events are stored there already; another seed has events of its own.`);
     },
+    onWait(count) {
+      progress.above(() => tell(`waiting for the handlers of ${count} events, ${PATIENCE_MS / 1_000} s at most`));
+    },
     onAttempt(attempt, share) {
       if (verbose) progress.above(() => tellAttempt(attempt, start));
       progress.show(share, `${asClock(attempt.at.getTime() - start)} on the service's clock`);
@@ -62,7 +68,8 @@ export async function play(fileOrName: string, options: PlayOptions): Promise<Ex
     tell('interrupted before its end, so nothing was judged');
     return EXIT.interrupted;
   }
-  return report.met ? EXIT.ok : EXIT.failed;
+  if (report.met === null) tell(`not everything could be checked${run.findings === null ? GIVE_DB : ''}`);
+  return report.met === null ? EXIT.partial : report.met ? EXIT.ok : EXIT.failed;
 }
 
 async function receiverOf(scenario: Scenario, options: PlayOptions): Promise<ScenarioReceiver> {
@@ -79,16 +86,16 @@ async function receiverOf(scenario: Scenario, options: PlayOptions): Promise<Sce
   return remoteReceiver({ url, secret, endpoint, ...(db !== undefined && { db }) });
 }
 
-function tellAttempt({ at, type, id, number, fault, status, why }: DeliveryAttempt, start: number): void {
+function tellAttempt({ at, type, id, number, fault, status, why, note }: DeliveryAttempt, start: number): void {
   const colour = why === null ? 'green' : 'red';
   const columns = [
     asClock(at.getTime() - start),
     styled(colour, String(status ?? '---'), process.stderr),
     oneLine(type ?? '-').padEnd(22),
     oneLine(id ?? '-'),
-    `attempt ${number}`,
+    `try ${number}`,
     ...(fault === null ? [] : [fault]),
-    ...(why === null ? [] : [oneLine(why)]),
+    ...[why, note].flatMap((words) => (words === null ? [] : [oneLine(words)])),
   ];
   tell(columns.join('  '));
 }

@@ -8,6 +8,8 @@ export interface FoundEvent {
   readonly processed: number;
   /** rows that its handler has written; `null` where that cannot be known */
   readonly effects: number | null;
+  /** its type, where it waits for a handler and there is none; `null` otherwise */
+  readonly untakenType: string | null;
 }
 
 /** What became of the events of a scenario. */
@@ -34,8 +36,9 @@ export interface ScenarioReceiver extends AsyncDisposable {
    * Waits until nothing is left to do, and tells what the inbox holds; `null` where it cannot be looked into.
    *
    * @param ids - the events to look for; a receiver of our own tells of all it holds
+   * @param onWait - called when it takes a while, with how many events are not handled yet
    */
-  findings(ids: readonly string[]): Promise<Findings | null>;
+  findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
 }
 
 /** Nothing needs longer, unless something is wrong; then what is there is judged as it is. */

@@ -2,7 +2,9 @@ import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { foundEvent, whenSettled } from './inbox-findings.ts';
 import type { ScenarioReceiver } from './receiver.ts';
+import { takenTypes } from './taken-types.ts';
 
+/** Where a receiver is, and what is known of it. */
 export interface RemoteReceiverOptions {
   readonly url: URL;
   readonly secret: string;
@@ -40,10 +42,13 @@ export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOpti
     async known(ids) {
       return inbox === null ? 0 : (await events(ids, inbox)).length;
     },
-    async findings(ids) {
-      if (inbox === null) return null;
-      const stored = await whenSettled(() => events(ids, inbox));
-      const found = await Promise.all(stored.map((event) => foundEvent(inbox, event, null)));
+    async findings(ids, onWait) {
+      if (inbox === null || db === undefined) return null;
+      const taken = takenTypes(db);
+      const isUntaken = ({ state, type }: StoredEvent): boolean =>
+        state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
+      const stored = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
+      const found = await Promise.all(stored.map((event) => foundEvent(inbox, event, { isUntaken: isUntaken(event) })));
       return { events: found, runs: null, superseded: null };
     },
     async [Symbol.asyncDispose]() {

@@ -9,12 +9,15 @@ import { faultsIn, statusesIn } from './tally.ts';
 export interface Report {
   readonly scenario: string;
   readonly seed: number;
-  readonly met: boolean;
+  /** `null` where nothing was missed, but not everything could be looked at */
+  readonly met: boolean | null;
   readonly interrupted: boolean;
   /** what the service knew and lived through */
   readonly sender: {
     readonly events: number;
     readonly delivered: number;
+    /** of these, by manual retries */
+    readonly deliveredByHand: number;
     readonly deadLetters: number;
     readonly requests: number;
     readonly statuses: Readonly<Record<string, number>>;
@@ -52,6 +55,7 @@ interface ReportedDelivery {
   }[];
 }
 
+/** Sums up what is known when a scenario is over. */
 export function reportOn(
   scenario: string,
   seed: number,
@@ -59,24 +63,34 @@ export function reportOn(
   expectations: readonly Verdict[],
 ): Report {
   const { count, kinds } = faultsIn(requests);
-  const reported = deliveries.map(({ id, type, outcome, attempts }) => ({
+  const reported = deliveries.map(({ id, type, outcome, attempts, byHand }) => ({
     id,
     type,
-    outcome,
-    attempts: attempts.map(({ number, at, fault, status, why }) => ({ number, at, fault, status, why })),
+    outcome: byHand?.outcome === 'delivered' ? DELIVERED_BY_HAND : outcome,
+    attempts: (byHand?.attempts ?? attempts).map(({ number, at, fault, status, why }) => ({
+      number,
+      at,
+      fault,
+      status,
+      why,
+    })),
   }));
-  const delivered = new Set(deliveries.filter(({ outcome }) => outcome === 'delivered').map(({ id }) => id));
+  const idsOf = (...outcomes: readonly string[]): ReadonlySet<string | null> =>
+    new Set(reported.filter(({ outcome }) => outcomes.includes(outcome)).map(({ id }) => id));
+  const bySchedule = idsOf('delivered');
+  const delivered = idsOf('delivered', DELIVERED_BY_HAND);
   const events = findings?.events ?? [];
   const sum = (count: (event: (typeof events)[number]) => number): number =>
     events.reduce((all, e) => all + count(e), 0);
   return {
     scenario,
     seed,
-    met: !interrupted && expectations.every(({ met }) => met !== false),
+    met: interrupted ? false : allMet(expectations),
     interrupted,
     sender: {
       events: plan.events.size,
       delivered: delivered.size,
+      deliveredByHand: delivered.size - bySchedule.size,
       deadLetters,
       requests: requests.length,
       statuses: statusesIn(requests),
@@ -101,6 +115,13 @@ export function reportOn(
   };
 }
 
+const DELIVERED_BY_HAND = 'delivered-by-hand';
+
+function allMet(expectations: readonly Verdict[]): boolean | null {
+  if (expectations.some(({ met }) => met === false)) return false;
+  return expectations.some(({ met }) => met === null) ? null : true;
+}
+
 /** Times depend on how fast the machine is where they are waited for. */
 function withoutTimes({ attempts, ...delivery }: ReportedDelivery): object {
   return { ...delivery, attempts: attempts.map(({ number, fault, status, why }) => ({ number, fault, status, why })) };
@@ -118,8 +139,10 @@ export function printReport(report: Report, json: boolean): void {
       .map(([name, count]) => `${counted(count)} ${/^\d/.test(name) ? `answered ${name}` : (WORDS[name] ?? name)}`)
       .join(', ');
   print(`${scenario}, seed ${seed}, ${inWords(sender.ms)} on the service's clock`);
+  const byHand = sender.deliveredByHand === 0 ? '' : ` (${counted(sender.deliveredByHand)} of them by hand)`;
   print(
-    `  events     ${counted(sender.events)}: ${counted(sender.delivered)} delivered, ${counted(sender.deadLetters)} dead letters`,
+    `  events     ${counted(sender.events)}: ${counted(sender.delivered)} delivered${byHand}, ` +
+      `${counted(sender.deadLetters)} dead letters`,
   );
   if (sender.requests > 0) print(`  requests   ${counted(sender.requests)}: ${listed(sender.statuses)}`);
   if (sender.forged > 0) print(`  forged     ${counted(sender.forged)} of these requests`);

@@ -29,7 +29,7 @@ const attemptFaults = z
   .union([z.null(), faultKind, fault, z.array(z.union([faultKind, fault]))], {
     error: `expected null, one of ${FAULT_KINDS.join(', ')}, a fault with its figures, or a list of these`,
   })
-  .describe('what goes wrong with one attempt; null for nothing');
+  .describe('what goes wrong with one try; null for nothing');
 
 const source = {
   type: z.enum(eventTypes).optional().describe('an event of this type, made from its fixture'),
@@ -50,7 +50,7 @@ const delivery = z
     times: atLeastOne.default(1).describe('each of them so many times at once'),
     created: duration.optional().describe('when it says it was created, from the start; when it is due unless set'),
     subject: z.string().optional().describe('which order, cart or product; the n-th of each delivery unless set'),
-    faults: z.array(attemptFaults).default([]).describe('the faults of the first attempt, the second, and so on'),
+    faults: z.array(attemptFaults).default([]).describe('the faults of the first try, the second, and so on'),
     forged: z
       .enum(FORGERIES as [Forgery, ...Forgery[]])
       .optional()
@@ -61,7 +61,11 @@ const delivery = z
         statuses: z
           .array(z.union([z.int().min(100).max(599), z.null()]))
           .optional()
-          .describe('of each attempt; null for no answer'),
+          .describe('of each try; null for no answer'),
+        copies: z
+          .array(z.union([z.int().min(100).max(599), z.null()]))
+          .optional()
+          .describe('what each copy of a duplicate may be answered; one of "statuses" unless set'),
       })
       .default({}),
   })
@@ -141,12 +145,16 @@ export const scenarioSchema = z.strictObject({
       statuses: z
         .record(z.string().regex(/^([1-5]\d\d|none)$/, 'expected a status such as "200", or "none"'), count)
         .default({})
-        .describe('how many requests were answered so'),
+        .describe('how many requests were answered so; where this is said, no other answers are expected'),
     })
     .prefault({}),
 });
 
+/** A scenario file that was read, with what it leaves open filled in. */
 export type Scenario = z.output<typeof scenarioSchema>;
+/** One entry of its `deliveries`. */
 export type ScenarioDelivery = Scenario['deliveries'][number];
+/** How the handlers of one type behave. */
 export type HandlerBehaviour = z.output<typeof behaviour>;
+/** What goes wrong with one try, as the file says it. */
 export type AttemptFaults = z.output<typeof attemptFaults>;

@@ -10,7 +10,7 @@ export function statusesIn(requests: readonly DeliveryAttempt[]): Readonly<Recor
   return counts(requests.map(({ status }) => statusOf(status)));
 }
 
-/** How many faults attempts had, by their kinds. */
+/** How many faults requests had, by their kinds. */
 export function faultsIn(requests: readonly DeliveryAttempt[]): {
   readonly count: number;
   readonly kinds: Readonly<Record<string, number>>;

@@ -32,6 +32,7 @@ export function jsonSchemas(types: readonly EventType[] = eventTypes): Readonly<
   return Object.fromEntries(types.map((type) => [type, jsonSchema(type)]));
 }
 
+/** The JSON Schema of one type. */
 export function jsonSchema(type: EventType): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(eventSchemas[type], { io: 'input' }) as JsonSchema;
   const { id, data, ...envelope } = schema.properties ?? {};

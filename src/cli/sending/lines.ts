@@ -14,6 +14,8 @@ export interface Outgoing {
   /** how much of the work is done with it, from 0 to 1 */
   readonly share: number;
   readonly source?: Source;
+  /** the option that begins with it when the same is sent again */
+  readonly resume?: string;
 }
 
 /** Where a body came from. */
@@ -41,7 +43,7 @@ export function printSent({ id, type, source }: Outgoing, sent: Sent, asExpected
 /** The event's id, or the file of a body that does not say one. */
 export function nameOf({ id, source }: { readonly id: string | null; readonly source?: Source | undefined }): string {
   if (id !== null) return oneLine(id);
-  return source !== undefined && 'file' in source ? source.file : '-';
+  return source !== undefined && 'file' in source ? oneLine(source.file) : '-';
 }
 
 function word(duplicate: boolean | null): string {

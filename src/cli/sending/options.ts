@@ -11,6 +11,7 @@ export interface SendingOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
+/** Adds the options that commands that deliver have in common. */
 export function withSending(command: Command): Command {
   return withSecret(
     command

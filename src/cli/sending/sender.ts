@@ -27,6 +27,7 @@ export interface Sender {
   close(): void;
 }
 
+/** Makes the sender to one URL, which signs with a secret unless a signature is given. */
 export function createSender(to: URL, secret: Secret, concurrency: number): Sender {
   const Agent = to.protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });

@@ -1,39 +1,42 @@
 import { messageOf } from '../../errors.ts';
+import { oneLine } from '../one-line.ts';
 import { tell } from '../output.ts';
+import { FORWARDED_HEADER, forwardRequest, type ForwardAnswer, type Forwarded } from './forward-request.ts';
 import type { ForwardHappening } from './happenings.ts';
-
-/** A delivery as it came. */
-export interface Forwarded {
-  readonly id: string;
-  readonly type: string | null;
-  readonly body: Uint8Array;
-  readonly signature: string | undefined;
-  readonly contentType: string | undefined;
-}
 
 /** Sends deliveries on to another server, which sees the bytes and the signature that came. */
 export interface Forwarder {
   /** Returns at once; how it went is reported. */
   forward(delivery: Forwarded): void;
-  /** Drops what waits, and resolves when nothing is under way. */
+  /** Sends what waits, for some seconds at most, and resolves when nothing is under way. */
   close(): Promise<void>;
 }
 
-const TIMEOUT_MS = 10_000;
 const CONCURRENCY = 16;
 /** A server that is too slow must not fill the memory with bodies. */
-const MAX_WAITING = 1_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** What keeping one takes besides its body. */
+const OVERHEAD_BYTES = 1_024;
+const CLOSE_MS = 10_000;
 
+/** Makes the forwarder to one URL. */
 export function createForwarder(to: URL, report: (happening: ForwardHappening) => void): Forwarder {
   const waiting: Forwarded[] = [];
   const underWay = new Set<Promise<void>>();
-  let dropped = 0;
+  let waitingBytes = 0;
+  let remarkedCircle = false;
+
+  function next(): Forwarded | undefined {
+    const delivery = waiting.shift();
+    if (delivery !== undefined) waitingBytes -= sizeOf(delivery);
+    return delivery;
+  }
 
   function pump(): void {
     while (underWay.size < CONCURRENCY) {
-      const next = waiting.shift();
-      if (next === undefined) return;
-      const work = send(next).finally(() => {
+      const delivery = next();
+      if (delivery === undefined) return;
+      const work = send(delivery).finally(() => {
         underWay.delete(work);
         pump();
       });
@@ -41,50 +44,51 @@ export function createForwarder(to: URL, report: (happening: ForwardHappening) =
     }
   }
 
-  async function send({ id, type, body, signature, contentType }: Forwarded): Promise<void> {
+  async function send(delivery: Forwarded): Promise<void> {
     const at = new Date();
     const startedAt = performance.now();
-    let status: number | null = null;
-    let problem: string | null = null;
-    try {
-      const answer = await fetch(to, {
-        method: 'POST',
-        body: Buffer.from(body),
-        headers: {
-          ...(contentType !== undefined && { 'Content-Type': contentType }),
-          ...(signature !== undefined && { 'X-Signature': signature }),
-        },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      status = answer.status;
-      await answer.body?.cancel();
-    } catch (failure) {
-      problem = problemOf(failure);
-    }
-    report({ kind: 'forward', at, status, type, id, ms: performance.now() - startedAt, to: to.href, problem });
+    const ended = await forwardRequest(to, delivery).catch((failure: unknown) => messageOf(failure));
+    reportOn(delivery, at, performance.now() - startedAt, ended);
+  }
+
+  function reportOn({ type, id }: Forwarded, at: Date, ms: number, ended: ForwardAnswer | string): void {
+    const { status, answer } = typeof ended === 'string' ? { status: null, answer: null } : ended;
+    const problem = typeof ended === 'string' ? ended : null;
+    report({ kind: 'forward', at, status, type, id, ms, to: to.href, answer, problem });
+  }
+
+  function leaveOut(delivery: Forwarded, why: string): void {
+    reportOn(delivery, new Date(), 0, `${why}; hookbox replay ${delivery.id} --to ${to.href} sends it`);
+  }
+
+  function remarkCircle({ id }: Forwarded): void {
+    if (remarkedCircle) return;
+    remarkedCircle = true;
+    tell(
+      `note: ${oneLine(id)} came from another serve (${FORWARDED_HEADER}), so it was not sent on, as others will not be.`,
+    );
   }
 
   return {
     forward(delivery) {
-      if (waiting.length < MAX_WAITING) waiting.push(delivery);
-      else dropped += 1;
-      pump();
+      if (delivery.wasForwarded) remarkCircle(delivery);
+      else if (waitingBytes + sizeOf(delivery) > MAX_WAITING_BYTES) leaveOut(delivery, 'too much waits');
+      else {
+        waitingBytes += sizeOf(delivery);
+        waiting.push(delivery);
+        pump();
+      }
     },
     async close() {
-      dropped += waiting.splice(0).length;
+      const late = setTimeout(() => {
+        for (let left = next(); left !== undefined; left = next()) leaveOut(left, 'serve ends');
+      }, CLOSE_MS);
       while (underWay.size > 0) await Promise.all(underWay);
-      if (dropped > 0) tell(`${dropped} deliveries were not forwarded: ${to.origin} was too slow for them.`);
+      clearTimeout(late);
     },
   };
 }
 
-function problemOf(failure: unknown): string {
-  if (failure instanceof DOMException && failure.name === 'TimeoutError') {
-    return `no answer within ${TIMEOUT_MS / 1_000} s`;
-  }
-  // fetch itself says nothing but that it failed.
-  const cause = failure instanceof Error ? (failure.cause as NodeJS.ErrnoException | undefined) : undefined;
-  if (cause?.code === 'ECONNREFUSED') return 'the connection was refused';
-  return cause === undefined ? messageOf(failure) : cause.message || (cause.code ?? 'failed');
+function sizeOf({ body }: Forwarded): number {
+  return body.byteLength + OVERHEAD_BYTES;
 }

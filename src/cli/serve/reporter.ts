@@ -5,6 +5,7 @@ import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening }
 /** The ways to print. */
 export const outputs = ['interactive', 'compact', 'ndjson'] as const;
 
+/** One of them. */
 export type Output = (typeof outputs)[number];
 
 /**
@@ -21,7 +22,13 @@ export function reporter(output: Output, verbose: boolean): (happening: Happenin
 }
 
 function tellStack({ stack }: AttemptHappening): void {
-  if (stack !== null) tell(stack.split('\n').map((line) => oneLine(line)).join('\n'));
+  if (stack !== null)
+    tell(
+      stack
+        .split('\n')
+        .map((line) => oneLine(line))
+        .join('\n'),
+    );
 }
 
 /** The parts of a line that both ways of writing have. */

@@ -9,12 +9,15 @@ import { consoleLogger, type Logger } from '../../logger.ts';
 import { createReceiver, type Receiver } from '../../receiver.ts';
 import { CommandError, usageError } from '../exit.ts';
 import { tell } from '../output.ts';
-import { createForwarder, type Forwarded } from './forwarder.ts';
+import type { Forwarded } from './forward-request.ts';
+import { createForwarder } from './forwarder.ts';
 import { observedInbox } from './observed-inbox.ts';
+import { isOwnAddress } from './own-address.ts';
 import { reporter, type Output } from './reporter.ts';
 import { stopSignal, type StopSignal } from './stop-signal.ts';
 import { noteAcceptance, webhookServer } from './webhook-server.ts';
 
+/** What `serve` is told. */
 export interface ServeOptions {
   readonly port: number;
   /** what the user sets to choose another port */
@@ -28,6 +31,8 @@ export interface ServeOptions {
   readonly handlers?: Handlers;
   readonly forwardTo?: URL;
   readonly output: Output;
+  /** prints the stacks of what handlers throw */
+  readonly verbose?: boolean;
 }
 
 /** How long clients may keep a connection that has nothing under way any more. */
@@ -41,7 +46,7 @@ const GRACE_MS = 1_000;
 export async function serve(options: ServeOptions): Promise<StopSignal> {
   const { db, path, handlers = {}, forwardTo } = options;
   const stopped = stopSignal();
-  const report = reporter(options.output);
+  const report = reporter(options.output, options.verbose ?? false);
   await using stored = sqliteInbox(db);
   await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
   const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
@@ -49,6 +54,9 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   const server = webhookServer({ receiver, path, delivered: report, accepted });
   try {
     const url = `http://${await listening(server, options)}${path}`;
+    if (forwardTo !== undefined && isOwnAddress(forwardTo, addressOf(server))) {
+      throw usageError(`${forwardTo.href} is this serve itself. Give --forward-to the URL of another server.`);
+    }
     if (handledTypes(handlers).length > 0) await receiver.start();
     else tell('There are no handlers: events are stored, and nothing handles them.');
     tell(`hookbox receives at ${url} and stores in ${db}`);
@@ -83,9 +91,14 @@ async function listening(server: Server, { port, portOption, host }: ServeOption
   } catch (failure) {
     throw new CommandError(whyNot(failure as NodeJS.ErrnoException, port, portOption));
   }
-  const { address, family, port: actual } = server.address() as AddressInfo; // it listens on a port
+  const { address, family, port: actual } = addressOf(server);
   if (host === undefined || address === '::' || address === '0.0.0.0') return `localhost:${actual}`;
   return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
+}
+
+/** Once it listens. */
+function addressOf(server: Server): AddressInfo {
+  return server.address() as AddressInfo; // it listens on a port
 }
 
 function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): string {

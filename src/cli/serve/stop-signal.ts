@@ -1,6 +1,7 @@
 import { EXIT } from '../exit.ts';
 import { tell } from '../output.ts';
 
+/** The signals that stop a server. */
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** Resolves with the first signal to stop; the second ends the process at once. */

@@ -4,7 +4,7 @@ import { webhookHandler } from '../../../adapters/node.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/inbox.ts';
 import type { Outcome } from '../../outcome.ts';
 import type { Receiver } from '../../receiver.ts';
-import type { Forwarded } from './forwarder.ts';
+import { FORWARDED_HEADER, type Forwarded } from './forward-request.ts';
 import type { DeliveryHappening } from './happenings.ts';
 
 /** What is known of the delivery that is under way. */
@@ -14,6 +14,7 @@ interface Exchange {
   acceptance?: Acceptance;
 }
 
+/** Where deliveries go, and who hears of them. */
 export interface WebhookServerOptions {
   readonly receiver: Receiver;
   readonly path: string;
@@ -62,13 +63,37 @@ export function webhookServer({ receiver, path, delivered, accepted }: WebhookSe
     });
     if (event === undefined || outcome.status >= 300) return;
     const { 'x-signature': signature, 'content-type': contentType } = request.headers;
-    accepted({ id: event.id, type, body: event.body, signature: signature?.toString(), contentType });
+    const wasForwarded = FORWARDED_HEADER.toLowerCase() in request.headers;
+    accepted({ id: event.id, type, body: event.body, signature: signature?.toString(), contentType, wasForwarded });
   }
 
   return createServer((request, response) => {
-    if (request.url?.split('?', 1)[0] === path) void exchange(request, response);
-    else answerNotFound(response, path);
+    const [asked = ''] = request.url?.split('?', 1) ?? [];
+    if (asked === path) {
+      void exchange(request, response);
+      return;
+    }
+    answerNotFound(response, path);
+    if (request.method === 'POST') delivered(misdirected(asked));
   });
+}
+
+/** The service was given another path, perhaps. */
+function misdirected(asked: string): DeliveryHappening {
+  const reason = `no deliveries at ${asked}`;
+  const [type, id, conflict, invalid] = [null, null, false, false] as const;
+  return {
+    kind: 'delivery',
+    at: new Date(),
+    status: 404,
+    outcome: 'rejected',
+    type,
+    id,
+    ms: 0,
+    reason,
+    conflict,
+    invalid,
+  };
 }
 
 function answerNotFound(response: ServerResponse, path: string): void {

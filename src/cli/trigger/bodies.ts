@@ -4,7 +4,7 @@ import { fixture } from '../../fixtures.ts';
 import { newEventId } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
 import { readInput } from '../read-input.ts';
-import { isContainer, parseExactly } from '../../sender/exact-json.ts';
+import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import { override, remove } from './override.ts';
 import { nearest } from './nearest.ts';
 
@@ -51,7 +51,7 @@ function changed(text: string, fresh: object, { eventId, override: overrides = [
   Object.assign(body, fresh, eventId !== undefined && { id: eventId });
   for (const each of overrides) override(body, each);
   for (const each of removals) remove(body, each);
-  return Buffer.from(JSON.stringify(body));
+  return Buffer.from(writtenExactly(body));
 }
 
 function parsed(text: string): object {

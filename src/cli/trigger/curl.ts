@@ -12,12 +12,15 @@ export function curlCommand(to: URL, body: Uint8Array, signature: string | null)
   return lines.join(' \\\n  ');
 }
 
+/** What printf reads in its own way: `%`, `\\`, and a `-` at the beginning. */
+const SPECIAL = new Set([0x25, 0x5c, 0x2d]);
+
 /** A shell function, so of any length. Text stays readable, and other bytes become octal escapes. */
 function printing(body: Uint8Array): string {
   const text = textOf(body);
   if (text !== null) return `printf %s ${quoted(text)}`;
   const escaped = Array.from(body, (byte) => {
-    const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x25 && byte !== 0x5c;
+    const isPlain = byte >= 0x20 && byte < 0x7f && !SPECIAL.has(byte);
     return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
   });
   return `printf ${quoted(escaped.join(''))}`;

@@ -7,6 +7,7 @@ import { print, printNdjson, styled, tell } from '../output.ts';
 import { exitCodeOf } from '../sending/send-all.ts';
 import type { BodyMaker } from './bodies.ts';
 
+/** Where to deliver, and how fast. */
 export interface ScheduleOptions {
   readonly to: URL;
   readonly secret: string;
@@ -35,7 +36,7 @@ export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOp
   const failed = ended('dead-lettered');
   const interrupted = ended('interrupted');
   tell(
-    `${ok} delivered, ${failed} dead-lettered after ${MAX_ATTEMPTS} attempts` +
+    `${ok} delivered, ${failed} dead-lettered after ${MAX_ATTEMPTS} tries` +
       (interrupted > 0 ? `, ${interrupted} interrupted` : ''),
   );
   return interrupted > 0 ? EXIT.interrupted : exitCodeOf({ ok, failed });
@@ -47,7 +48,7 @@ function printAttempt({ id, type, number, status, why, ms }: DeliveryAttempt, ti
     why === null ? 'delivered' : oneLine(why),
     type === null ? '-' : oneLine(type),
     id === null ? '-' : oneLine(id),
-    `attempt ${number}`,
+    `try ${number}`,
     `${ms.toFixed(1)} ms`,
     why === null ? '' : afterwards(retryAfter(number), timeScale),
   ];

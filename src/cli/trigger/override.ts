@@ -32,11 +32,16 @@ export function remove(body: object, path: string): void {
   const last = keys.pop() ?? '';
   let container: unknown = body;
   for (const key of keys) container = isContainer(container) ? valueAt(container, key) : undefined;
-  if (!isContainer(container) || !Object.hasOwn(container, last)) {
+  if (!isContainer(container) || !isEntry(container, last)) {
     throw usageError(`--remove ${path}: there is nothing at this path.`);
   }
   if (Array.isArray(container)) container.splice(Number(last), 1);
   else Reflect.deleteProperty(container, last);
+}
+
+/** The length of a list is none. */
+function isEntry(container: object, key: string): boolean {
+  return Object.hasOwn(container, key) && !(Array.isArray(container) && key === 'length');
 }
 
 function keysOf(path: string): string[] {

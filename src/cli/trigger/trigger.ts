@@ -7,16 +7,17 @@ import { print, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
 import type { Outgoing } from '../sending/lines.ts';
 import type { SendingOptions } from '../sending/options.ts';
-import { exitCodeOf, sendAll, tellSummary } from '../sending/send-all.ts';
+import { exitCodeOf, sendAll, tellGone, tellSummary } from '../sending/send-all.ts';
 import { targetOf } from '../target.ts';
 import { bodiesOf, type BodyMaker, type Changes } from './bodies.ts';
 import { curlCommand } from './curl.ts';
 
+/** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
   readonly count: number;
   readonly tamper?: 'body' | 'signature';
   readonly schedule?: 'service';
-  readonly timeScale: number;
+  readonly timeScale?: number;
   readonly printCurl?: boolean;
   readonly dryRun?: boolean;
   readonly expectStatus?: number;
@@ -49,10 +50,11 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   const signal = interruption();
   if (schedule === 'service') {
     const { deliverOnSchedule } = await import('./on-schedule.ts');
-    return deliverOnSchedule(makeBody, { ...options, to, secret: secret ?? '', json, signal });
+    return deliverOnSchedule(makeBody, { timeScale: 1, ...options, to, secret: secret ?? '', json, signal });
   }
   const tally = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
   if (count > 1) tellSummary(tally);
+  if (tally.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
   return exitCodeOf(tally);
 }
@@ -84,7 +86,9 @@ function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): Ex
   return EXIT.ok;
 }
 
-function assertTogether({ schedule, tamper, unsigned, expectStatus, dryRun, printCurl }: TriggerOptions): void {
+function assertTogether(options: TriggerOptions): void {
+  const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl } = options;
+  if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale is for --schedule. Add it.');
   if (dryRun === true && printCurl === true) throw usageError('Give --dry-run or --print-curl, not both.');
   if (tamper === 'signature' && unsigned === true) throw usageError('--unsigned leaves no signature to tamper with.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
