@@ -60,6 +60,7 @@ function* newlines(body: Buffer): Generator<Candidate> {
   const without = 'the body was signed without the newline at its end';
   yield* candidates('trailing-newline', without, body.subarray(0, body.byteLength - last), bare);
   yield* candidates('trailing-newline', 'the body was signed with a newline at its end', followed(body, '\n'));
+  yield* candidates('trailing-newline', 'the body was signed with two newlines at its end', followed(body, '\n\n'));
   yield* candidates(
     'trailing-newline',
     'the body was signed with another newline at its end',
@@ -129,8 +130,17 @@ function* writings(body: Buffer): Generator<Candidate> {
   const small = body.byteLength <= SMALL_BYTES;
   const text = body.toString().replace(/^\u{FEFF}/u, '');
   for (const { text: written, how } of jsonWritings(text, small ? 'every' : 'usual')) {
+    if (withoutBreaks(written) === withoutBreaks(text)) {
+      const broken = 'the body was signed with line breaks that it has lost since, as curl --data loses them';
+      yield* candidates('line-endings', broken, written, `${written}\n`, `${written}\r\n`);
+      continue;
+    }
     yield* candidates('re-serialised', `the same JSON was signed, ${how}`, written);
     const ended = `the same JSON was signed, ${how}, with a newline at its end`;
     if (small) yield* candidates('re-serialised', ended, `${written}\n`, `${written}\r\n`);
   }
+}
+
+function withoutBreaks(text: string): string {
+  return text.replaceAll(/[\r\n]/g, '');
 }

@@ -147,6 +147,7 @@ export const CAUSES = {
   },
 } as const satisfies Record<string, CauseText>;
 
+/** The name of a mistake. */
 export type Cause = keyof typeof CAUSES;
 
 /** A mistake before its texts are added: what exactly was found. */

@@ -29,6 +29,7 @@ export interface Mistake {
   readonly fix: string;
 }
 
+/** Why a signature does not match, as far as that can be found out. */
 export interface Explanation {
   /** there is nothing to explain */
   readonly valid: boolean;

@@ -35,6 +35,7 @@ export function keyVariants(secret: string, oldSecrets: readonly string[]): read
     'the signature was made with white space around the secret',
     ...['\n', '\r\n', ' ', '\r', '\t'].flatMap((space) => [trimmed + space, space + trimmed]),
     ` ${trimmed} `,
+    `${trimmed}  `,
   );
   if (inner !== undefined) usual('secret-quotes', 'the secret that was given has quotation marks around it', inner);
   usual(

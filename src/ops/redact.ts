@@ -5,7 +5,8 @@ import { createHmac, randomBytes } from 'node:crypto';
  * that it can be shown to others. What changes and what stays:
  *
  * - ids keep their prefix and their length; the same id is replaced by the same one throughout the body
- * - texts keep their length, their spaces and punctuation, and which letters are capitals
+ * - texts keep their length, their spaces and punctuation, and which letters are capitals; digits, letters and marks
+ *   beyond ASCII are replaced, too
  * - amounts and other numbers keep their digits before and after the point, and 0 stays 0; counts (`quantity`,
  *   `item_count`, `previous_quantity`, `current_quantity`) stay, because handlers decide by them and they name nobody
  * - times stay, and so do `type`, `object`, `status`, `currency`, `fulfillment_method`, true, false and null
@@ -57,7 +58,7 @@ const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_
 const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method']);
 const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
 /** Also one that does not exist, such as the 30th of February: it must not become one that does. */
-const TIME = /^\d{4}-\d\d-\d\d[Tt ][\d:.,+Zz-]*$/;
+const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 /** Whatever is longer than this, or is no word, is a text that somebody wrote. */
 const WORD = /^[A-Za-z][\w-]{0,31}$/;
 
@@ -123,22 +124,45 @@ class Redaction {
   }
 }
 
-/** Letters beyond ASCII, by how many bytes they take in UTF-8. */
-const LETTERS: Readonly<Record<number, readonly string[]>> = {
-  2: [...'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ'],
-  3: [...'山川日月水火木金土人口手足目耳雨'],
-  4: [...'𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱'],
-};
+/** What is beyond ASCII by its kind, and by how many bytes it takes in UTF-8. */
+const OTHERS: readonly (readonly [kind: RegExp, others: Readonly<Record<number, readonly string[]>>])[] = [
+  [
+    /\p{L}/u,
+    {
+      2: [...'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ'],
+      3: [...'山川日月水火木金土人口手足目耳雨'],
+      4: [...'𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱'],
+    },
+  ],
+  [/[\p{Nl}\p{No}]/u, { 2: [...'²³¹¼½¾'], 3: [...'①②③④⑤⑥⑦⑧⑨'], 4: [...'𐄇𐄈𐄉𐄊𐄋𐄌𐄍𐄎𐄏'] }],
+  [/\p{M}/u, { 2: charactersFrom(0x0300, 16), 3: charactersFrom(0x20d0, 13), 4: charactersFrom(0xe0100, 240) }],
+];
+/** How a picture is drawn, and not what somebody wrote. */
+const PICTURE_MARK = /[\uFE0E\uFE0F\u20E3]/;
+
+function charactersFrom(first: number, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, n) => String.fromCodePoint(first + n));
+}
 
 /** Another character of the same kind; punctuation, white space and pictures stay. */
 function alike(character: string, letters: number, next: (bound: number) => number): string {
   if (/[0-9]/.test(character)) return String(next(10));
   if (/[a-z]/.test(character)) return String.fromCharCode(0x61 + next(letters));
   if (/[A-Z]/.test(character)) return String.fromCharCode(0x41 + next(letters));
-  const others = /\p{L}/u.test(character) ? LETTERS[Buffer.byteLength(character)] : undefined;
+  if (PICTURE_MARK.test(character)) return character;
+  if (/\p{Nd}/u.test(character)) return String.fromCodePoint(zeroOf(character) + next(10));
+  const others = OTHERS.find(([kind]) => kind.test(character))?.[1][Buffer.byteLength(character)];
   const drawn = others?.[next(others.length)];
   if (drawn === undefined) return character;
   return /\p{Lu}/u.test(character) && Buffer.byteLength(character) === 2 ? drawn.toUpperCase() : drawn;
+}
+
+/** The 0 in whose script a digit is written; Unicode has the ten digits of a script one after the other, from 0 on. */
+function zeroOf(digit: string): number {
+  const code = digit.codePointAt(0) ?? 0;
+  let first = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first -= 1;
+  return code - ((code - first) % 10);
 }
 
 /** With escapes for what is not ASCII where the original had some. */

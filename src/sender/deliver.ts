@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { messageOf } from '../errors.ts';
 import { signBody, type Secret } from '../signature.ts';
 import type { WireFault } from './faults.ts';
 
@@ -9,8 +10,11 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** the first 64 KiB of it */
   readonly body: string;
+  /** why the body is not whole; the status counts all the same. `null` for a whole one */
+  readonly note: string | null;
 }
 
+/** How a body is delivered. */
 export interface DeliveryOptions {
   readonly secret: Secret;
   /** sent instead of the right signature; `null` sends none */
@@ -18,6 +22,8 @@ export interface DeliveryOptions {
   /** success needs a 2xx within this time; 10 s as interface 6.4 says */
   readonly timeoutMs?: number;
   readonly agent?: Agent;
+  /** sends again over a fresh connection when a kept one turns out to be closed; so it is unless set to `false` */
+  readonly resend?: boolean;
   /** what goes wrong on the way */
   readonly fault?: WireFault;
 }
@@ -40,24 +46,29 @@ const CUT_BEFORE_ANSWER = 'the connection was cut before the answer';
 
 /**
  * Delivers a body as the service does: one signed POST, answered within 10 s (interface 6.3 and 6.4). Redirects are not
- * followed.
+ * followed. It is answered when the status is there: a body that is cut, or has not ended in time, is noted and no more.
  *
- * @throws DeliveryError when there is no answer in time or no connection
+ * @throws DeliveryError when there is no status in time or no connection
  */
 export async function deliver(url: string | URL, body: Uint8Array, options: DeliveryOptions): Promise<Answer> {
   const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
-  const first = attempt(new URL(url), body, options, deadline, options.agent);
+  const first = send(new URL(url), body, options, deadline, options.agent);
   try {
     return await first.answer;
   } catch (failure) {
     // The receiver has closed an idle connection just when it was used again. HTTP clients send again then; should it have
     // seen the request all the same, it is sent an event twice, as it must be able to bear.
-    if (!first.wasStale()) throw failure;
-    return attempt(new URL(url), body, options, deadline, false).answer;
+    if (options.resend === false || !first.wasStale()) throw failure;
+    return send(new URL(url), body, options, deadline, false).answer;
   }
 }
 
-function attempt(
+/** Whether a delivery has succeeded: with a 2xx, and nothing else (interface 6.4). */
+export function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function send(
   url: URL,
   body: Uint8Array,
   { secret, signature = signBody(body, secret), timeoutMs = TIMEOUT_MS, fault }: DeliveryOptions,
@@ -73,26 +84,28 @@ function attempt(
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const sent = request(url, { method: 'POST', headers, ...(agent !== undefined && { agent }) });
   let stale = false;
+  let receiving: IncomingMessage | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
-    let answering = false;
     const fail = (failure: Error): void => {
-      stale ||= sent.reusedSocket && !answering && codeOf(failure) === 'ECONNRESET';
+      if (receiving !== undefined && !(failure instanceof DeliveryError)) return; // its status counts
+      stale ||= sent.reusedSocket && receiving === undefined && codeOf(failure) === 'ECONNRESET';
       reject(failure instanceof DeliveryError ? failure : described(failure));
     };
+    const within = `within ${timeoutMs / 1_000} s`;
     const tooLate = (): void => {
-      sent.destroy(new DeliveryError('TIMEOUT', `no answer within ${timeoutMs / 1_000} s`));
+      if (receiving === undefined) sent.destroy(new DeliveryError('TIMEOUT', `no answer ${within}`));
+      else receiving.destroy(new Error(`the body of the answer did not end ${within}`));
     };
     const timer = setTimeout(tooLate, Math.max(deadline - performance.now(), 0));
     sent.on('error', fail);
     sent.on('close', () => {
       clearTimeout(timer);
-      if (!answering) fail(new DeliveryError('CUT', CUT_BEFORE_ANSWER)); // unless it has failed otherwise
+      if (receiving === undefined) fail(new DeliveryError('CUT', CUT_BEFORE_ANSWER)); // unless it has failed otherwise
     });
     sent.on('response', (received) => {
-      answering = true;
-      received.on('error', fail);
+      receiving = received;
       if (fault?.kind === 'lost-answer') sent.destroy(new DeliveryError('LOST', 'the answer was lost on the way'));
-      else void readAnswer(received).then(resolve, fail);
+      else void readAnswer(received).then(resolve);
     });
   });
   write(sent, body, fault);
@@ -130,15 +143,21 @@ function writeSlowly(sent: ClientRequest, body: Uint8Array, ms: number): void {
   });
 }
 
+/** Never rejects: what went wrong with the body is noted. */
 async function readAnswer(received: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of received as AsyncIterable<Buffer>) {
-    if (size < MAX_ANSWER_BYTES) chunks.push(chunk);
-    size += chunk.byteLength;
+  let note: string | null = null;
+  try {
+    for await (const chunk of received as AsyncIterable<Buffer>) {
+      if (size < MAX_ANSWER_BYTES) chunks.push(chunk);
+      size += chunk.byteLength;
+    }
+  } catch (failure) {
+    note = codeOf(failure as Error) === 'ECONNRESET' ? 'the body of the answer was cut' : messageOf(failure);
   }
   const body = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString();
-  return { status: received.statusCode ?? 0, headers: received.headers, body };
+  return { status: received.statusCode ?? 0, headers: received.headers, body, note };
 }
 
 function described(failure: Error): DeliveryError {

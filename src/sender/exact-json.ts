@@ -10,8 +10,7 @@ const json = JSON as typeof JSON & { rawJSON(text: string): RawJson; isRawJSON(v
 const AMOUNTS = new Set(['price', 'total', 'total_value']);
 
 /**
- * Parses JSON so that `JSON.stringify` writes its numbers as they were: `6.50` stays `6.50`. Receivers that parse and
- * write a body before they verify it are found by that.
+ * Parses JSON so that `writtenExactly` writes its numbers as they were: `6.50` stays `6.50`.
  *
  * @throws SyntaxError
  */
@@ -22,16 +21,33 @@ export function parseExactly(text: string): unknown {
   });
 }
 
-/** The JSON of an event with two decimals in its amounts, which whoever parses it and writes it again would lose. */
+/**
+ * The JSON of an event with numbers as `parseExactly` has read them, and never what `JSON.stringify` would make of it:
+ * receivers that parse a body and write it again before they verify it are found out by every event.
+ */
+export function writtenExactly(event: object): string {
+  return unlikeRewritten(JSON.stringify(event));
+}
+
+/** As `writtenExactly`, with two decimals in amounts. */
 export function writtenWithDecimals(event: object): string {
-  return JSON.stringify(event, (key, value: unknown) => {
+  const text = JSON.stringify(event, (key, value: unknown) => {
     if (!AMOUNTS.has(key) || typeof value !== 'number') return value;
-    const text = value.toFixed(2);
-    return Number(text) === value ? json.rawJSON(text) : value;
+    const decimals = value.toFixed(2);
+    return Number(decimals) === value ? json.rawJSON(decimals) : value;
   });
+  return unlikeRewritten(text);
 }
 
 /** Tells objects and lists from numbers that are only kept in an object. */
 export function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !json.isRawJSON(value);
+}
+
+const TEXT_OR_NAME = /"(?:[^"\\]|\\.)*"(:?)/g;
+
+/** With a space behind each colon where nothing else would be lost by parsing compact JSON and writing it again. */
+function unlikeRewritten(text: string): string {
+  if (JSON.stringify(JSON.parse(text)) !== text) return text;
+  return text.replaceAll(TEXT_OR_NAME, (token, colon: string) => (colon === '' ? token : `${token} `));
 }

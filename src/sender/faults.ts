@@ -1,4 +1,4 @@
-/** What can go wrong with one attempt. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
+/** What can go wrong with one try. At most one of `cut`, `slow-body` and `lost-answer` at a time. */
 export type Fault = TimingFault | TamperFault | WireFault;
 
 /** When it is sent, and how often. */
@@ -26,15 +26,16 @@ export type WireFault =
   /** the receiver has answered, and the sender never hears it */
   | { readonly kind: 'lost-answer' };
 
+/** The name of a fault. */
 export type FaultKind = Fault['kind'];
 
-/** Which faults an attempt has. It depends on nothing else, so that the timing of answers changes nothing. */
+/** Which faults the n-th try of an event has. It depends on nothing else, so that the timing of answers changes nothing. */
 export type FaultPlan = (id: string, attempt: number) => readonly Fault[];
 
 /** Nothing goes wrong. */
 export const noFaults: FaultPlan = () => [];
 
-/** Whether an attempt with this fault cannot succeed. */
+/** Whether a try with this fault cannot succeed. */
 export function isFailing({ kind }: Fault): boolean {
   return kind === 'tampered-body' || kind === 'tampered-signature' || kind === 'cut' || kind === 'lost-answer';
 }
@@ -44,7 +45,7 @@ export function isWireFault(fault: Fault): fault is WireFault {
   return fault.kind === 'cut' || fault.kind === 'slow-body' || fault.kind === 'lost-answer';
 }
 
-/** When an attempt is sent that would be due at a time. */
+/** When a try is sent that would be due at a time. */
 export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   let at = dueAt;
   for (const fault of faults) {
@@ -54,7 +55,7 @@ export function delayedBy(faults: readonly Fault[], dueAt: number): number {
   return at;
 }
 
-/** How often an attempt is sent beside itself. */
+/** How often a try is sent beside itself. */
 export function copiesIn(faults: readonly Fault[]): number {
   return faults.reduce((copies, fault) => (fault.kind === 'duplicate' ? copies + fault.copies : copies), 0);
 }

@@ -1,27 +1,33 @@
 import type { Agent } from 'node:http';
 import { messageOf } from '../errors.ts';
 import type { Secret } from '../signature.ts';
-import { deliver } from './deliver.ts';
+import { deliver, isSuccess } from './deliver.ts';
 import { isWireFault, tamperedBody, tamperedSignature, type Fault } from './faults.ts';
 
+/** A body with the signature that is sent with it; `null` for none. */
 export interface SignedBody {
   readonly body: Uint8Array;
   readonly signature: string | null;
 }
 
-/** What the sender saw of a request: a status, or none; and why it has failed, or `null`. */
+/** What the sender saw of a request. */
 export interface Seen {
+  /** `null` without an answer */
   readonly status: number | null;
+  /** why it has failed; `null` for success */
   readonly why: string | null;
+  /** what was odd about an answer all the same */
+  readonly note: string | null;
 }
 
+/** What all requests of a sender share. */
 export interface RequestOptions {
   readonly secret: Secret;
   readonly agent: Agent;
   readonly timeoutMs?: number;
 }
 
-/** Sends a signed body with the faults it is to have. Never rejects. */
+/** Sends a signed body with the faults it is to have, as one request and no more. Never rejects. */
 export async function requestWith(
   faults: readonly Fault[],
   url: URL,
@@ -31,10 +37,11 @@ export async function requestWith(
   const { body, signature } = faults.reduce(tampered, signed);
   const fault = faults.find(isWireFault);
   try {
-    const { status } = await deliver(url, body, { ...options, signature, ...(fault && { fault }) });
-    return { status, why: whyFailed(status) };
+    const sent = { ...options, signature, resend: false, ...(fault && { fault }) };
+    const { status, note } = await deliver(url, body, sent);
+    return { status, why: whyFailed(status), note };
   } catch (failure) {
-    return { status: null, why: messageOf(failure) };
+    return { status: null, why: messageOf(failure), note: null };
   }
 }
 
@@ -47,8 +54,7 @@ function tampered(signed: SignedBody, fault: Fault): SignedBody {
   return signed;
 }
 
-/** A 2xx is success, and nothing else is (interface 6.4). */
 function whyFailed(status: number): string | null {
-  if (status >= 200 && status < 300) return null;
+  if (isSuccess(status)) return null;
   return status >= 300 && status < 400 ? `answered ${status}, and redirects are not followed` : `answered ${status}`;
 }

@@ -16,8 +16,10 @@ const FORGE = {
   truncated: (body, secret) => ({ body, signature: signBody(body, secret).slice(0, 32) }),
 } as const satisfies Record<string, Forge>;
 
+/** One way to forge a delivery. */
 export type Forgery = keyof typeof FORGE;
 
+/** Every way. */
 export const FORGERIES = Object.keys(FORGE) as readonly Forgery[]; // the keys of the record above
 
 /** A body and a signature that a receiver must answer 401. */

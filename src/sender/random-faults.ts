@@ -3,6 +3,7 @@ import { isFailing, type Fault, type FaultKind, type FaultPlan } from './faults.
 import { oneOf, seeded, whole } from './random.ts';
 import { MAX_ATTEMPTS } from './schedule.ts';
 
+/** How many faults are dealt, and to whom. */
 export interface RandomFaultOptions {
   readonly seed: number;
   /** how many there are, all told */
@@ -13,9 +14,9 @@ export interface RandomFaultOptions {
   readonly kinds?: readonly FaultKind[];
 }
 
-/** The last attempt is left alone, so that every event can be delivered. */
+/** The last try is left alone, so that every event can be delivered. */
 const MOST_FOR_ONE = MAX_ATTEMPTS - 1;
-/** How likely an attempt has a fault that lets it succeed, beside another. */
+/** How likely a try has a fault that lets it succeed, beside another. */
 const BESIDE = 0.25;
 
 /** Makes a fault of each kind, none of them so slow that it takes more than a moment of real time. */
@@ -30,6 +31,7 @@ const MAKE = {
   'lost-answer': () => ({ kind: 'lost-answer' }),
 } as const satisfies Record<FaultKind, (random: () => number) => Fault>;
 
+/** All of them. */
 export const FAULT_KINDS = Object.keys(MAKE) as readonly FaultKind[]; // the keys of the record above
 
 const BESIDE_KINDS: readonly FaultKind[] = ['late', 'burst', 'duplicate'];
@@ -40,15 +42,15 @@ export function randomFault(kind: FaultKind, random: () => number): Fault {
 }
 
 /**
- * Deals exactly so many faults to the first six attempts of events. Each depends on the seed, the event and the attempt, and
- * on nothing that happens.
+ * Deals exactly so many faults to the first six tries of events. Each depends on the seed, the event and the try, and on
+ * nothing that happens.
  *
- * @throws ConfigurationError when there are too many for the events, or no kind that makes an attempt fail
+ * @throws ConfigurationError when there are too many for the events, or no kind that makes a try fail
  */
 export function randomFaults({ seed, count, ids, kinds = FAULT_KINDS }: RandomFaultOptions): FaultPlan {
   const failing = kinds.filter((kind) => isFailing(randomFault(kind, () => 0)));
   if (failing.length === 0) {
-    const message = 'Only an attempt that fails is followed by another: give at least one kind that makes it fail.';
+    const message = 'Only a try that fails is followed by another: give at least one kind that makes it fail.';
     throw new ConfigurationError('INVALID_OPTION', message);
   }
   const shares = sharesOf(seed, count, ids);
@@ -74,7 +76,7 @@ function sharesOf(seed: number, count: number, ids: readonly string[]): Readonly
   return shares;
 }
 
-/** The faults of one event: all its attempts fail before the last that has any. */
+/** The faults of one event: all its tries fail before the last that has any. */
 function planned(
   seed: number,
   id: string,

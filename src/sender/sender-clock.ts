@@ -11,6 +11,7 @@ export interface SenderClock {
   hold<T>(work: () => Promise<T>): Promise<T>;
 }
 
+/** How fast a clock goes, and from when. */
 export interface RealClockOptions {
   /** Waits are divided by it; 1 unless set. */
   readonly scale?: number;
@@ -66,7 +67,8 @@ export function virtualClock(
   /** Waits first for all that follows from what was done last: it may begin new work, or wait for an earlier time. */
   async function jump(): Promise<void> {
     await nextTurn();
-    if (working === 0 && waiters.length > 0) await hold(beforeJump);
+    if (working > 0 || waiters.length === 0) return; // it is considered again when that is over
+    await hold(beforeJump);
     await nextTurn();
     const [next] = waiters;
     if (working > 0 || next === undefined) return;

@@ -10,6 +10,7 @@ import { retryAfter } from './schedule.ts';
 import { realClock, type SenderClock } from './sender-clock.ts';
 import { slots } from './slots.ts';
 
+/** Where a service delivers, how, and what goes wrong meanwhile. */
 export interface ServiceOptions {
   readonly url: string | URL;
   readonly secret: Secret;
@@ -19,13 +20,13 @@ export interface ServiceOptions {
   readonly timeoutMs?: number;
   /** how many requests may be under way; 16 unless set */
   readonly concurrency?: number;
-  /** what goes wrong with which attempt; nothing unless set */
+  /** what goes wrong with which try; nothing unless set */
   readonly faults?: FaultPlan;
-  /** Whether the receiver can be reached at a time; where it cannot, an attempt fails and nothing is sent. */
+  /** Whether the receiver can be reached at a time; where it cannot, a try fails and nothing is sent. */
   readonly reachable?: (at: number) => boolean;
   /** Ends waiting. Requests under way are still answered, so that it is known what became of them. */
   readonly signal?: AbortSignal;
-  /** Called after each attempt, and after each copy of one. */
+  /** Called after each try, and after each copy of one. */
   readonly onAttempt?: (attempt: DeliveryAttempt) => void;
 }
 
@@ -40,6 +41,8 @@ export interface DeliveryAttempt extends EventLabel {
   readonly status: number | null;
   /** why it has failed */
   readonly why: string | null;
+  /** what was odd about an answer all the same, such as a body without an end */
+  readonly note: string | null;
   /** how long the request took in real time */
   readonly ms: number;
   /** the kinds of its faults joined by `+`, or `copy` for what a duplicate sends beside it */
@@ -48,9 +51,15 @@ export interface DeliveryAttempt extends EventLabel {
   readonly nextAt: Date | null;
 }
 
+/** How it ended with a body that was to be delivered. */
 export interface DeliveryEnd {
   readonly outcome: 'delivered' | 'dead-lettered' | 'interrupted';
+  /** every try, oldest first */
   readonly attempts: readonly DeliveryAttempt[];
+  /** what duplicates sent beside them */
+  readonly copies: readonly DeliveryAttempt[];
+  /** where it was given up on: what a person may retry */
+  readonly deadLetter?: DeadLetter;
 }
 
 /** What the service gave up on. */
@@ -59,8 +68,9 @@ export interface DeadLetter extends EventLabel {
   readonly attempts: readonly DeliveryAttempt[];
 }
 
+/** What is special about one delivery. */
 export interface DeliverOptions {
-  /** when the first attempt is due on the service's clock; at once unless set */
+  /** when the first try is due on the service's clock; at once unless set */
   readonly at?: Date | number;
   /** for this delivery alone */
   readonly faults?: FaultPlan;
@@ -81,7 +91,10 @@ export interface Service extends Disposable {
   ): Promise<DeliveryAttempt | null>;
   /** What was given up on and not delivered by hand since, oldest first. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Tries a dead letter once more, as a person does from the dashboard; it stays one when that fails. */
+  /**
+   * Tries a dead letter once more, with the faults of its delivery, as a person does from the dashboard. When that fails,
+   * another dead letter takes its place.
+   */
   retry(deadLetter: DeadLetter): Promise<DeliveryEnd>;
   /** Resolves when nothing is under way and nothing waits. */
   idle(): Promise<void>;
@@ -93,6 +106,7 @@ export interface Service extends Disposable {
 interface Underway extends EventLabel, SignedBody {
   readonly faults: FaultPlan;
   readonly attempts: DeliveryAttempt[];
+  readonly copies: DeliveryAttempt[];
 }
 
 /**
@@ -110,6 +124,7 @@ export function createService(options: ServiceOptions): Service {
   signingKeys(secret);
 
   const letters: DeadLetter[] = [];
+  const deliveryOf = new WeakMap<DeadLetter, Underway>();
   const underWay = new Set<Promise<unknown>>();
 
   function started(
@@ -117,7 +132,7 @@ export function createService(options: ServiceOptions): Service {
     { faults = plan }: DeliverOptions,
     signature: string | null = signBody(body, secret),
   ): Underway {
-    return { ...labelOf(body), body, signature, faults, attempts: [] };
+    return { ...labelOf(body), body, signature, faults, attempts: [], copies: [] };
   }
 
   /** Tries until it succeeds or the schedule ends. */
@@ -125,16 +140,22 @@ export function createService(options: ServiceOptions): Service {
     let dueAt: number | null = at;
     while (dueAt !== null) {
       const attempt = await attemptAt(delivery, dueAt, retryAfter);
-      if (attempt === null) return { outcome: 'interrupted', attempts: delivery.attempts };
-      if (attempt.outcome === 'delivered') return { outcome: 'delivered', attempts: delivery.attempts };
+      if (attempt === null) return ended('interrupted', delivery);
+      if (attempt.outcome === 'delivered') return ended('delivered', delivery);
       dueAt = attempt.nextAt === null ? null : attempt.nextAt.getTime();
     }
-    const { id, type, body, attempts } = delivery;
-    letters.push({ id, type, body, attempts });
-    return { outcome: 'dead-lettered', attempts };
+    return { ...ended('dead-lettered', delivery), deadLetter: giveUpOn(delivery) };
   }
 
-  /** One attempt with its faults; `null` when it was interrupted before it began. */
+  function giveUpOn(delivery: Underway): DeadLetter {
+    const { id, type, body, attempts } = delivery;
+    const letter = { id, type, body, attempts };
+    letters.push(letter);
+    deliveryOf.set(letter, delivery);
+    return letter;
+  }
+
+  /** One try with its faults; `null` when it was interrupted before it began. */
   async function attemptAt(
     delivery: Underway,
     dueAt: number,
@@ -144,11 +165,12 @@ export function createService(options: ServiceOptions): Service {
     const faults = delivery.faults(delivery.id ?? digestOf(delivery.body), number);
     await clock.until(delayedBy(faults, dueAt), signal);
     if (signal?.aborted === true) return null;
-    const copies = Array.from({ length: copiesIn(faults) }, () => null);
-    const [attempt] = await clock.hold(() =>
-      Promise.all([send(delivery, number, faults, next), ...copies.map(() => send(delivery, number, 'copy'))]),
+    const beside = Array.from({ length: copiesIn(faults) }, () => null);
+    const [attempt, ...copies] = await clock.hold(() =>
+      Promise.all([send(delivery, number, faults, next), ...beside.map(() => send(delivery, number, 'copy'))]),
     );
     if (attempt !== null) delivery.attempts.push(attempt);
+    delivery.copies.push(...copies.filter((copy) => copy !== null));
     return attempt;
   }
 
@@ -165,7 +187,7 @@ export function createService(options: ServiceOptions): Service {
     }
     const at = clock.now();
     const startedAt = performance.now();
-    const { status, why } = reachable(at)
+    const { status, why, note } = reachable(at)
       ? await requestWith(faults === 'copy' ? [] : faults, url, { body, signature }, requestOptions)
       : UNREACHABLE;
     giveBack();
@@ -179,6 +201,7 @@ export function createService(options: ServiceOptions): Service {
       outcome: failed ? 'failed' : 'delivered',
       status,
       why,
+      note,
       ms: performance.now() - startedAt,
       fault: faults === 'copy' ? 'copy' : faults.map(({ kind }) => kind).join('+') || null,
       nextAt: wait === null ? null : new Date(Math.ceil(clock.now() + wait)),
@@ -195,14 +218,14 @@ export function createService(options: ServiceOptions): Service {
 
   async function retryNow(letter: DeadLetter): Promise<DeliveryEnd> {
     const place = letters.indexOf(letter);
-    if (place === -1) throw new Error('That is no dead letter, or no longer one.');
+    const before = deliveryOf.get(letter);
+    if (place === -1 || before === undefined) throw new Error('That is no dead letter, or no longer one.');
     letters.splice(place, 1);
-    const { body, attempts } = letter;
-    const delivery = { ...started(body, {}), attempts: [...attempts] };
+    const delivery = { ...before, attempts: [...before.attempts], copies: [...before.copies] };
     const attempt = await attemptAt(delivery, clock.now());
-    if (attempt?.outcome !== 'delivered') letters.push({ ...letter, attempts: delivery.attempts });
-    const outcome = attempt === null ? 'interrupted' : attempt.outcome === 'delivered' ? 'delivered' : 'dead-lettered';
-    return { outcome, attempts: delivery.attempts };
+    if (attempt?.outcome === 'delivered') return ended('delivered', delivery);
+    const outcome = attempt === null ? 'interrupted' : 'dead-lettered';
+    return { ...ended(outcome, delivery), deadLetter: giveUpOn(delivery) };
   }
 
   return {
@@ -223,7 +246,11 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-const UNREACHABLE: Seen = { status: null, why: 'the receiver is unreachable' };
+function ended(outcome: DeliveryEnd['outcome'], { attempts, copies }: Underway): DeliveryEnd {
+  return { outcome, attempts, copies };
+}
+
+const UNREACHABLE: Seen = { status: null, why: 'the receiver is unreachable', note: null };
 
 function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');

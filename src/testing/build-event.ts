@@ -5,7 +5,7 @@ import { fixture } from '../fixtures.ts';
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
 export type EventOverrides<T extends EventType> = Merged<Omit<EventOf<T>, 'type'>>;
 
-type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> };
+type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> | undefined };
 type Replacement<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Merged<Value> : Value;
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,12 @@
-import { signBody, type Secret } from '../signature.ts';
+import type { Secret } from '../signature.ts';
 import type { DeliveryAnswer } from './delivery-answer.ts';
 import { handOver, type DeliveryTarget, type LambdaTarget } from './delivery-target.ts';
 import type { LambdaShape } from './lambda-events.ts';
 import { bytesOf, signedHeaders, type Deliverable, type SignedRequestInit } from './signed-request.ts';
 
+/** How a delivery is signed, where it goes, and what is unusual about it. */
 export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 'headers'> {
+  /** what the delivery is signed with */
   readonly secret: Secret;
   /** where an app or a handler has its webhook; `/webhooks` unless set */
   readonly path?: string;
@@ -69,14 +71,13 @@ export async function deliverTo(
 ): Promise<DeliveryAnswer> {
   const { secret, path = '/webhooks', timeoutMs = TIMEOUT_MS, as } = options;
   const bytes = bytesOf(event);
-  const signature = options.signature === undefined ? signBody(bytes, secret) : options.signature;
-  const headers = signedHeaders(bytes, secret, { ...options, signature });
+  const headers = signedHeaders(bytes, secret, options);
   const late = new AbortController();
   const timer = setTimeout(() => {
     late.abort(new Error(`No answer within ${timeoutMs} ms: the service counts that as a failed delivery.`));
   }, timeoutMs);
   const endsAt = performance.now() + timeoutMs;
-  const answered = handOver(target, { path, headers, bytes, signature, endsAt, late: late.signal }, as);
+  const answered = handOver(target, { path, headers, bytes, endsAt, late: late.signal }, as);
   try {
     return await Promise.race([answered, aborted(late.signal)]);
   } finally {

@@ -7,6 +7,7 @@ export interface DeliveryAnswer {
   readonly text: string;
 }
 
+/** The answer with this text, read where it is JSON. */
 export function deliveryAnswer(status: number, headers: Headers, text: string): DeliveryAnswer {
   return { status, headers, text, body: parsed(text) };
 }

@@ -38,6 +38,7 @@ export interface InjectableTarget {
 /** A function of AWS Lambda. */
 export type LambdaTarget = (event: never, context: never, callback: never) => unknown;
 
+/** Whatever `deliverTo` can deliver to, beside the functions of AWS Lambda. */
 export type DeliveryTarget =
   string | URL | ReceivingTarget | FetchTarget | FetchingTarget | NodeTarget | InjectableTarget | Server;
 
@@ -46,7 +47,6 @@ export interface OutgoingDelivery {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
-  readonly signature: string | null;
   /** until when an answer is waited for, on the clock of `performance.now()` */
   readonly endsAt: number;
   /** aborted then */
@@ -62,7 +62,7 @@ export async function handOver(
   if (typeof target === 'string' || target instanceof URL) return post(target, delivery);
   if (typeof target === 'function') {
     const kind = as ?? (target.length < 2 ? 'fetch' : 'node');
-    if (kind === 'fetch') return ofWeb(await (target as FetchTarget)(webRequest(delivery)));
+    if (kind === 'fetch') return ofWeb(await (target as FetchTarget)(noContext(webRequest(delivery))));
     if (kind === 'node') return throughServer(target as NodeListener, delivery);
     return invoke(target as Invocable, delivery, kind);
   }
@@ -72,8 +72,14 @@ export async function handOver(
   return ofWeb(await target.fetch(webRequest(delivery)));
 }
 
-async function receive(target: ReceivingTarget, { bytes, signature }: OutgoingDelivery): Promise<DeliveryAnswer> {
-  const { status, headers, body } = await target.receive({ method: 'POST', body: bytes, signature });
+async function receive(target: ReceivingTarget, delivery: OutgoingDelivery): Promise<DeliveryAnswer> {
+  const sent = headersOf(delivery.headers);
+  const { status, headers, body } = await target.receive({
+    method: 'POST',
+    body: delivery.bytes,
+    signature: sent.get('x-signature'),
+    contentEncoding: sent.get('content-encoding'),
+  });
   return deliveryAnswer(status, headersOf({ ...headers, 'Content-Type': 'application/json' }), JSON.stringify(body));
 }
 
@@ -85,6 +91,15 @@ async function inject(target: InjectableTarget, { path, headers, bytes }: Outgoi
 
 function webRequest({ path, headers, bytes }: OutgoingDelivery, base: string | URL = 'http://localhost'): Request {
   return new Request(new URL(path, base), { method: 'POST', headers, body: Uint8Array.from(bytes) });
+}
+
+/** A handler of Hono looks for the request in the context that its app would give it. */
+function noContext(request: Request): Request {
+  return Object.defineProperty(request, 'req', {
+    get() {
+      throw new TypeError('This is a handler of Hono: pass the app that it is mounted in.');
+    },
+  });
 }
 
 async function ofWeb(response: Response): Promise<DeliveryAnswer> {

@@ -1,6 +1,7 @@
 /** What may stand before a Lambda function: a REST API, an HTTP API, a function URL, or an Application Load Balancer. */
 export type LambdaShape = 'apigateway-v1' | 'apigateway-v2' | 'function-url' | 'alb';
 
+/** A POST as it comes to what stands before a function. */
 export interface GatewayRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

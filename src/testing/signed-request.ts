@@ -4,11 +4,13 @@ import { signBody, type Secret } from '../signature.ts';
 /** An event, or the exact bytes or text of a body. */
 export type Deliverable = object | Uint8Array | string;
 
+/** What is to be unusual about a request. */
 export interface SignedRequestInit {
   /** where the request goes; `http://localhost/webhooks` unless set */
   readonly url?: string | URL;
   /** sent instead of the right signature; `null` sends none */
   readonly signature?: string | null;
+  /** beside those that the service sends, or in place of one of them */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -41,22 +43,22 @@ export function signedRequest(event: Deliverable, secret: Secret, init: SignedRe
 }
 
 /**
- * The bytes that are sent: of an event, its compact JSON with two decimals in amounts, so that a receiver that verifies
- * what it has parsed and written again is found out.
+ * The bytes that are sent: of an event, JSON with two decimals in amounts which never is what `JSON.stringify` writes, so
+ * that a receiver that verifies what it has parsed and written again is found out.
  */
 export function bytesOf(event: Deliverable): Uint8Array {
   if (event instanceof Uint8Array) return event;
   return Buffer.from(typeof event === 'string' ? event : writtenWithDecimals(event));
 }
 
+/** The headers that the service sends, with others beside them or in their place; names in small letters are the same. */
 export function signedHeaders(
   body: Uint8Array,
   secret: Secret,
   { signature = signBody(body, secret), headers = {} }: Pick<SignedRequestInit, 'signature' | 'headers'>,
 ): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    ...(signature !== null && { 'X-Signature': signature }),
-    ...headers,
-  };
+  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const usual = Object.entries({ 'Content-Type': 'application/json', 'X-Signature': signature });
+  const sent = usual.filter((header): header is [string, string] => header[1] !== null);
+  return { ...Object.fromEntries(sent.filter(([name]) => !given.has(name.toLowerCase()))), ...headers };
 }

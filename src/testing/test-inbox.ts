@@ -4,6 +4,7 @@ import { memoryInbox } from '../inbox/memory.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';
 
+/** When the clock begins, and what is behind the inbox. */
 export interface TestInboxOptions<Database = DefaultDatabase> {
   /** What the clock shows at first: a date, or milliseconds since 1970; the time of now unless set. */
   readonly now?: Date | number | string;
@@ -42,7 +43,7 @@ const SHOWN = 5;
  *
  * const secret = 'a signing secret';
  * const { inbox, clock, handledAll } = testInbox({ now: '2026-01-01T00:00:00Z' });
- * const openFrom = clock.now() + 2 * 60 * 60_000;
+ * const openFrom = clock.now() + 60 * 60_000;
  * const receiver = createReceiver({
  *   secret,
  *   inbox,

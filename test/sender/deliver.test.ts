@@ -109,11 +109,16 @@ describe('deliver', () => {
     expect((await deliver(to.url, body, options)).body).toHaveLength(64 * 1024);
   });
 
-  async function staleConnection(): Promise<{ readonly to: Endpoint; readonly agent: Agent; readonly seen: () => number }> {
+  async function staleConnection(): Promise<{
+    readonly to: Endpoint;
+    readonly agent: Agent;
+    readonly seen: () => number;
+  }> {
     let seen = 0;
     const to = await endpoint((_, response) => {
       seen += 1;
-      if (seen === 2) response.destroy(); // as if it had been idle too long
+      if (seen === 2)
+        response.destroy(); // as if it had been idle too long
       else response.writeHead(200).end();
     });
     const agent = new Agent({ keepAlive: true });

@@ -51,6 +51,7 @@ describe('the schedule', () => {
       outcome: 'failed',
       status: 503,
       why: 'answered 503',
+      note: null,
       ms: expect.any(Number),
       fault: null,
       nextAt: new Date(START),
@@ -313,10 +314,7 @@ describe('the faults of an attempt', () => {
   });
 
   it('duplicate: copies beside it, which are told of and change nothing', async () => {
-    const { attempts, seen, arrived, ...end } = await withFaults(
-      [{ kind: 'duplicate', copies: 3 }],
-      inTurn(200, 500),
-    );
+    const { attempts, seen, arrived, ...end } = await withFaults([{ kind: 'duplicate', copies: 3 }], inTurn(200, 500));
     expect(arrived).toHaveLength(4);
     expect(attempts).toMatchObject([{ fault: 'duplicate', outcome: 'delivered' }]);
     expect(end.copies).toEqual(seen.filter(({ fault }) => fault === 'copy'));

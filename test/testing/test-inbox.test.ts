@@ -52,13 +52,13 @@ describe.each(STORES)('testInbox %s', (_, store) => {
     return { now: '2026-01-01T00:00:00Z', ...(inbox !== undefined && { inbox }) };
   };
 
-  it('runs hours of retries until the handler succeeds', async () => {
+  it('runs an hour of retries until the handler succeeds', async () => {
     let runs = 0;
     const { receiver, clock, handledAll, inbox } = await shop(
       {
         'order.created': () => {
           runs += 1;
-          if (clock.now() < Date.UTC(2026, 0, 1, 2)) throw new Error('the shop is closed');
+          if (clock.now() < Date.UTC(2026, 0, 1, 1)) throw new Error('the shop is closed');
         },
       },
       options(),
@@ -68,10 +68,10 @@ describe.each(STORES)('testInbox %s', (_, store) => {
     const [event, ...others] = await handledAll();
     expect(others).toEqual([]);
     expect(event).toMatchObject({ id: 'evt_1', state: 'processed', receivedAt: new Date(Date.UTC(2026, 0, 1)) });
-    expect(clock.now()).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1, 2));
+    expect(clock.now()).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1, 1));
     const attempts = await inbox.attempts({ endpoint: 'default', id: 'evt_1' });
     expect(attempts).toHaveLength(runs);
-    expect(attempts.at(-1)?.startedAt.getTime()).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1, 2));
+    expect(attempts.at(-1)?.startedAt.getTime()).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1, 1));
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
