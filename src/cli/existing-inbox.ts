@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Inbox } from '../inbox/inbox.ts';
-import { sqliteInbox } from '../inbox/sqlite/sqlite-inbox.ts';
 import { CommandError, EXIT } from './exit.ts';
+import { openInbox } from './open-inbox.ts';
 
 /**
  * Opens the inbox in a file, for commands that read what is stored: they make no new file, and no tables in one that is
@@ -17,7 +17,7 @@ export function existingInbox(file: string): Inbox {
   if (!holdsInbox(file)) {
     throw new CommandError(`${file} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
   }
-  return sqliteInbox(file);
+  return openInbox(file);
 }
 
 function holdsInbox(file: string): boolean {

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { messageOf } from '../errors.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
 import { tell } from './output.ts';
+import { refuseFolder } from './read-input.ts';
 
 /** Where the user says the secret is. */
 export interface SecretOptions {
@@ -30,11 +31,13 @@ export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
 }
 
 function fromFile(path: string): string {
+  refuseFolder(path);
   let text;
   try {
     text = readFileSync(path, 'utf8');
   } catch (failure) {
-    throw usageError(`The secret cannot be read: ${messageOf(failure)}.`);
+    const exitCode = (failure as NodeJS.ErrnoException).code === 'ENOENT' ? EXIT.notFound : EXIT.usage;
+    throw new CommandError(`The secret cannot be read: ${messageOf(failure)}.`, exitCode);
   }
   // Editors end the last line of a file; that newline is no part of the secret.
   const secret = text.replace(/\r?\n$/, '');

@@ -108,6 +108,18 @@ const MISTAKEN_VALUES = [
   '""',
   'None',
 ];
+/** The longest of them, with some white space. */
+const MAX_MISTAKEN_BYTES = 64;
+
+/** What a program has left of a body, where nothing else is given. */
+export function leftOfBody(body: Uint8Array): Found | null {
+  if (body.byteLength === 0) {
+    return { cause: 'empty-body', what: 'the body that was given is empty: something read it before' };
+  }
+  const text = body.byteLength > MAX_MISTAKEN_BYTES ? '' : Buffer.from(body).toString().trim();
+  if (!MISTAKEN_VALUES.includes(text)) return null;
+  return { cause: 'not-the-body', what: `the body that was given is ${text}: something read or stringified it before` };
+}
 
 function* mistakenValues(body: Buffer): Generator<Candidate> {
   const text = body.toString();

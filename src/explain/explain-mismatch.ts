@@ -1,5 +1,5 @@
 import { isWellFormedSignature } from '../signature.ts';
-import { bodyVariants, type BodyVariant } from './body-variants.ts';
+import { bodyVariants, leftOfBody, type BodyVariant } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
 import { Remembered } from './remembered.ts';
 import { otherSchemes, RIGHT_SCHEME, type Scheme } from './schemes.ts';
@@ -92,7 +92,7 @@ export function explainMismatch({ body, signature, secret, oldSecrets = [], othe
   }
 
   const found = search();
-  const mistakes = found ?? inexplicable(signature, readings);
+  const mistakes = found === null ? inexplicable(body, signature, readings) : [...lostBody(body, found), ...found];
   const tried = [...otherBodies.made, ...otherKeys, ...schemes];
   return {
     valid: found?.length === 0,
@@ -125,12 +125,21 @@ function isCut({ found }: Reading): boolean {
   return found.some(({ cause }) => cause === 'truncated');
 }
 
+/** A body that is none explains best why the signature is that of another. */
+function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
+  const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
+  return left === null ? [] : [left];
+}
+
 /** What can be said when nothing fits. */
-function inexplicable(signature: string, readings: readonly Reading[]): readonly Found[] {
-  const wrong: Found = { cause: 'wrong-bytes', what: 'nothing that was tried gives this signature' };
+function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
+  const wrong: Found = leftOfBody(body) ?? {
+    cause: 'wrong-bytes',
+    what: 'nothing that was tried gives this signature',
+  };
   if (isWellFormedSignature(signature)) return [wrong];
   const form = readings[0]?.found.map(({ what }) => what).join(', ') ?? '';
   const what = form === '' ? `the signature has ${[...signature].length} characters` : form;
   const malformed: Found = { cause: 'malformed-signature', what };
-  return readings.length === 0 ? [malformed] : [malformed, wrong];
+  return readings.length === 0 && wrong.cause === 'wrong-bytes' ? [malformed] : [malformed, wrong];
 }

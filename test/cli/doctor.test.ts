@@ -21,6 +21,7 @@ import { judgeClock } from '../../src/cli/doctor/clock.ts';
 import { checkVersion } from '../../src/cli/doctor/database.ts';
 import { commitTimes, judgeSpace } from '../../src/cli/doctor/disk.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { unusable } from '../../src/cli/doctor/port.ts';
 import { checkHost, checkNode } from '../../src/cli/doctor/runtime.ts';
 import { openFile } from '../../src/inbox/sqlite/open.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
@@ -312,6 +313,16 @@ describe('the port', () => {
     await once(server, 'close');
     const report = await examine(['--port', port]);
     expect(report.find('port')).toMatchObject({ status: 'ok', what: `${port} is free` });
+  });
+});
+
+describe('a port that needs more rights', () => {
+  it('has no program to end', () => {
+    const failure = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), { code: 'EACCES' });
+    expect(unusable(80, failure)).toMatchObject({
+      status: 'problem',
+      advice: 'Give a --port above 1023: this one needs more rights.',
+    });
   });
 });
 

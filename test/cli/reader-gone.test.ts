@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fixture } from '../../src/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
-import { recordingServer } from './recording-server.ts';
-import { SECRET } from './run-hookbox.ts';
+import { recordingServer, statuses } from './recording-server.ts';
+import { SECRET, startHookbox } from './run-hookbox.ts';
 import { running, serving, type Running } from './serving.ts';
 
 /** As `head -1` does. */
@@ -44,4 +46,22 @@ describe('a reader that goes away', () => {
     const [code] = (await once(serve.child, 'close')) as [number | null];
     expect([0, 130]).toContain(code);
   });
+});
+
+describe.skipIf(!existsSync('/dev/full'))('output that cannot be written', () => {
+  it.each([['schema'], ['trigger', 'order.ready', '--dry-run'], ['trigger', 'order.ready', '--count', '3']])(
+    'ends %s with one line',
+    async (...args) => {
+      const { url } = await recordingServer(statuses(200));
+      const full = openSync('/dev/full', 'w');
+      onTestFinished(() => closeSync(full));
+      const child = startHookbox(args, { stdout: full, env: { HOOKBOX_URL: url } });
+      const stderr = child.stderr === null ? '' : text(child.stderr);
+      const [code] = (await once(child, 'close')) as [number | null];
+      expect({ code, stderr: await stderr }).toEqual({
+        code: 1,
+        stderr: 'error: The output cannot be written: ENOSPC: no space left on device, write.\n',
+      });
+    },
+  );
 });

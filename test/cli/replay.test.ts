@@ -106,8 +106,13 @@ describe('hookbox replay', () => {
     expect(nothing).toMatchObject({
       code: 4,
       stdout: '',
-      stderr: 'Nothing in hookbox.db fits, under the endpoint default.\n',
+      stderr:
+        'Nothing in hookbox.db fits, under the endpoint default.\n' +
+        'hookbox knows no type "order.craeted". Did you mean order.created?\n',
     });
+    const listed = await replay(cwd, server, '--type', 'order.craeted', '--dry-run');
+    expect(listed.stderr).toMatch(/^0 would be sent\n.* Did you mean order\.created\?\n$/);
+    expect((await replay(cwd, server, '--db', '.', '--all')).stderr).toContain('error: . is a folder.');
   });
 
   it('prints a JSON document for each delivery', async () => {

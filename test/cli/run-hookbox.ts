@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** written to standard input, which is empty otherwise */
   readonly input?: string | Uint8Array;
+  /** an open file to print to, instead of what the test reads */
+  readonly stdout?: number;
 }
 
 /** The secret that commands find in their environment unless a test says otherwise. */
@@ -29,10 +31,11 @@ const bin = fileURLToPath(
 );
 
 /** Starts the built `hookbox`, for commands that run until they are stopped. */
-export function startHookbox(args: readonly string[], { cwd, env }: RunOptions = {}): ChildProcess {
+export function startHookbox(args: readonly string[], { cwd, env, stdout }: RunOptions = {}): ChildProcess {
   if (!existsSync(bin)) throw new Error('dist is missing: the tests run the built command; npm run build');
   return spawn(process.execPath, [bin, ...args], {
     ...(cwd !== undefined && { cwd }),
+    stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], SIGNING_SECRET: SECRET, ...env },
   });
 }

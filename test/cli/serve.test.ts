@@ -38,7 +38,8 @@ describe('hookbox serve', () => {
     await deliver(serve.url, body, { secret });
     await deliver(serve.url, body, { secret: 'forged' });
     await deliver(serve.url, fixture('edge/invalid-field-type'), { secret });
-    await serve.line('invalid, stored as dead');
+    const invalid = await serve.line('invalid, stored as dead');
+    expect(invalid).toContain('(invalid, stored as dead: data.total: Invalid input: expected number, received string)');
 
     const { code, stdout } = await serve.stop('SIGTERM');
     expect(code).toBe(0);
@@ -125,8 +126,11 @@ describe('hookbox serve', () => {
       reason: null,
       conflict: false,
       invalid: false,
+      issue: null,
+      unhandled: false,
       ...event,
     });
+    expect(stdout.match(/"ms":\d+(\.\d)?,/g)).toHaveLength(3);
     expect(Math.abs(Date.parse(String(stored?.['at'])) - at)).toBeLessThan(60_000);
     expect(rest).toContainEqual(
       expect.objectContaining({ kind: 'delivery', outcome: 'rejected', id: null, reason: 'signature-missing' }),
@@ -141,6 +145,26 @@ describe('hookbox serve', () => {
       againAt: expect.any(String),
       ...event,
     });
+  });
+
+  it('says of what it stores that no handler takes its type', async () => {
+    const source = "export default { 'order.created': () => {} };";
+    const serve = await serving(['it.mjs'], { cwd: folderWith('it.mjs', source) });
+    await deliver(serve.url, fixture('order.created'), { secret });
+    await deliver(serve.url, fixture('order.ready'), { secret });
+    await deliver(serve.url, fixture('order.ready'), { secret });
+    await deliver(serve.url, fixture('edge/unknown-type'), { secret });
+    await serve.line('handler processed');
+    const { stdout } = await serve.stop('SIGTERM');
+    const remarked = stdout.split('\n').filter((line) => line.endsWith(' ms (no handler)'));
+    expect(remarked).toHaveLength(2);
+    expect(remarked[0]).toContain('200 stored order.ready');
+
+    const all = await serving(['it.mjs', '--output', 'ndjson'], {
+      cwd: folderWith('it.mjs', "export default { '*': () => {} };"),
+    });
+    await deliver(all.url, fixture('edge/unknown-type'), { secret });
+    expect(JSON.parse(await all.line('"kind":"delivery"'))).toMatchObject({ outcome: 'stored', unhandled: false });
   });
 
   it('aligns and colours interactive output, and not with NO_COLOR', async () => {
@@ -214,6 +238,7 @@ describe('hookbox serve', () => {
     const serve = await serving(['--unsafe-unsigned'], { cwd: scratchFolder(), env: { SIGNING_SECRET: '' } });
     const answer = await deliver(serve.url, fixture('order.created'), { secret, signature: null });
     expect(answer.status).toBe(200);
+    expect(serve.stderr).toContainEqual(expect.stringMatching(/^Signatures are not checked, whether SIGNING_SECRET/));
   });
 
   it('takes deliveries at its path alone', async () => {
@@ -248,12 +273,21 @@ describe('hookbox serve', () => {
     ['no way of output', '', ['--output', 'loud'], 2, 'Allowed choices are'],
     ['another machine to forward to', '', ['--forward-to', 'http://example.com/'], 2, 'Add --allow-remote'],
     ['a folder that is not there', '', ['--db', 'nowhere/hookbox.db'], 1, 'nowhere does not exist'],
+    ['a folder for the inbox', '', ['--db', '.'], 2, '. is a folder. Give the path of a file.'],
+    ['a folder for the module', '', ['.'], 2, 'is a folder. Give the path of a file.'],
+    ['a missing secret', '', ['--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
     ['two modules', '', ['a.mjs', 'b.mjs'], 2, 'too many arguments'],
   ])('given %s, says so in one line and ends', async (_, source, args, code, message) => {
     const ran = await runHookbox(['serve', '--port', '0', ...args], { cwd: folderWith('it.mjs', source) });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr).toContain(message);
     expect(ran.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it.skipIf(process.platform !== 'linux')('says what to check where the inbox cannot be made', async () => {
+    const ran = await runHookbox(['serve', '--port', '0', '--db', '/proc/hookbox.db'], { cwd: scratchFolder() });
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^error: .* Check that this user may write to it and to its folder, .*\n$/);
   });
 
   it('ends after an error although the module of its handlers holds something open', async () => {

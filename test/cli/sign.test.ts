@@ -26,6 +26,15 @@ describe('hookbox sign', () => {
     expect(ran).toEqual({ code: 0, stdout: digits, stderr: '' });
   });
 
+  it('remarks on a body of nothing', async () => {
+    const ran = await runHookbox(['sign', '-']);
+    expect(ran).toEqual({
+      code: 0,
+      stdout: `${signBody('', SECRET)}\n`,
+      stderr: 'note: the body is empty: 0 bytes.\n',
+    });
+  });
+
   it('takes the secret from a file, without the newline that ends it', async () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
@@ -46,7 +55,9 @@ describe('hookbox sign', () => {
     ['no file', [], 2, "missing required argument 'file'"],
     ['an unknown option', ['--secret', 'x', 'body.json'], 2, 'unknown option'],
     ['a file that is not there', ['nowhere.json'], 4, 'nowhere.json cannot be read'],
-    ['a secret file that is not there', ['-', '--secret-file', 'nowhere'], 2, 'The secret cannot be read'],
+    ['a secret file that is not there', ['-', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
+    ['a folder', ['.'], 2, 'error: . is a folder. Give the path of a file.\n'],
+    ['a folder for the secret', ['-', '--secret-file', '.'], 2, 'error: . is a folder. Give the path of a file.\n'],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {
     const ran = await runHookbox(['sign', ...args]);
     expect(ran).toMatchObject({ code, stdout: '' });

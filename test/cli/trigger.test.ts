@@ -53,11 +53,42 @@ describe('hookbox trigger', () => {
       expect(id).toMatch(/^evt_[0-9A-Za-z]{16}$/);
       expect(Date.parse(created)).toBeGreaterThanOrEqual(startedAt);
       expect(parseEvent(request.body)).toMatchObject({ ok: true, known: true, event: { type } });
-      expect(data).toEqual((JSON.parse(fixture(type).toString()) as { data: unknown }).data);
+      const { data: before } = JSON.parse(fixture(type).toString()) as { data: Record<string, unknown> };
+      const entity = type.startsWith('inventory') ? 'product_id' : 'id';
+      expect(data).toEqual({ ...before, [entity]: expect.stringMatching(/^(ord|cart|prod)_[0-9A-Za-z]{16}$/) });
       expect(verifySignature(request.body, signatureOf(request), SECRET)).toBe(true);
       expect(request.headers['content-type']).toBe('application/json');
     },
   );
+
+  it.each(eventTypes)('gives each %s an order, cart or product of its own, unless told otherwise', async (type) => {
+    const family = type.split('.')[0] ?? '';
+    const path = family === 'inventory' ? 'product_id' : 'id';
+    const prefix = { order: 'ord', cart: 'cart' }[family] ?? 'prod';
+    const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: Record<string, unknown> }).data;
+    const make = await bodiesOf(type, {});
+    const [one, other] = [dataOf(make()), dataOf(make())];
+    expect(one[path]).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{16}$`));
+    expect(other[path]).not.toBe(one[path]);
+    const fixed = dataOf(fixture(type));
+    expect({ ...one, [path]: fixed[path] }).toEqual(fixed); // products of items too
+    const related = await bodiesOf(type, { override: [`data.${path}=mine`] });
+    expect([dataOf(related())[path], dataOf(related())[path]]).toEqual(['mine', 'mine']);
+  });
+
+  it('is not held back by a failing handler of an earlier one', async () => {
+    const cwd = scratchFolder();
+    writeFileSync(
+      join(cwd, 'it.mjs'),
+      "export default { '*': (event) => { if (event.id === 'evt_1') throw new Error('no'); } };",
+    );
+    const serve = await serving(['it.mjs'], { cwd });
+    const env = { HOOKBOX_URL: serve.url };
+    await runHookbox(['trigger', 'order.ready', '--event-id', 'evt_1'], { env });
+    await serve.line('handler failed');
+    await runHookbox(['trigger', 'order.ready', '--event-id', 'evt_2'], { env });
+    await serve.line('handler processed order.ready evt_2');
+  });
 
   it('delivers to hookbox serve, and says what is a duplicate', async () => {
     const serve = await serving([], { cwd: scratchFolder() });
@@ -157,8 +188,12 @@ describe('hookbox trigger', () => {
       options,
     );
     expect(expected.code).toBe(0);
-    const other = await runHookbox(['trigger', 'order.ready', '--expect-status', '401'], options);
+    const args = ['trigger', 'order.ready', '--expect-status', '401'];
+    const other = await runHookbox(args, options);
     expect(other.code).toBe(1);
+    expect(other.stdout).toMatch(/^200 .* ms  expected 401\n$/);
+    const json = await runHookbox([...args, '--json'], options);
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, status: 200, expected: 401 });
   });
 
   it('needs no secret to send unsigned', async () => {
@@ -190,7 +225,7 @@ describe('hookbox trigger', () => {
     const server = await recordingServer(statuses(500, 503, 200));
     const schedule = ['--schedule', 'service', '--time-scale', '1000000'];
     const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...schedule]);
-    expect(ran).toMatchObject({ code: 0, stderr: '1 delivered, 0 dead-lettered after 7 tries\n' });
+    expect(ran).toMatchObject({ code: 0, stderr: '1 delivered, 0 dead-lettered\n' });
     const lines = ran.stdout.trim().split('\n');
     expect(lines[0]).toMatch(/^500  answered 500  order\.ready  evt_\w+  try 1  \d+\.\d ms  again at once$/);
     expect(lines[1]).toMatch(/try 2 .* again in 5 min \(0\.0 s here\)$/);
@@ -205,6 +240,7 @@ describe('hookbox trigger', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { number: number });
     expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(dead.stdout.match(/"ms":\d+(\.\d)?,/g)).toHaveLength(7);
   });
 
   it.each([
@@ -266,7 +302,9 @@ describe('hookbox trigger', () => {
     await trigger.line('again in 5 min');
     expect(await trigger.stop('SIGINT')).toMatchObject({
       code: 130,
-      stderr: '0 delivered, 0 dead-lettered after 7 tries, 1 interrupted',
+      stderr:
+        'Stopping when what is under way is answered; Ctrl-C again stops at once.\n' +
+        '0 delivered, 0 dead-lettered, 1 interrupted',
     });
     expect(server.requests).toHaveLength(2);
   });
@@ -290,6 +328,9 @@ describe('hookbox trigger', () => {
     ['a schedule that is tampered with', ['order.ready', '--schedule', 'service', '--tamper', 'body'], 2, '--schedule'],
     ['a time scale without a schedule', ['order.ready', '--time-scale', '10'], 2, '--time-scale is for --schedule'],
     ['no entry to remove', ['order.created', '--remove', 'data.items.length'], 2, 'there is nothing at this path'],
+    ['two ids', ['order.ready', '--event-id', 'a', '--override', 'id=b'], 2, 'Give --event-id or --override id=…, not'],
+    ['a folder', ['.'], 2, '. is a folder. Give the path of a file.'],
+    ['a secret file that is not there', ['order.ready', '--secret-file', 'nowhere'], 4, 'The secret cannot be read'],
     ['no time scale', ['order.ready', '--time-scale', '-1'], 2, 'Give a number above 0.'],
   ])('given %s, says so and sends nothing', async (_, args, code, message) => {
     const server = await recordingServer();

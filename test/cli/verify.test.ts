@@ -32,6 +32,20 @@ describe('hookbox verify', () => {
     expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: '' });
   });
 
+  it('remarks on a body of nothing', async () => {
+    const ran = await runHookbox(['verify', '-', '--signature', signBody('', SECRET)]);
+    expect(ran).toEqual({ code: 0, stdout: 'valid\n', stderr: 'note: the body is empty: 0 bytes.\n' });
+  });
+
+  it.each([
+    ['', 'empty-body: the body that was given is empty: something read it before'],
+    ['[object Object]', 'not-the-body: the body that was given is [object Object]: something read or stringified it'],
+  ])('with --explain says that something had the body before: %j', async (input, message) => {
+    const ran = await runHookbox(['verify', '-', '--signature', signature, '--explain'], { input });
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toContain(message);
+  });
+
   it('says that it is not, and how to hear why', async () => {
     const ran = await runHookbox(['verify', '-', '--signature', signature], { input: `${body.toString()}\n` });
     expect(ran).toEqual({ code: 1, stdout: 'not valid\n', stderr: 'Add --explain to hear what made it fail.\n' });
@@ -67,7 +81,7 @@ describe('hookbox verify', () => {
     [
       'an old secret that is not there',
       ['-', '--signature', 'f'.repeat(64), '--explain', '--old-secret-file', 'nowhere'],
-      2,
+      4,
       'The secret cannot be read',
     ],
   ])('given %s, prints nothing and ends with its code', async (_, args, code, message) => {

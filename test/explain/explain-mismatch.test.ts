@@ -318,6 +318,22 @@ describe('no mistake that can be guessed', () => {
     }
   });
 
+  it.each([
+    ['', 'empty-body', 'is empty: something read it before'],
+    ['[object Object]', 'not-the-body', 'is [object Object]: something read or stringified it before'],
+    ['undefined', 'not-the-body', 'is undefined: '],
+    ['null\n', 'not-the-body', 'is null: '],
+  ])('says that something had the body before: %j', (given, cause, what) => {
+    const original = fixture('order.created');
+    const mismatch = { body: Buffer.from(given), signature: signBody(original, SECRET), secret: SECRET };
+    const { mistakes, explained } = explainMismatch(mismatch);
+    expect(explained).toBe(false);
+    expect(mistakes).toMatchObject([{ cause, what: expect.stringContaining(what) }]);
+    expect(causesOf({ ...mismatch, others: [{ name: 'x', body: original }] })).toEqual([cause, 'other-body']);
+    expect(causesOf({ ...mismatch, signature: 'hello' })).toEqual(['malformed-signature', cause]);
+    expect(causesOf({ ...mismatch, signature: hmac(given, OLD), oldSecrets: [OLD] })).toEqual(['old-secret']);
+  });
+
   it('says what was tried', () => {
     const { tried, explained } = explainMismatch({
       body: fixture('order.created'),
@@ -387,7 +403,7 @@ describe('no mistake that can be guessed', () => {
   ])('is done with a body %s in a few seconds', (_, body) => {
     const startedAt = performance.now();
     const { mistakes } = explainMismatch({ body, signature: 'ab'.repeat(32), secret: SECRET });
-    expect(mistakes.map(({ cause }) => cause)).toEqual(['wrong-bytes']);
+    expect(mistakes.map(({ cause }) => cause)).toEqual([body.byteLength === 0 ? 'empty-body' : 'wrong-bytes']);
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });

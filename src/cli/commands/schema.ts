@@ -19,7 +19,8 @@ export function schemaCommand(): Command {
         import('../schema/outline.ts'),
       ]);
       if (name !== undefined && !isEventType(name)) {
-        throw usageError(`${JSON.stringify(name)} is no event type. Use one of: ${eventTypes.join(', ')}.`);
+        const { hintFor } = await import('../nearest.ts');
+        throw usageError(`${JSON.stringify(name)} is no event type. ${hintFor(name, eventTypes)}`);
       }
       if (json === true) printJson(name === undefined ? jsonSchemas() : jsonSchema(name));
       else print((name === undefined ? [...eventTypes] : [name]).map((type) => outline(jsonSchema(type))).join('\n\n'));

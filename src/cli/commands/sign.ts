@@ -11,8 +11,12 @@ export function signCommand(): Command {
     'cat body.json | hookbox sign -',
   ]).argument('<file>', 'the body, byte for byte; - for standard input');
   return withSecret(sign).action(async (file: string, options: SecretOptions) => {
-    const [{ readInput }, { signBody }] = await Promise.all([import('../read-input.ts'), import('../../signature.ts')]);
+    const [{ noteWhenEmpty, readInput }, { signBody }] = await Promise.all([
+      import('../read-input.ts'),
+      import('../../signature.ts'),
+    ]);
     const body = await readInput(file);
+    noteWhenEmpty(body);
     print(signBody(body, await secretOf(options)));
   });
 }

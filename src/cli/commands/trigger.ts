@@ -11,6 +11,7 @@ export function triggerCommand(): Command {
     'hookbox trigger order.created --override data.total=12.50 --override data.items.0.quantity=3 --remove data.currency',
     'hookbox trigger inventory.updated --count 1000 --concurrency 16',
     'hookbox trigger order.ready --event-id evt_1 --count 3',
+    'hookbox trigger order.confirmed --override data.id=ord_1',
     'hookbox trigger order.ready --tamper body --expect-status 401',
     'hookbox trigger order.ready --schedule service --time-scale 3600',
     'hookbox trigger body.json --print-curl',
@@ -32,7 +33,12 @@ export function triggerCommand(): Command {
     .option('--dry-run', 'print the bytes of the body, and send nothing')
     .option('--expect-status <code>', 'only this status is right, instead of every 2xx', wholeNumber(100, 599));
   return withSending(trigger)
-    .addHelpText('after', '\nExit codes: 0 all answers were right, 3 only some, 1 none. Redirects are not followed.')
+    .addHelpText(
+      'after',
+      '\nAn event that is made from a type has an order, cart or product of its own; --override data.id=… (for inventory\n' +
+        'events data.product_id=…) relates events. A failing handler holds back what comes later of the same one.\n' +
+        'Exit codes: 0 all answers were right, 3 only some, 1 none. Redirects are not followed.',
+    )
     .action(async (event: string, options: TriggerOptions) => {
       const { trigger } = await import('../trigger/trigger.ts');
       process.exitCode = await trigger(event, options);

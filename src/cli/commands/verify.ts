@@ -30,11 +30,12 @@ export function verifyCommand(): Command {
     if (options.explain !== true && (options.also !== undefined || options.oldSecretFile !== undefined)) {
       throw usageError('--also and --old-secret-file are for --explain. Add it.');
     }
-    const [{ readInput }, { verifySignature }] = await Promise.all([
+    const [{ noteWhenEmpty, readInput }, { verifySignature }] = await Promise.all([
       import('../read-input.ts'),
       import('../../signature.ts'),
     ]);
     const body = await readInput(file);
+    noteWhenEmpty(body);
     const secret = await secretOf(options);
     const valid = verifySignature(body, options.signature, secret);
     if (!valid) process.exitCode = EXIT.failed;

@@ -18,12 +18,20 @@ export async function checkPort(port: number): Promise<Finding> {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' && (await answersLikeHookbox(port)))
       return ok('port', `a receiver listens on ${port} already`);
-    const what =
-      code === 'EADDRINUSE' ? `another program listens on ${port}` : `${port} cannot be used: ${messageOf(failure)}`;
-    return problem('port', what, 'Give another --port, or end that program.');
+    return unusable(port, failure as NodeJS.ErrnoException);
   } finally {
     server.close();
   }
+}
+
+/** Why nothing can listen on a port, and what to do. */
+export function unusable(port: number, failure: NodeJS.ErrnoException): Finding {
+  if (failure.code === 'EADDRINUSE') {
+    return problem('port', `another program listens on ${port}`, 'Give another --port, or end that program.');
+  }
+  const advice =
+    failure.code === 'EACCES' ? 'Give a --port above 1023: this one needs more rights.' : 'Give another --port.';
+  return problem('port', `${port} cannot be used: ${messageOf(failure)}`, advice);
 }
 
 /** Every receiver refuses GET in the same way. */

@@ -1,8 +1,10 @@
 import { messageOf } from '../../errors.ts';
+import { eventTypes, isEventType } from '../../events/event.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
+import { hintFor } from '../nearest.ts';
 import { oneLine } from '../one-line.ts';
 import { print, printNdjson, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
@@ -41,12 +43,19 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
         ? fromNames(names, inbox, endpoint, options.skip ?? 0, noteMissing)
         : fromInbox(inbox as Inbox, filter);
     const signal = interruption();
-    if (dryRun) return concluded(await listAll(items, options, signal), missing, signal);
+    if (dryRun) {
+      const listed = await listAll(items, options, signal);
+      if (listed.ok + listed.failed === 0) tellUnknownTypes(options);
+      return concluded(listed, missing, signal);
+    }
     const secret = unsigned ? null : await secretOf(options);
     const watched = unsigned ? items : remarkingUnverified(items);
     const tally = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
     if (tally.ok + tally.failed > 0) tellEnd(tally, to);
-    else if (missing === 0 && !signal.aborted) tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
+    else if (missing === 0 && !signal.aborted) {
+      tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
+      tellUnknownTypes(options);
+    }
     if (tally.next !== null) tell(`Stopped before ${nameOf(tally.next)}. To go on, add ${tally.next.resume}`);
     return concluded(tally, missing, signal);
   } finally {
@@ -75,6 +84,13 @@ async function listAll(
   }
   tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be: their bytes are gone` : ''}`);
   return { ok, failed };
+}
+
+/** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
+function tellUnknownTypes({ type = [] }: ReplayOptions): void {
+  for (const unknown of type.filter((each) => !isEventType(each))) {
+    tell(`hookbox knows no type ${JSON.stringify(unknown)}. ${hintFor(unknown, eventTypes)}`);
+  }
 }
 
 function tellEnd(tally: Tally, to: URL): void {

@@ -22,11 +22,30 @@ export interface Outgoing {
 export type Source =
   { readonly file: string } | Pick<StoredEvent, 'endpoint' | 'seq' | 'state' | 'verified' | 'receivedAt'>;
 
+/** What an answer is measured by. */
+export interface Judged {
+  readonly asExpected: boolean;
+  /** the only status that is right; `undefined` where every 2xx is */
+  readonly expected: number | undefined;
+}
+
 /** Prints how one delivery went: a line for people, or a JSON document. */
-export function printSent({ id, type, source }: Outgoing, sent: Sent, asExpected: boolean, json: boolean): void {
+export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Judged, json: boolean): void {
+  const { asExpected, expected } = judged;
   const { status, ms, duplicate, code, problem } = sent;
   if (json) {
-    printNdjson({ id, type, ...source, ok: asExpected, status, ms, duplicate, code, problem });
+    printNdjson({
+      id,
+      type,
+      ...source,
+      ok: asExpected,
+      status,
+      ...(expected !== undefined && { expected }),
+      ms,
+      duplicate,
+      code,
+      problem,
+    });
     return;
   }
   const colour = asExpected ? 'green' : 'red';
@@ -36,6 +55,7 @@ export function printSent({ id, type, source }: Outgoing, sent: Sent, asExpected
     (type === null ? '-' : oneLine(type)).padEnd(22),
     nameOf({ id, source }),
     `${ms.toFixed(1)} ms`,
+    ...(asExpected || expected === undefined ? [] : [`expected ${expected}`]),
   ];
   print(columns.join('  '));
 }

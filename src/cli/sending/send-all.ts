@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
-import { tell } from '../output.ts';
+import { STOPPING, tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { printSent, type Outgoing } from './lines.ts';
 import { createSender, type Sent } from './sender.ts';
@@ -82,7 +82,8 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
     if (asExpected) ok += 1;
     else failed += 1;
     if (asExpected && sent.duplicate === true) duplicates += 1;
-    if (!quiet || !asExpected) progress.above(() => printSent(item, sent, asExpected, json));
+    if (!quiet || !asExpected)
+      progress.above(() => printSent(item, sent, { asExpected, expected: expectStatus }, json));
     progress.show(item.share, `${counted(ok + failed)} sent, ${counted(failed)} failed`);
   }
 
@@ -121,7 +122,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   }
 
   const tellStopping = (): void => {
-    progress.above(() => tell('Stopping when what is under way is answered; Ctrl-C again stops at once.'));
+    progress.above(() => tell(STOPPING));
   };
   signal.addEventListener('abort', tellStopping);
   try {

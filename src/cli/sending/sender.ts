@@ -4,6 +4,7 @@ import { deliver, DeliveryError, type Answer } from '../../sender/deliver.ts';
 import type { Secret } from '../../signature.ts';
 import { messageOf } from '../../errors.ts';
 import { oneLine } from '../one-line.ts';
+import { tenths } from '../output.ts';
 
 /** How one delivery went. */
 export interface Sent {
@@ -34,7 +35,7 @@ export function createSender(to: URL, secret: Secret, concurrency: number): Send
   return {
     async send(body, signature) {
       const startedAt = performance.now();
-      const elapsed = (): number => Math.round((performance.now() - startedAt) * 10) / 10;
+      const elapsed = (): number => tenths(performance.now() - startedAt);
       try {
         const answer = await deliver(to, body, { secret, agent, ...(signature !== undefined && { signature }) });
         return { status: answer.status, ms: elapsed(), ...saidBy(answer), refused: false };

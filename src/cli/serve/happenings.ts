@@ -1,4 +1,6 @@
-/** What `serve` reports, a line each; as NDJSON they are printed as they are. */
+import type { Issue } from '../../events/event.ts';
+
+/** What `serve` reports, a line each; as NDJSON they are printed as they are, but for the decimals of `ms`. */
 export type Happening = DeliveryHappening | AttemptHappening | ForwardHappening;
 
 /** A delivery was answered. */
@@ -17,6 +19,10 @@ export interface DeliveryHappening {
   readonly conflict: boolean;
   /** authentic, but it fits no schema: stored as dead */
   readonly invalid: boolean;
+  /** what does not fit first, where it is invalid: the path of a field, and why, without its value */
+  readonly issue: Issue | null;
+  /** it was stored, and none of the handlers takes its type */
+  readonly unhandled: boolean;
 }
 
 /** A handler has run. */

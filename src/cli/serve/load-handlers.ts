@@ -6,6 +6,7 @@ import { messageOf } from '../../errors.ts';
 import { assertHandlers, type Handlers } from '../../handlers.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
 import { oneLine } from '../one-line.ts';
+import { refuseFolder } from '../read-input.ts';
 
 /**
  * The handlers that a module exports: as its default, or as `handlers`.
@@ -15,6 +16,7 @@ import { oneLine } from '../one-line.ts';
 export async function loadHandlers(file: string): Promise<Handlers> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
+  refuseFolder(path);
   // What handlers print is no data of ours.
   globalThis.console = new Console(process.stderr);
   const handlers = exportedHandlers(await imported(path, file));

@@ -1,5 +1,6 @@
+import type { Issue } from '../../events/event.ts';
 import { oneLine } from '../one-line.ts';
-import { print, printNdjson, styled, tell } from '../output.ts';
+import { print, printNdjson, styled, tell, tenths } from '../output.ts';
 import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
 
 /** The ways to print. */
@@ -15,7 +16,7 @@ export type Output = (typeof outputs)[number];
  */
 export function reporter(output: Output, verbose: boolean): (happening: Happening) => void {
   return (happening) => {
-    if (output === 'ndjson') printNdjson(happening);
+    if (output === 'ndjson') printNdjson({ ...happening, ms: tenths(happening.ms) });
     else print((output === 'interactive' ? interactive : compact)(happening, lineOf(happening)));
     if (verbose && happening.kind === 'attempt') tellStack(happening);
   };
@@ -45,14 +46,23 @@ function lineOf(happening: Happening): Line {
   return happening.kind === 'attempt' ? attemptLine(happening) : forwardLine(happening);
 }
 
-function deliveryLine({ status, outcome, id, reason, conflict, invalid }: DeliveryHappening): Line {
-  const remarks = [conflict ? 'another body under this id' : '', invalid ? 'invalid, stored as dead' : ''];
+function deliveryLine(happening: DeliveryHappening): Line {
+  const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = happening;
+  const remarks = [
+    conflict ? 'another body under this id' : '',
+    invalid ? `invalid, stored as dead${issue === null ? '' : `: ${oneLine(describedIssue(issue))}`}` : '',
+    unhandled ? 'no handler' : '',
+  ];
   return {
     word: `${status} ${outcome}`,
     good: status < 300,
     subject: oneLine(id ?? reason ?? '-'),
     details: remarks.filter((remark) => remark !== '').join(', '),
   };
+}
+
+function describedIssue({ path, message }: Issue): string {
+  return path === '' ? message : `${path}: ${message}`;
 }
 
 function attemptLine({ outcome, id, attempt, error, againAt }: AttemptHappening): Line {

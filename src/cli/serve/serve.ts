@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import { handledTypes, type Handlers } from '../../handlers.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
-import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { consoleLogger, type Logger } from '../../logger.ts';
 import { createReceiver, type Receiver } from '../../receiver.ts';
 import { CommandError, usageError } from '../exit.ts';
+import { openInbox } from '../open-inbox.ts';
 import { tell } from '../output.ts';
 import type { Forwarded } from './forward-request.ts';
 import { createForwarder } from './forwarder.ts';
@@ -35,6 +35,9 @@ export interface ServeOptions {
   readonly verbose?: boolean;
 }
 
+const UNCHECKED =
+  'Signatures are not checked, whether SIGNING_SECRET is set or not: --unsafe-unsigned takes deliveries from anybody.';
+
 /** How long clients may keep a connection that has nothing under way any more. */
 const GRACE_MS = 1_000;
 
@@ -44,21 +47,23 @@ const GRACE_MS = 1_000;
  * @throws Error with a message for people when it cannot start
  */
 export async function serve(options: ServeOptions): Promise<StopSignal> {
-  const { db, path, handlers = {}, forwardTo } = options;
+  const { db, path, secret, handlers = {}, forwardTo } = options;
   const stopped = stopSignal();
+  const handled = handledTypes(handlers);
   const report = reporter(options.output, options.verbose ?? false);
-  await using stored = sqliteInbox(db);
+  await using stored = openInbox(db);
   await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
   const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
   const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
-  const server = webhookServer({ receiver, path, delivered: report, accepted });
+  const server = webhookServer({ receiver, path, handled, delivered: report, accepted });
   try {
     const url = `http://${await listening(server, options)}${path}`;
     if (forwardTo !== undefined && isOwnAddress(forwardTo, addressOf(server))) {
       throw usageError(`${forwardTo.href} is this serve itself. Give --forward-to the URL of another server.`);
     }
-    if (handledTypes(handlers).length > 0) await receiver.start();
+    if (handled.length > 0) await receiver.start();
     else tell('There are no handlers: events are stored, and nothing handles them.');
+    if (secret === null) tell(UNCHECKED);
     tell(`hookbox receives at ${url} and stores in ${db}`);
     return await stopped;
   } finally {

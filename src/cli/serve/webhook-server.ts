@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { webhookHandler } from '../../../adapters/node.ts';
+import type { Issue } from '../../events/event.ts';
+import { parseEvent } from '../../events/parse.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/inbox.ts';
 import type { Outcome } from '../../outcome.ts';
 import type { Receiver } from '../../receiver.ts';
@@ -18,6 +20,8 @@ interface Exchange {
 export interface WebhookServerOptions {
   readonly receiver: Receiver;
   readonly path: string;
+  /** the types that there is a handler for */
+  readonly handled: readonly string[] | '*';
   readonly delivered: (happening: DeliveryHappening) => void;
   /** called for each delivery that was accepted, after it was answered */
   readonly accepted: (delivery: Forwarded) => void;
@@ -31,7 +35,7 @@ export function noteAcceptance(event: IncomingEvent, acceptance: Acceptance): vo
 }
 
 /** An HTTP server that takes deliveries in at one path, and tells of each. */
-export function webhookServer({ receiver, path, delivered, accepted }: WebhookServerOptions): Server {
+export function webhookServer({ receiver, path, handled, delivered, accepted }: WebhookServerOptions): Server {
   const handle = webhookHandler({
     async receive(delivery) {
       const outcome = await receiver.receive(delivery);
@@ -60,6 +64,8 @@ export function webhookServer({ receiver, path, delivered, accepted }: WebhookSe
       reason: 'reason' in outcome ? outcome.reason : null,
       conflict: acceptance?.conflict ?? false,
       invalid: event?.valid === false,
+      issue: event?.valid === false ? firstIssue(event.body) : null,
+      unhandled: event?.valid === true && outcome.kind === 'stored' && !isHandled(event.type, handled),
     });
     if (event === undefined || outcome.status >= 300) return;
     const { 'x-signature': signature, 'content-type': contentType } = request.headers;
@@ -81,19 +87,17 @@ export function webhookServer({ receiver, path, delivered, accepted }: WebhookSe
 /** The service was given another path, perhaps. */
 function misdirected(asked: string): DeliveryHappening {
   const reason = `no deliveries at ${asked}`;
-  const [type, id, conflict, invalid] = [null, null, false, false] as const;
-  return {
-    kind: 'delivery',
-    at: new Date(),
-    status: 404,
-    outcome: 'rejected',
-    type,
-    id,
-    ms: 0,
-    reason,
-    conflict,
-    invalid,
-  };
+  const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
+  return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
+}
+
+function firstIssue(body: Uint8Array): Issue | null {
+  return parseEvent(body).issues[0] ?? null;
+}
+
+/** Where there are no handlers at all, that was said at the start. */
+function isHandled(type: string | null, handled: readonly string[] | '*'): boolean {
+  return handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
 }
 
 function answerNotFound(response: ServerResponse, path: string): void {

@@ -6,7 +6,7 @@ import { CommandError, EXIT, usageError } from '../exit.ts';
 import { readInput } from '../read-input.ts';
 import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import { override, remove } from './override.ts';
-import { nearest } from './nearest.ts';
+import { hintFor } from '../nearest.ts';
 
 /** What is to be changed in a body. */
 export interface Changes {
@@ -27,31 +27,54 @@ export type BodyMaker = () => Buffer;
 export async function bodiesOf(source: string, changes: Changes): Promise<BodyMaker> {
   if (isEventType(source)) {
     const text = fixture(source).toString();
-    const make = (): Buffer => changed(text, { id: newEventId(), created: new Date().toISOString() }, changes);
+    const make = (): Buffer => changed(text, changes, makeItsOwn);
     return isOneEvent(changes) ? always(make()) : make;
   }
   if (source !== '-' && !existsSync(source)) throw noSuchSource(source);
   const bytes = await readInput(source);
   const { eventId, override = [], remove = [] } = changes;
   if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
-  return always(changed(bytes.toString(), {}, changes));
+  return always(changed(bytes.toString(), changes));
 }
 
 /** Under one id every delivery is the same event, so all of them have the same bytes. */
 function isOneEvent({ eventId, override = [] }: Changes): boolean {
-  return eventId !== undefined || override.some((each) => each.startsWith('id='));
+  return eventId !== undefined || override.some(isOfId);
+}
+
+/** Whether an override sets the id of the event. */
+export function isOfId(override: string): boolean {
+  return override.startsWith('id=');
 }
 
 function always(body: Buffer): BodyMaker {
   return () => body;
 }
 
-function changed(text: string, fresh: object, { eventId, override: overrides = [], remove: removals = [] }: Changes) {
+function changed(text: string, changes: Changes, before: (body: object) => void = () => {}): Buffer {
+  const { eventId, override: overrides = [], remove: removals = [] } = changes;
   const body = parsed(text);
-  Object.assign(body, fresh, eventId !== undefined && { id: eventId });
+  before(body);
+  if (eventId !== undefined) Object.assign(body, { id: eventId });
   for (const each of overrides) override(body, each);
   for (const each of removals) remove(body, each);
   return Buffer.from(writtenExactly(body));
+}
+
+/**
+ * A new event of an order, cart or product of its own: a failing handler holds back what comes later of the same one, and
+ * would hold back every event that is made after it.
+ */
+function makeItsOwn(event: object): void {
+  const { data } = event as { readonly data: Record<string, string> }; // a fixture
+  Object.assign(event, { id: newEventId(), created: new Date().toISOString() });
+  const entity = 'id' in data ? 'id' : 'product_id';
+  data[entity] = idLike(data[entity] ?? '');
+}
+
+/** Another id with the prefix of this one. */
+function idLike(id: string): string {
+  return id.replace(/_.*$/, newEventId().slice('evt'.length));
 }
 
 function parsed(text: string): object {
@@ -67,7 +90,5 @@ function parsed(text: string): object {
 
 function noSuchSource(source: string): CommandError {
   if (/[/\\]|\.json$/.test(source)) return new CommandError(`There is no file ${source}.`, EXIT.notFound);
-  const near = nearest(source, eventTypes);
-  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The types are: ${eventTypes.join(', ')}.`;
-  return usageError(`${JSON.stringify(source)} is neither an event type nor a file. ${hint}`);
+  return usageError(`${JSON.stringify(source)} is neither an event type nor a file. ${hintFor(source, eventTypes)}`);
 }

@@ -3,7 +3,7 @@ import { MAX_ATTEMPTS, retryAfter } from '../../sender/schedule.ts';
 import { createService, type DeliveryAttempt } from '../../sender/service.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { oneLine } from '../one-line.ts';
-import { print, printNdjson, styled, tell } from '../output.ts';
+import { print, printNdjson, styled, STOPPING, tell, tenths } from '../output.ts';
 import { exitCodeOf } from '../sending/send-all.ts';
 import type { BodyMaker } from './bodies.ts';
 
@@ -22,23 +22,29 @@ export interface ScheduleOptions {
 /** Delivers as the service does, with its retries, until each event is delivered or given up on. */
 export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOptions): Promise<ExitCode> {
   const { to, secret, count, concurrency, timeScale, json, signal } = options;
+  signal.addEventListener('abort', () => tell(STOPPING));
   using service = createService({
     url: to,
     secret,
     concurrency,
     clock: realClock({ scale: timeScale }),
     signal,
-    onAttempt: json ? printNdjson : (attempt) => printAttempt(attempt, timeScale),
+    onAttempt: (attempt) => {
+      if (json) printNdjson({ ...attempt, ms: tenths(attempt.ms) });
+      else printAttempt(attempt, timeScale);
+    },
   });
   const ends = await Promise.all(Array.from({ length: count }, () => service.deliver(makeBody())));
   const ended = (outcome: string): number => ends.filter((end) => end.outcome === outcome).length;
   const ok = ended('delivered');
   const failed = ended('dead-lettered');
   const interrupted = ended('interrupted');
-  tell(
-    `${ok} delivered, ${failed} dead-lettered after ${MAX_ATTEMPTS} tries` +
-      (interrupted > 0 ? `, ${interrupted} interrupted` : ''),
-  );
+  const parts = [
+    `${ok} delivered`,
+    `${failed} dead-lettered${failed > 0 ? ` after ${MAX_ATTEMPTS} tries` : ''}`,
+    ...(interrupted > 0 ? [`${interrupted} interrupted`] : []),
+  ];
+  tell(parts.join(', '));
   return interrupted > 0 ? EXIT.interrupted : exitCodeOf({ ok, failed });
 }
 

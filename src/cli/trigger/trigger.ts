@@ -9,7 +9,7 @@ import type { Outgoing } from '../sending/lines.ts';
 import type { SendingOptions } from '../sending/options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary } from '../sending/send-all.ts';
 import { targetOf } from '../target.ts';
-import { bodiesOf, type BodyMaker, type Changes } from './bodies.ts';
+import { bodiesOf, isOfId, type BodyMaker, type Changes } from './bodies.ts';
 import { curlCommand } from './curl.ts';
 
 /** What the arguments of `trigger` say. */
@@ -87,9 +87,12 @@ function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): Ex
 }
 
 function assertTogether(options: TriggerOptions): void {
-  const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl } = options;
+  const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl, eventId, override } = options;
   if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale is for --schedule. Add it.');
   if (dryRun === true && printCurl === true) throw usageError('Give --dry-run or --print-curl, not both.');
+  if (eventId !== undefined && override?.some(isOfId) === true) {
+    throw usageError('Give --event-id or --override id=…, not both.');
+  }
   if (tamper === 'signature' && unsigned === true) throw usageError('--unsigned leaves no signature to tamper with.');
   if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
     throw usageError('--schedule delivers as the service does: without --tamper, --unsigned and --expect-status.');

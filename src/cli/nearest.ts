@@ -1,5 +1,11 @@
+/** Which type was meant, or else all that there are. */
+export function hintFor(typed: string, types: readonly string[]): string {
+  const near = nearest(typed, types);
+  return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The types are: ${types.join(', ')}.`;
+}
+
 /** The names that a mistyped one is nearest to; none when it is like none of them. */
-export function nearest(typed: string, names: readonly string[]): readonly string[] {
+function nearest(typed: string, names: readonly string[]): readonly string[] {
   const distances = names.map((name) => distance(typed.toLowerCase(), name));
   const least = Math.min(...distances);
   if (least > Math.max(typed.length * 0.4, 1)) return names.filter((name) => typed !== '' && name.includes(typed));
