@@ -3,20 +3,22 @@ import { readFileSync } from 'node:fs';
 const FENCE = /^```(?<language>\w+)\n(?:\/\/|#) (?<name>.+)\n(?<code>[\s\S]*?)^```$/gm;
 const ALL = /^```\w+$/gm;
 
-const markdown = readFileSync(new URL('../../docs/adapters.md', import.meta.url), 'utf8');
+const markdown = ['adapters', 'signature-does-not-match']
+  .map((page) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 const blocks = new Map(
   [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const),
 );
 const used = new Set<string>();
 
-/** How many blocks the page has, also those that begin with no name. */
+/** How many blocks docs/adapters.md and docs/signature-does-not-match.md have, also those that begin with no name. */
 export const blockCount = (markdown.match(ALL) ?? []).length;
 export const names: readonly string[] = [...blocks.keys()];
 
-/** A block of docs/adapters.md by its first line, which is a comment with its file name, or a title. */
+/** A block of the two pages by its first line, which is a comment with its file name, or a title. */
 export function example(name: string): string {
   const code = blocks.get(name);
-  if (code === undefined) throw new Error(`docs/adapters.md has no block that begins with the comment ${name}`);
+  if (code === undefined) throw new Error(`the pages have no block that begins with the comment ${name}`);
   used.add(name);
   return code;
 }
@@ -26,7 +28,7 @@ export function inlineCode(start: string): string {
   const code = [...markdown.matchAll(/`([^`\n]+)`/g)]
     .map(([, text = '']) => text)
     .find((text) => text.startsWith(start));
-  if (code === undefined) throw new Error(`docs/adapters.md has no code in a sentence that begins with ${start}`);
+  if (code === undefined) throw new Error(`the pages have no code in a sentence that begins with ${start}`);
   return code;
 }
 

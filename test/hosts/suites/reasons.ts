@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<Reason, 'in the table' | 'not logged as a refusal
   overloaded: 'in the table',
   closing: 'in the table',
   internal: 'in the table',
-  'handler-late': 'in the table',
+  'handler-late': 'not logged as a refusal',
   'body-incomplete': 'not logged as a refusal',
   'handler-busy': 'not logged as a refusal',
   'handler-failed': 'not logged as a refusal',
