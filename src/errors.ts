@@ -97,6 +97,15 @@ export function isPermanent(thrown: unknown): boolean {
   }
 }
 
+/** What kind of thing was thrown, for where its text may quote a secret or a payload. */
+export function nameOf(thrown: unknown): string {
+  try {
+    return isInstance(thrown, Error) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
+  } catch {
+    return 'something that has no name';
+  }
+}
+
 /** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
   try {

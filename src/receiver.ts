@@ -1,6 +1,6 @@
 import { LATE, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
-import { ConfigurationError, InboxUnavailableError } from './errors.ts';
+import { ConfigurationError, InboxUnavailableError, nameOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from './inbox/default-database.ts';
@@ -8,7 +8,6 @@ import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
 import { throttle } from './logger.ts';
 import { ephemeralHost } from './host.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
-import { attemptError } from './processing/attempt-error.ts';
 import { systemClock, type Clock } from './processing/clock.ts';
 import { createInlineRunner, type InlineResult } from './processing/inline.ts';
 import type { ProcessingOptions } from './processing/limits.ts';
@@ -155,7 +154,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return entity(event);
     } catch (failure) {
       seldom('entity', (suppressed) => {
-        const facts = { id: event.id, error: attemptError(failure).name, suppressed };
+        const facts = { id: event.id, error: nameOf(failure), suppressed };
         logger.error(facts, 'the entity option threw; the event stands alone');
       });
       return null;

@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError, nameOf } from './errors.ts';
 import { ephemeralHost } from './host.ts';
 import { signingKeys, type Secret, type SigningKey } from './signature.ts';
 
@@ -135,8 +135,4 @@ class ProviderTimeoutError extends Error {
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value;
-}
-
-function nameOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.name : `a thrown ${typeof thrown}`;
 }

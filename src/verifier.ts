@@ -1,12 +1,11 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
-import { ConfigurationError, isInstance, messageOf } from './errors.ts';
+import { ConfigurationError, isInstance, messageOf, nameOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from './logger.ts';
 import { refusal, type Reason, type Refusal } from './outcome.ts';
 import { MAX_TIMER_MS, positive } from './positive.ts';
-import { attemptError } from './processing/attempt-error.ts';
 import { keySource, type KeySource, type SecretOption } from './secrets.ts';
 import { isWellFormedSignature, matchesSignature } from './signature.ts';
 
@@ -240,9 +239,13 @@ const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
 
 /** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
 function nameAndCode(thrown: unknown): string {
-  const { name } = attemptError(thrown);
-  const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
-  return typeof code === 'string' ? `${name} ${code}` : name;
+  const name = nameOf(thrown);
+  try {
+    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+    return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
+  } catch {
+    return name;
+  }
 }
 
 function reporter(logger: Logger): (outcome: Refusal, more: RefusalFacts) => void {

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { webhookHandler, webhookVerifier, type WebhookVariables } from '../../adapters/hono.ts';
 import { ConfigurationError, createReceiver, isKnown, type VerifierOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
-import { expectAccepted, expectRefused, type ExpectedRefusal } from './expected-answer.ts';
+import { expectAccepted, expectRefused } from './expected-answer.ts';
+import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
 import { recordedLog } from './recorded-log.ts';
 import { serveApp } from './served-app.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { SECRET, signed, signedEvent } from './signed-event.ts';
 import { send, type Answer, type RequestParts } from './wire.ts';
 
 interface Verified {
@@ -145,29 +146,7 @@ describe.each(WAYS)('webhookVerifier %s', (_, deliver) => {
     expect((await deliver(app, poisoned)).body).toBe(JSON.stringify([false, false, poisoned.body.byteLength]));
   });
 
-  const refused: readonly (readonly [what: string, parts: () => RequestParts, expected: ExpectedRefusal])[] = [
-    ['no signature', () => ({ body: signedEvent().body }), { status: 401, code: 'INVALID_SIGNATURE' }],
-    [
-      'the signature of another body',
-      () => ({ body: signedEvent().body, headers: signedEvent().headers }),
-      { status: 401, code: 'INVALID_SIGNATURE' },
-    ],
-    [
-      'a body that is no event',
-      () => signed('[]'),
-      { status: 400, code: 'INVALID_BODY', details: [{ field: '', message: expect.any(String) as unknown }] },
-    ],
-    ['a body over the limit', () => signedEventOfSize(1_001), { status: 413, code: 'BODY_TOO_LARGE', closes: true }],
-    [
-      'an encoded body',
-      () => ({ ...signedEvent(), headers: [['Content-Encoding', 'gzip']] }),
-      { status: 415, code: 'UNSUPPORTED_ENCODING' },
-    ],
-    ['a PUT', () => ({ ...signedEvent(), method: 'PUT' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
-    ['a GET', () => ({ method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
-  ];
-
-  it.each(refused)('answers %s itself, and the next handler is not called', async (_, parts, expected) => {
+  it.each(REFUSED_DELIVERIES)('answers %s itself, and the next handler is not called', async (_, parts, expected) => {
     let called = false;
     const app = new Hono<Verified>().all('/webhooks', verifier({ maxBodyBytes: 1_000 }), (c) => {
       called = true;

@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { webhookVerifier, type VerifiedRequest } from '../../adapters/node.ts';
 import { ConfigurationError, isKnown, type VerifierOptions } from '../../src/index.ts';
-import { expectRefused, type ExpectedRefusal } from './expected-answer.ts';
+import { expectRefused } from './expected-answer.ts';
+import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
 import { recordedLog } from './recorded-log.ts';
 import { serveNode, type Listener } from './served-node.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
-import { send, type RequestParts } from './wire.ts';
+import { SECRET, signedEvent } from './signed-event.ts';
+import { send } from './wire.ts';
 
 type Handler = (request: VerifiedRequest, response: ServerResponse) => unknown;
 
@@ -89,28 +90,7 @@ describe.each(WAYS)('webhookVerifier of hookbox/node, %s', (_, listener) => {
     expect(types).toEqual(['order.created', 'order.created', 'order.teleported', null]);
   });
 
-  const refused: readonly (readonly [what: string, parts: () => RequestParts, expected: ExpectedRefusal])[] = [
-    ['an unsigned request', () => ({ body: signedEvent().body }), { status: 401, code: 'INVALID_SIGNATURE' }],
-    [
-      'a forged one',
-      () => ({ body: signedEvent().body, headers: signedEvent().headers }),
-      { status: 401, code: 'INVALID_SIGNATURE' },
-    ],
-    [
-      'one without an event',
-      () => signed('[]'),
-      { status: 400, code: 'INVALID_BODY', details: [{ field: '', message: expect.any(String) as unknown }] },
-    ],
-    ['one over the limit', () => signedEventOfSize(1_001), { status: 413, code: 'BODY_TOO_LARGE', closes: true }],
-    [
-      'an encoded one',
-      () => ({ ...signedEvent(), headers: [['Content-Encoding', 'gzip']] }),
-      { status: 415, code: 'UNSUPPORTED_ENCODING' },
-    ],
-    ['a GET', () => ({ method: 'GET', framing: 'none' }), { status: 405, code: 'METHOD_NOT_ALLOWED' }],
-  ];
-
-  it.each(refused)('answers %s itself, and nothing is called', async (_, parts, expected) => {
+  it.each(REFUSED_DELIVERIES)('answers %s itself, and nothing is called', async (_, parts, expected) => {
     const handler = vi.fn<Handler>((_, response) => response.end('reached'));
     await using served = await serveNode(listener(handler));
 
