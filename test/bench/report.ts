@@ -3,6 +3,7 @@ import type { FdatasyncTime } from './fdatasync.ts';
 import { handledEventsTable } from './handled-events-table.ts';
 import type { Machine } from './machine.ts';
 import { percent, range, rate, share2xx, table, whole } from './markdown.ts';
+import { replayTable } from './replay.ts';
 import { baseline, rows } from './rows.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
 import { ratioOf, type ThroughputCell } from './throughput.ts';
@@ -43,6 +44,7 @@ export function report(run: Run): string {
   if (run.storedEvents) sections.push(storedEventsTable(run.storedEvents));
   if (run.handledEvents) sections.push(handledEventsTable(run.handledEvents));
   if (run.commandStart.length > 0) sections.push(commandStartTable(run.commandStart));
+  if (run.replay.length > 0) sections.push(replayTable(run.replay));
   sections.push(['### Goals', '', ...verdicts(run).map(({ goal, result }) => `- ${goal}: **${result}**`)].join('\n'));
   return sections.join('\n\n');
 }

@@ -10,6 +10,7 @@ import { writeMarkedSection } from './marked-section.ts';
 import { readOptions } from './options.ts';
 import { Patience } from './patience.ts';
 import { report, type Run } from './report.ts';
+import { measureReplay } from './replay.ts';
 import { RequestPools } from './request-pool.ts';
 import { scratchFolder } from './scratch-folder.ts';
 import { measureStoredEvents } from './stored-events.ts';
@@ -41,6 +42,7 @@ const handledEvents = wants(4) ? await measureHandledEvents(filled, goalConnecti
 
 await patience.waitForQuiet();
 const commandStart = wants(5) ? measureCommandStart(options.parseRounds) : [];
+const replay = wants(6) ? await measureReplay(folder, progress) : [];
 
 const run: Run = {
   machine: describeMachine(generator),
@@ -51,6 +53,7 @@ const run: Run = {
   storedEvents,
   handledEvents,
   commandStart,
+  replay,
 };
 const text = report(run);
 process.stdout.write(`${text}\n`);

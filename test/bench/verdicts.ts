@@ -1,4 +1,5 @@
 import { startRatio, type StartTime } from './command-start.ts';
+import type { ReplayCell } from './replay.ts';
 import { baseline, durable, handWritten, peers } from './rows.ts';
 import type { HandledEventsComparison } from './handled-events.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
@@ -15,6 +16,7 @@ export interface Measurements {
   readonly storedEvents: StoredEventsComparison | null;
   readonly handledEvents: HandledEventsComparison | null;
   readonly commandStart: readonly StartTime[];
+  readonly replay: readonly ReplayCell[];
 }
 
 /** One goal and what became of it. */

@@ -1,12 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { listening } from './listening.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
-import { runHookbox } from './run-hookbox.ts';
+import { acceptingServer, replayAll } from './replay-peak.ts';
 
 const BODY_BYTES = 16 * 1024;
 /** Their bodies are more than the 64 MiB that SQLite may cache, so that both runs fill the cache. */
@@ -16,7 +13,8 @@ const GROWTH_KIB = 128 * 1024;
 
 it('replays many events in the memory that a few take', { timeout: 180_000 }, async () => {
   const cwd = scratchFolder();
-  const url = await acceptingServer();
+  const { url, close } = await acceptingServer();
+  onTestFinished(close);
   await fill(join(cwd, 'hookbox.db'), 0, FEW);
   const few = await peakOf(cwd, url, FEW);
   await fill(join(cwd, 'hookbox.db'), FEW, MANY);
@@ -34,26 +32,10 @@ async function fill(file: string, from: number, to: number): Promise<void> {
   }
 }
 
-/** Peak of the resident memory of a replay of all, in KiB, as the process itself has it. */
-async function peakOf(cwd: string, url: string, count: number): Promise<number> {
-  const noting = join(cwd, 'note-peak.mjs');
-  const peak = join(cwd, 'peak');
-  writeFileSync(
-    noting,
-    `import { writeFileSync } from 'node:fs';
-    process.on('exit', () => writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS)));`,
-  );
-  const env = { NODE_OPTIONS: `--import=${pathToFileURL(noting).href}`, PEAK_FILE: peak };
-  const ran = await runHookbox(['replay', '--all', '--quiet', '--concurrency', '16', '--to', url], { cwd, env });
+async function peakOf(folder: string, url: string, count: number): Promise<number> {
+  const ran = await replayAll(folder, url);
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr).toContain(`${count.toLocaleString('en-US')} sent: ${count.toLocaleString('en-US')} ok, 0 failed`);
-  return Number(readFileSync(peak, 'utf8'));
-}
-
-async function acceptingServer(): Promise<string> {
-  const server = await listening((request, response) => {
-    request.resume();
-    request.on('end', () => response.end('{"received":true,"duplicate":false,"id":"?"}'));
-  });
-  return server.url;
+  expect(ran.stderr).toContain('\r'); // the bar was drawn again and again
+  return ran.peakKiB;
 }
