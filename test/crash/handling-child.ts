@@ -14,8 +14,8 @@ export interface HandlingEnd {
 
 /** A handling process, with what it has said. */
 export interface HandlingChild {
-  /** resolves with its first handler's begin, or its end */
-  readonly begun: Promise<unknown>;
+  /** Resolves when a handler has begun and so many have ended, or with the end of the process. */
+  handled(handlers: number): Promise<unknown>;
   readonly ended: Promise<HandlingEnd>;
   kill(): void;
 }
@@ -26,11 +26,12 @@ export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kil
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');
   let output = '';
-  const first = Promise.withResolvers<void>();
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
-    first.resolve();
   });
+  const handled = async (handlers: number): Promise<void> => {
+    while (output === '' || output.split('\nend ').length - 1 < handlers) await once(child.stdout, 'data');
+  };
   const ended = closed.then((): HandlingEnd => {
     const running = new Set<string>();
     for (const line of output.split('\n')) {
@@ -40,5 +41,5 @@ export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kil
     }
     return { signal: child.signalCode, running: [...running] };
   });
-  return { begun: Promise.race([first.promise, closed]), ended, kill: () => void child.kill('SIGKILL') };
+  return { handled: (handlers) => Promise.race([handled(handlers), closed]), ended, kill: () => void child.kill('SIGKILL') };
 }
