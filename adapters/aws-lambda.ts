@@ -105,6 +105,7 @@ function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Del
     signature: headerOf(event, 'x-signature'),
     contentEncoding: headerOf(event, 'content-encoding'),
     body: bodyReader(event),
+    source: () => addressOf(event),
     host: {
       frozenBetweenRequests: true,
       ...(remainingMs !== undefined && { remainingMs: remainingMs - MARGIN_MS }),
@@ -119,6 +120,13 @@ function methodOf(event: HttpEvent): string {
   throw new TypeError(
     'This event is no HTTP request. Give the function of hookbox a trigger of API Gateway, a function URL or a load balancer.',
   );
+}
+
+/** A load balancer says it only in the last of the addresses it passes on. */
+function addressOf(event: HttpEvent): string | undefined {
+  const context = event.requestContext;
+  const address = fieldOf(fieldOf(context, 'http'), 'sourceIp') ?? fieldOf(fieldOf(context, 'identity'), 'sourceIp');
+  return typeof address === 'string' ? address : headerOf(event, 'x-forwarded-for')?.split(',').at(-1)?.trim();
 }
 
 /** Where values come one by one, a header that was sent twice shows; elsewhere the gateway has joined them or kept one. */

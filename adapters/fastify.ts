@@ -84,7 +84,7 @@ function leaveBodiesUnread(app: FastifyInstance): void {
 
 function fastifyDelivery(request: FastifyRequest): ReturnType<typeof deliveryOf> {
   const { rawBody } = request as FastifyRequest & { readonly rawBody?: unknown };
-  return deliveryOf(request.raw, FIX, { rawBody });
+  return { ...deliveryOf(request.raw, FIX, { rawBody }), source: () => request.ip };
 }
 
 /** As bytes: to a text Fastify would add a charset, which JSON does not have. */

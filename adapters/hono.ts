@@ -15,7 +15,7 @@ import {
   type Receiver,
   type VerifierOptions,
 } from '../src/index.ts';
-import { answerHeaders, joined, type VerifiedWebhook } from './node-exchange.ts';
+import { addressOf, answerHeaders, joined, type VerifiedWebhook } from './node-exchange.ts';
 import { endStream, lingering, nodeBodyReader } from './read-node-body.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
@@ -94,6 +94,7 @@ function deliveryOf(c: Context): Delivery {
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
     body: servedBody(c, incoming),
+    source: () => addressOf(incoming),
   };
 }
 

@@ -29,7 +29,13 @@ export function deliveryOf(
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
     body: keptBytes(request, kept, fix) ?? nodeBodyReader(request, fix),
+    source: () => addressOf(request),
   };
+}
+
+/** Frameworks that are told which proxies to trust say in `ip` who is behind them. */
+export function addressOf(request: IncomingMessage & { readonly ip?: unknown }): string | undefined {
+  return typeof request.ip === 'string' ? request.ip : request.socket.remoteAddress;
 }
 
 /** Sends the answer, unless the client is gone or something else has answered already. */

@@ -11,6 +11,8 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** the value of the header `Content-Encoding` */
   readonly contentEncoding?: string | null | undefined;
+  /** asked only when the delivery is refused: the address it came from, for operators */
+  readonly source?: () => string | null | undefined;
   /** what the host of a function allows; a server has no need of it */
   readonly host?: HostLimits;
 }

@@ -72,6 +72,11 @@ export type Refusal = Exclude<Outcome, Accepted>;
 /** Each way a delivery can end without being accepted. */
 export type Reason = keyof typeof REFUSALS;
 
+/** Tells whether a name is one of them. */
+export function isReason(name: string): name is Reason {
+  return Object.hasOwn(REFUSALS, name);
+}
+
 interface RefusalRow {
   readonly kind: Refusal['kind'];
   readonly status: Status;

@@ -1,3 +1,4 @@
+import { answerNotes } from './answer-notes.ts';
 import { LATE, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, nameOf } from './errors.ts';
@@ -39,6 +40,10 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
 
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
+  /** where it stores; what operators look into */
+  readonly inbox: Inbox;
+  /** how it names what an event is about */
+  readonly entity: EntityOf;
   /**
    * Verifies, parses and stores one delivery, and says how to answer it (interface 6.3 and 6.4). Resolves within
    * `deadlineMs`, after the event is durable; never rejects.
@@ -82,6 +87,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const verifier = createVerifier(options);
   const { logger } = verifier;
   const seldom = throttle();
+  const notes = answerNotes(inbox.operations, endpoint);
 
   const forProcessing = { ...options, handlers, ordering, logger };
   const inline = createInlineRunner(forProcessing);
@@ -193,16 +199,23 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     });
     await Promise.all([withinDeadline(allAnswered, limit).finally(() => limit.met()), processor.close()]);
     await inline.close();
+    await notes.flush();
   }
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
 
   return {
+    inbox,
+    entity,
     async receive(delivery) {
       if (closing) return takeIn(delivery, true);
       underWay += 1;
+      const arrivedAt = performance.now();
       try {
-        return await takeIn(delivery, false);
+        const outcome = await takeIn(delivery, false);
+        const body = isRefusal(outcome) ? verifier.bodyOf(outcome) : null;
+        notes.note(delivery, outcome, performance.now() - arrivedAt, body);
+        return outcome;
       } finally {
         underWay -= 1;
         if (closing && underWay === 0) drained();

@@ -44,6 +44,8 @@ export interface RefusalFacts {
   readonly cause?: unknown;
   /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
   readonly error?: string;
+  /** what was read of it: for `bodyOf` only */
+  readonly body?: Uint8Array;
   /** what the merchant has to change: for the log only */
   readonly fix?: string | undefined;
 }
@@ -67,6 +69,8 @@ export interface Verifier {
     delivery: Delivery,
     passOn: (verified: VerifiedDelivery) => T | Promise<T>,
   ): Promise<Refusal | { readonly passed: T; readonly id: string }>;
+  /** What was read of the body of a delivery that was refused, if it was. */
+  bodyOf(refusal: Refusal): Uint8Array | null;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
   refuse(reason: Reason, more?: RefusalFacts): Refusal;
 }
@@ -81,10 +85,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const logger = unfailing(options.logger ?? consoleLogger);
   const keys = chosenKeys(options, logger);
   const report = reporter(logger);
+  const bodies = new WeakMap<Refusal, Uint8Array>();
 
   const refuse: Verifier['refuse'] = (reason, more = {}) => {
     const outcome = refusal(reason, more.details);
     report(outcome, more);
+    if (more.body !== undefined) bodies.set(outcome, more.body);
     return outcome;
   };
 
@@ -122,14 +128,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
     const fault = await signatureFault(read.bytes, delivery.signature, deadline);
-    if (fault === 'signature-mismatch' && read.doubt !== undefined) return refuse('body-consumed', { fix: read.doubt });
-    if (fault !== null) return refuse(fault);
+    const { bytes: body } = read;
+    if (fault === 'signature-mismatch' && read.doubt !== undefined) {
+      return refuse('body-consumed', { fix: read.doubt, body });
+    }
+    if (fault !== null) return refuse(fault, { body });
 
-    const { parsed, facts } = readEvent(read.bytes);
-    if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail) });
+    const { parsed, facts } = readEvent(body);
+    if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail), body });
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
     const signature = keys === 'unsigned' ? null : (delivery.signature ?? null);
-    return { body: read.bytes, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
+    return { body, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
   }
 
   async function handOver<T>(
@@ -152,6 +161,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return {
     logger,
     refuse,
+    bodyOf: (refusal) => bodies.get(refusal) ?? null,
     startDeadline: startDeadlineOf,
     async verify(delivery, given) {
       const deadline = given ?? startDeadlineOf(delivery);

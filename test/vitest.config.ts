@@ -7,8 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 30_000,
-    // Crash and fault tests start processes of their own: two cores, two files at a time.
-    maxWorkers: 2,
+    // Crash and fault tests start processes of their own, and others wait for deadlines: two cores, three files at a time.
+    maxWorkers: 3,
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'] },
   },
 });

@@ -23,7 +23,7 @@ export function tenths(ms: number): number {
 }
 
 /** JSON leaves characters as they are that steer a terminal; escaped, they mean the same. */
-function harmless(json: string): string {
+export function harmless(json: string): string {
   return json.replaceAll(/[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
@@ -37,7 +37,8 @@ export function tell(text: string): void {
 /** What commands that deliver tell on the first Ctrl-C. */
 export const STOPPING = 'Stopping when what is under way is answered; Ctrl-C again stops at once.';
 
-type Style = Parameters<typeof styleText>[0];
+/** How a text is styled. */
+export type Style = Parameters<typeof styleText>[0];
 
 /** Styled where stdout is a terminal, and plain with NO_COLOR or in a pipe. */
 export function styled(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { checkCommand } from './commands/check.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { eventsCommand } from './commands/events.ts';
 import { fixturesCommand } from './commands/fixtures.ts';
 import { replayCommand } from './commands/replay.ts';
 import { scenarioCommand } from './commands/scenario.ts';
@@ -9,13 +9,13 @@ import { schemaCommand } from './commands/schema.ts';
 import { serveCommand } from './commands/serve.ts';
 import { signCommand } from './commands/sign.ts';
 import { triggerCommand } from './commands/trigger.ts';
+import { uiCommand } from './commands/ui.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { withExamples } from './command.ts';
 import { EXIT } from './exit.ts';
 import { tellFailure } from './failure.ts';
+import { VERSION } from '../version.ts';
 import { interruptWithReader } from './output.ts';
-
-const { version } = createRequire(import.meta.url)('hookbox/package.json') as { version: string };
 
 /** All commands. Each loads what it needs when it runs, so that `--help` and `--version` are fast. */
 export function hookboxProgram(): Command {
@@ -24,13 +24,16 @@ export function hookboxProgram(): Command {
     'hookbox trigger order.created --override data.total=12.50',
     'hookbox check http://localhost:3000/webhooks',
     'hookbox verify body.json --signature 5f3a… --explain',
+    'hookbox events list --state dead',
     'hookbox help replay',
   ])
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
-    .version(version)
+    .version(VERSION)
     .addCommand(checkCommand())
     .addCommand(serveCommand())
     .addCommand(triggerCommand())
+    .addCommand(eventsCommand())
+    .addCommand(uiCommand())
     .addCommand(replayCommand())
     .addCommand(scenarioCommand())
     .addCommand(signCommand())

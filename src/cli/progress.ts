@@ -1,7 +1,7 @@
 /** How far long work has come, drawn on a line of its own beneath what is printed. */
 export interface Progress {
-  /** @param share - from 0 to 1 */
-  show(share: number, text: string): void;
+  /** @param share - from 0 to 1; `null` where nobody knows how much there is to do, which draws no bar */
+  show(share: number | null, text: string): void;
   /** Runs what prints lines, without their tearing the bar. */
   above(print: () => void): void;
   /** Takes the bar away. */
@@ -36,7 +36,7 @@ export function progressBar(
     show(share, text) {
       if (now() - drawnAt < REDRAW_MS) return;
       drawnAt = now();
-      line = `${bar(share)} ${text}`.slice(0, (stream.columns || USUAL_COLUMNS) - 1);
+      line = (share === null ? text : `${bar(share)} ${text}`).slice(0, (stream.columns || USUAL_COLUMNS) - 1);
       stream.write(`${ERASE_LINE}${line}`);
     },
     above(print) {

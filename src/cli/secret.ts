@@ -23,26 +23,30 @@ export function withSecret(command: Command): Command {
  * @throws CommandError when there is none
  */
 export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
-  if (secretFile !== undefined) return fromFile(secretFile);
+  if (secretFile !== undefined) return secretFromFile(secretFile);
   const variable = process.env['SIGNING_SECRET'];
   if (variable !== undefined && variable !== '') return variable;
   if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
   throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
 }
 
-function fromFile(path: string): string {
+/**
+ * What stands in a file, without the newline that editors end it with.
+ *
+ * @throws CommandError for a file that cannot be read, or is empty
+ */
+export function secretFromFile(path: string, what = 'secret'): string {
   refuseFolder(path);
   let text;
   try {
     text = readFileSync(path, 'utf8');
   } catch (failure) {
     const exitCode = (failure as NodeJS.ErrnoException).code === 'ENOENT' ? EXIT.notFound : EXIT.usage;
-    throw new CommandError(`The secret cannot be read: ${messageOf(failure)}.`, exitCode);
+    throw new CommandError(`The ${what} cannot be read: ${messageOf(failure)}.`, exitCode);
   }
-  // Editors end the last line of a file; that newline is no part of the secret.
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw usageError(`${path} is empty. Put the signing secret into it.`);
-  if (secret.trim() !== secret) tell(`note: the secret in ${path} begins or ends with white space, which counts.`);
+  if (secret === '') throw usageError(`${path} is empty. Put the ${what} into it.`);
+  if (secret.trim() !== secret) tell(`note: the ${what} in ${path} begins or ends with white space, which counts.`);
   return secret;
 }
 

@@ -48,7 +48,7 @@ export function findDuplicateKey(text: string): string | null {
 }
 
 /** indexOf jumps over long strings at the speed of memchr; only a quote behind backslashes needs a closer look. */
-function closingQuote(text: string, open: number): number {
+export function closingQuote(text: string, open: number): number {
   let end = text.indexOf('"', open + 1);
   while (text.charCodeAt(end - 1) === BACKSLASH) {
     let backslashes = 1;

@@ -1,5 +1,6 @@
 import type { Instant } from '../events/instant.ts';
 import type { DefaultDatabase } from './default-database.ts';
+import type { Operations } from './operations/operations.ts';
 import type { DeadReason, EventState } from './state.ts';
 import type { WorkQueue } from './work.ts';
 
@@ -83,6 +84,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Events in the order of arrival, after the `seq` of the last one seen; 100 unless `limit` says otherwise. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
+  /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
+  readonly operations?: Operations;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;
 }

@@ -2,13 +2,14 @@
  * The states of an event. Who moves an event in, and who takes it out:
  *
  * - `pending`: `accept` stores every valid event here; a failed attempt with attempts left and a rerun bring it back.
- *   A processor takes it out by claiming it.
+ *   A processor takes it out by claiming it; an operator by discarding it.
  * - `processing`: a processor holds a lease on it. The processor takes it out when the handler has ended; so does
  *   whoever finds that the lease has run out.
- * - `processed`: its handler succeeded. Final; pruning leaves a tombstone.
+ * - `processed`: its handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
  * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that failed
- *   for the last time. A rerun takes it out.
- * - `ignored`: no processor has had a handler for its type for ten minutes. A rerun takes it out.
+ *   for the last time. A rerun takes it out, and so does discarding it.
+ * - `ignored`: no processor has had a handler for its type for ten minutes, or an operator has discarded it. A rerun
+ *   takes it out.
  */
 export const eventStates = ['pending', 'processing', 'processed', 'dead', 'ignored'] as const;
 

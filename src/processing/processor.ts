@@ -42,9 +42,14 @@ export interface Processor extends AsyncDisposable {
 const POLL_MS = 1_000;
 /** Well under the ten minutes after which a type counts as untaken. */
 const ANNOUNCE_MS = TAKER_MS / 2;
-const PRUNE_EVERY_MS = 60_000;
+const UPKEEP_EVERY_MS = 60_000;
 const PRUNE_BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
+/** What was stored since is made known to the index for operators, in so many steps at most, each of so many events. */
+const INDEX_STEPS = 100;
+const INDEX_BATCH = 200;
+/** Counts are kept by the minute for as long as the day's charts need them, and by the hour before that. */
+const MINUTES_KEPT_MS = DAY_MS + 60 * 60_000;
 
 /**
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
@@ -192,6 +197,17 @@ export function createProcessor(options: ProcessorOptions): Processor {
     while (pruned === PRUNE_BATCH && isStarted()) pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
   }
 
+  /** What operators look into is kept handy by whoever has time for it: deliveries have not. */
+  async function keepHandy(): Promise<void> {
+    const { operations } = inbox;
+    if (operations === undefined) return;
+    let left = Infinity;
+    for (let step = 0; step < INDEX_STEPS && left > 0 && isStarted(); step += 1) {
+      left = await operations.indexNew(INDEX_BATCH);
+    }
+    await operations.coarsen(clock.now() - MINUTES_KEPT_MS);
+  }
+
   function later(ms: number, callback: () => void): void {
     if (state === 'closed') return;
     const cancel = clock.after(ms, () => {
@@ -229,7 +245,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
     every(POLL_MS, 'cannot look for events', poll);
     every(leaseMs / 3, 'cannot renew leases', renewAll);
     every(ANNOUNCE_MS, 'cannot announce the handlers', announce);
-    every(PRUNE_EVERY_MS, 'cannot prune', prune);
+    every(UPKEEP_EVERY_MS, 'cannot prune', prune);
+    every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', keepHandy);
     pump();
   }
 

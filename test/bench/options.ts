@@ -25,8 +25,8 @@ const usage = `node test/bench/run.ts [options]
   --quick               shorter, and less to be trusted
   --rows a,b            only these servers: ${rows.map(({ name }) => name).join(', ')}
   --connections 1,64    only these numbers of connections
-  --tables 1,2,3,4,5,6  only these tables: requests per second, verify and parse, stored events, stored and handled,
-                        starting the command, replaying stored events
+  --tables 1,2,…,8      only these tables: requests per second, verify and parse, stored events, stored and handled,
+                        starting the command, replaying stored events, operators' questions, pruning under load
   --rounds N            measure each cell N times and take medians
   --stored N            processed events in the full file of the third and the fourth table
   --generator NAME      wrk or autocannon
@@ -42,7 +42,7 @@ export function readOptions(args: readonly string[]): Options {
         quick: { type: 'boolean', default: false },
         rows: { type: 'string', default: rows.map(({ name }) => name).join(',') },
         connections: { type: 'string', default: '1,64,256' },
-        tables: { type: 'string', default: '1,2,3,4,5,6' },
+        tables: { type: 'string', default: '1,2,3,4,5,6,7,8' },
         rounds: { type: 'string' },
         stored: { type: 'string', default: '1000000' },
         generator: { type: 'string' },

@@ -3,6 +3,8 @@ import type { FdatasyncTime } from './fdatasync.ts';
 import { handledEventsTable } from './handled-events-table.ts';
 import type { Machine } from './machine.ts';
 import { percent, range, rate, share2xx, table, whole } from './markdown.ts';
+import { operatorsTable } from './operators/answering.ts';
+import { pruningTable } from './operators/pruning.ts';
 import { replayTable } from './replay.ts';
 import { baseline, rows } from './rows.ts';
 import type { StoredEventsComparison } from './stored-events.ts';
@@ -45,6 +47,8 @@ export function report(run: Run): string {
   if (run.handledEvents) sections.push(handledEventsTable(run.handledEvents));
   if (run.commandStart.length > 0) sections.push(commandStartTable(run.commandStart));
   if (run.replay.length > 0) sections.push(replayTable(run.replay));
+  if (run.operators) sections.push(operatorsTable(run.operators));
+  if (run.pruning) sections.push(pruningTable(run.pruning));
   sections.push(['### Goals', '', ...verdicts(run).map(({ goal, result }) => `- ${goal}: **${result}**`)].join('\n'));
   return sections.join('\n\n');
 }

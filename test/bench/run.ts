@@ -8,6 +8,8 @@ import { findGenerator } from './load/generator.ts';
 import { describeMachine } from './machine.ts';
 import { writeMarkedSection } from './marked-section.ts';
 import { readOptions } from './options.ts';
+import { measureOperators } from './operators/answering.ts';
+import { measurePruning } from './operators/pruning.ts';
 import { Patience } from './patience.ts';
 import { report, type Run } from './report.ts';
 import { measureReplay } from './replay.ts';
@@ -43,6 +45,9 @@ const handledEvents = wants(4) ? await measureHandledEvents(filled, goalConnecti
 await patience.waitForQuiet();
 const commandStart = wants(5) ? measureCommandStart(options.parseRounds) : [];
 const replay = wants(6) ? await measureReplay(folder, progress) : [];
+await patience.waitForQuiet();
+const operators = wants(7) ? await measureOperators(folder, options.parseRounds, progress) : null;
+const pruning = wants(8) ? await measurePruning(filled, goalConnections, rounds, settings, progress) : null;
 
 const run: Run = {
   machine: describeMachine(generator),
@@ -54,6 +59,8 @@ const run: Run = {
   handledEvents,
   commandStart,
   replay,
+  operators,
+  pruning,
 };
 const text = report(run);
 process.stdout.write(`${text}\n`);

@@ -1,4 +1,6 @@
 import { startRatio, type StartTime } from './command-start.ts';
+import { worstGrowth, type OperatorsComparison } from './operators/answering.ts';
+import { pruningRatio, type PruningComparison } from './operators/pruning.ts';
 import type { ReplayCell } from './replay.ts';
 import { baseline, durable, handWritten, peers } from './rows.ts';
 import type { HandledEventsComparison } from './handled-events.ts';
@@ -17,6 +19,8 @@ export interface Measurements {
   readonly handledEvents: HandledEventsComparison | null;
   readonly commandStart: readonly StartTime[];
   readonly replay: readonly ReplayCell[];
+  readonly operators: OperatorsComparison | null;
+  readonly pruning: PruningComparison | null;
 }
 
 /** One goal and what became of it. */
@@ -27,7 +31,7 @@ export interface Verdict {
 
 /** Judges a run by the project's goals. A timing is no test: this only tells. */
 export function verdicts(measured: Measurements): Verdict[] {
-  const { throughput, verifyAndParse, storedEvents, handledEvents, commandStart } = measured;
+  const { throughput, verifyAndParse, storedEvents, handledEvents, commandStart, operators, pruning } = measured;
   const cellOf = (name: string): ThroughputCell | undefined =>
     throughput.find(({ row, connections }) => row === name && connections === goalConnections);
   const stored = cellOf(durable.name);
@@ -53,6 +57,12 @@ export function verdicts(measured: Measurements): Verdict[] {
     ),
     below('verify and parse: under half the time of standardwebhooks', 0.5, timeRatio(verifyAndParse)),
     below('hookbox --version: at most 1.5 times Node importing its parser', 1.5, startRatio(commandStart)),
+    below(
+      'operators: every question takes under 3 times as long with 1,000,000 events',
+      3,
+      operators && worstGrowth(operators),
+    ),
+    below('pruning: p99 under 2 times the undisturbed one', 2, pruning && pruningRatio(pruning)),
   ];
 }
 

@@ -46,6 +46,15 @@ describe('the progress bar', () => {
     expect(lastLine()).toBe('');
   });
 
+  it('has only a text where nobody knows how much there is to do', () => {
+    let now = 0;
+    const { stream, lastLine } = terminal();
+    const progress = progressBar(stream, () => now);
+    now = 1_000;
+    progress.show(null, '500 events looked at');
+    expect(lastLine()).toBe('500 events looked at');
+  });
+
   it('draws nothing where there is no terminal', () => {
     let now = 0;
     const { stream, written } = terminal(false);

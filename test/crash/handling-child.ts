@@ -41,5 +41,9 @@ export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kil
     }
     return { signal: child.signalCode, running: [...running] };
   });
-  return { handled: (handlers) => Promise.race([handled(handlers), closed]), ended, kill: () => void child.kill('SIGKILL') };
+  return {
+    handled: (handlers) => Promise.race([handled(handlers), closed]),
+    ended,
+    kill: () => void child.kill('SIGKILL'),
+  };
 }

@@ -99,6 +99,9 @@ it('a file of the first schema version keeps its events through the upgrade, and
   await processor.close();
 });
 
+/** SQLite writes columns that a later version adds behind the last one. */
+const ADDED_COLUMNS = /,\s*(?:fingerprint TEXT|erased_ms INTEGER|discarded_ms INTEGER)/g;
+
 it('that file is what the first version makes, in every table and index', async () => {
   const { database } = fileOfVersion1();
   const file = scratchFile();
@@ -109,7 +112,7 @@ it('that file is what the first version makes, in every table and index', async 
     const rows = of
       .prepare<[], { name: string; sql: string }>('SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL')
       .all();
-    return new Map(rows.map(({ name, sql }) => [name, sql.replaceAll(/\s+/g, ' ').trim()]));
+    return new Map(rows.map(({ name, sql }) => [name, sql.replaceAll(ADDED_COLUMNS, '').replaceAll(/\s+/g, ' ').trim()]));
   };
   const now = schemaOf(fresh);
   const then = schemaOf(database);

@@ -17,7 +17,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROJECTS = fileURLToPath(new URL('projects', import.meta.url));
 
 const NEEDED = ['@types/node'];
-const FRAMEWORKS = ['express', '@types/express', 'fastify', 'hono', '@types/better-sqlite3'];
+const FRAMEWORKS = ['express', '@types/express', 'fastify', '@types/better-sqlite3'];
 /** What the repository itself does not have: the TypeScript that most merchants still compile with is 5. */
 const OTHERS = ['@types/aws-lambda@8.10.164', 'typescript@5.9.3'];
 
@@ -38,7 +38,7 @@ export interface Project {
 
 /** The packed package, installed. */
 export interface Installed {
-  /** with neither express nor fastify nor hono, nor their types */
+  /** with neither express nor fastify, nor their types */
   readonly plain: Project;
   /** with all of them, and the programs of the plain one too */
   readonly frameworks: Project;

@@ -38,7 +38,7 @@ export function replayCommand(): Command {
     .addHelpText(
       'after',
       '\nA receiver that has an event already answers that it is a duplicate, and runs no handler for it: replay is for\n' +
-        'other receivers, and for events that yours has lost. Use rerun() to handle a dead event again.\n' +
+        'other receivers, and for events that yours has lost. Use hookbox events rerun to handle a dead event again.\n' +
         'Opening the inbox of an older hookbox adds what this version needs to its tables.\n' +
         'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found. Redirects are not followed.',
     )

@@ -1,10 +1,8 @@
 import { messageOf } from '../../errors.ts';
-import { eventTypes, isEventType } from '../../events/event.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { hintFor } from '../nearest.ts';
 import { oneLine } from '../one-line.ts';
 import { print, printNdjson, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
@@ -12,6 +10,7 @@ import { nameOf, type Outgoing } from '../sending/lines.ts';
 import type { SendingOptions } from '../sending/options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary, type Tally } from '../sending/send-all.ts';
 import { targetOf } from '../target.ts';
+import { tellUnknownTypes } from '../unknown-types.ts';
 import { filterOf, type SelectionOptions } from './selection.ts';
 import { fromInbox, fromNames, named, remarkingUnverified } from './sources.ts';
 
@@ -45,7 +44,7 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     const signal = interruption();
     if (dryRun) {
       const listed = await listAll(items, options, signal);
-      if (listed.ok + listed.failed === 0) tellUnknownTypes(options);
+      if (listed.ok + listed.failed === 0) tellUnknownTypes(options.type);
       return concluded(listed, missing, signal);
     }
     const secret = unsigned ? null : await secretOf(options);
@@ -54,7 +53,7 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     if (tally.ok + tally.failed > 0) tellEnd(tally, to);
     else if (missing === 0 && !signal.aborted) {
       tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
-      tellUnknownTypes(options);
+      tellUnknownTypes(options.type);
     }
     if (tally.next !== null) tell(`Stopped before ${nameOf(tally.next)}. To go on, add ${tally.next.resume}`);
     return concluded(tally, missing, signal);
@@ -84,13 +83,6 @@ async function listAll(
   }
   tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be: their bytes are gone` : ''}`);
   return { ok, failed };
-}
-
-/** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
-function tellUnknownTypes({ type = [] }: ReplayOptions): void {
-  for (const unknown of type.filter((each) => !isEventType(each))) {
-    tell(`hookbox knows no type ${JSON.stringify(unknown)}. ${hintFor(unknown, eventTypes)}`);
-  }
 }
 
 function tellEnd(tally: Tally, to: URL): void {

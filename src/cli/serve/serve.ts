@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { ConfigurationError, messageOf } from '../../errors.ts';
+import { ConfigurationError } from '../../errors.ts';
 import { handledTypes, type Handlers } from '../../handlers.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { consoleLogger, type Logger } from '../../logger.ts';
 import { createReceiver, type Receiver } from '../../receiver.ts';
-import { CommandError, usageError } from '../exit.ts';
+import { usageError } from '../exit.ts';
+import { addressOf, listen, stopListening, type ListenOptions } from '../listen.ts';
 import { openInbox } from '../open-inbox.ts';
 import { tell } from '../output.ts';
 import type { Forwarded } from './forward-request.ts';
@@ -18,12 +16,7 @@ import { stopSignal, type StopSignal } from './stop-signal.ts';
 import { noteAcceptance, webhookServer } from './webhook-server.ts';
 
 /** What `serve` is told. */
-export interface ServeOptions {
-  readonly port: number;
-  /** what the user sets to choose another port */
-  readonly portOption: string;
-  /** every address of this machine unless set */
-  readonly host?: string;
+export interface ServeOptions extends ListenOptions {
   readonly path: string;
   readonly db: string;
   /** `null` takes unsigned deliveries */
@@ -37,9 +30,6 @@ export interface ServeOptions {
 
 const UNCHECKED =
   'Signatures are not checked, whether SIGNING_SECRET is set or not: --unsafe-unsigned takes deliveries from anybody.';
-
-/** How long clients may keep a connection that has nothing under way any more. */
-const GRACE_MS = 1_000;
 
 /**
  * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
@@ -57,7 +47,7 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
   const server = webhookServer({ receiver, path, handled, delivered: report, accepted });
   try {
-    const url = `http://${await listening(server, options)}${path}`;
+    const url = `http://${await listen(server, options)}${path}`;
     if (forwardTo !== undefined && isOwnAddress(forwardTo, addressOf(server))) {
       throw usageError(`${forwardTo.href} is this serve itself. Give --forward-to the URL of another server.`);
     }
@@ -67,10 +57,10 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
     tell(`hookbox receives at ${url} and stores in ${db}`);
     return await stopped;
   } finally {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    await receiver.close();
-    await forwarder?.close();
-    await drained(server, closed);
+    await stopListening(server, async () => {
+      await receiver.close();
+      await forwarder?.close();
+    });
   }
 }
 
@@ -86,39 +76,6 @@ function receiverOf(inbox: Inbox, { secret, handlers = {} }: ServeOptions): Rece
   } catch (failure) {
     throw failure instanceof ConfigurationError ? usageError(failure.message) : failure;
   }
-}
-
-/** Resolves with where it can be reached. */
-async function listening(server: Server, { port, portOption, host }: ServeOptions): Promise<string> {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (failure) {
-    throw new CommandError(whyNot(failure as NodeJS.ErrnoException, port, portOption));
-  }
-  const { address, family, port: actual } = addressOf(server);
-  if (host === undefined || address === '::' || address === '0.0.0.0') return `localhost:${actual}`;
-  return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
-}
-
-/** Once it listens. */
-function addressOf(server: Server): AddressInfo {
-  return server.address() as AddressInfo; // it listens on a port
-}
-
-function whyNot(failure: NodeJS.ErrnoException, port: number, option: string): string {
-  if (failure.code === 'EADDRINUSE') return `Port ${port} is taken. Choose another ${option}.`;
-  if (failure.code === 'EACCES') return `Port ${port} needs more rights. Choose another ${option}, above 1023.`;
-  return `hookbox cannot listen: ${messageOf(failure)}.`;
-}
-
-/** Lets answers be flushed, and does not wait for clients that merely keep a connection open. */
-async function drained(server: Server, closed: Promise<void>): Promise<void> {
-  const idle = setInterval(() => server.closeIdleConnections(), 20);
-  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
-  await closed;
-  clearInterval(idle);
-  clearTimeout(late);
 }
 
 /** What handlers log, and what concerns more than one delivery or event: those have lines of their own. */

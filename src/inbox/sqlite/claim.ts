@@ -57,10 +57,12 @@ export function claimOne(
 ): ClaimedEvent | 'busy' | 'settled' {
   releaseRanOut(statements, request.now);
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
-    (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1 }) | undefined;
+    | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
+    | undefined;
   if (row === undefined || row.pruned === 1 || row.state === 'processed' || row.dead_reason === 'invalid') {
     return 'settled';
   }
+  if (row.discarded === 1) return 'settled';
   if (request.types !== '*' && !request.types.includes(row.type)) return 'settled';
   if (row.state === 'processing') return 'busy';
   const { entity, endpoint } = row;

@@ -51,9 +51,9 @@ export function ownConnection(path: string): Connection {
       begin.run();
       return statements;
     },
-    commit: () => void open?.commit.run(),
-    apart: (work) => (open === null ? work() : apart(open.database, work)),
-    rollback: () => open !== null && rollback(open.database),
+    commit: () => open !== null && commit(open),
+    apart: (work) => (open === null ? work() : apart(open, work)),
+    rollback: () => open !== null && rollback(open),
     failed: () => {
       broken = true;
     },
@@ -66,7 +66,8 @@ export function ownConnection(path: string): Connection {
 /** The merchant's own connection: their settings stay, and only they close it. */
 export function adoptedConnection(database: SqliteDatabase): Connection {
   adopt(database);
-  const { statements, begin, commit } = prepare(database);
+  const prepared = prepare(database);
+  const { statements, begin } = prepared;
   return {
     begin() {
       // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
@@ -79,9 +80,9 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
       }
       return statements;
     },
-    commit: () => void commit.run(),
-    apart: (work) => apart(database, work),
-    rollback: () => rollback(database),
+    commit: () => commit(prepared),
+    apart: (work) => apart(prepared, work),
+    rollback: () => rollback(prepared),
     failed: () => {},
     statements: () => statements,
     database: () => database,
@@ -90,11 +91,11 @@ export function adoptedConnection(database: SqliteDatabase): Connection {
 }
 
 /** A busy wait would block the event loop; the merchant's own statements keep theirs. */
-function withoutWaiting(database: SqliteDatabase, work: () => void): void {
+export function withoutWaiting<T>(database: SqliteDatabase, work: () => T): T {
   const timeout = Number(database.pragma('busy_timeout', { simple: true }));
   database.pragma('busy_timeout = 0');
   try {
-    work();
+    return work();
   } finally {
     database.pragma(`busy_timeout = ${timeout}`);
   }
@@ -109,10 +110,15 @@ function prepare(database: SqliteDatabase): Prepared {
   };
 }
 
-function apart<T>(database: SqliteDatabase, work: () => T): T {
+function commit({ statements, commit }: Prepared): void {
+  statements.tally.write();
+  commit.run();
+}
+
+function apart<T>({ database, statements }: Prepared, work: () => T): T {
   database.exec('SAVEPOINT hookbox_row');
   try {
-    return work();
+    return statements.tally.apart(work);
   } catch (failure) {
     // A trigger that raises ROLLBACK takes the whole transaction down, and with it the rows before.
     if (!database.inTransaction) throw new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
@@ -123,7 +129,8 @@ function apart<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
-function rollback(database: SqliteDatabase): void {
+function rollback({ database, statements }: Prepared): void {
+  statements.tally.forget();
   // SQLite rolls back by itself when the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
 }

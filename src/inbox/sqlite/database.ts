@@ -1,4 +1,4 @@
-import { HookboxError, InboxOpenError } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
@@ -45,7 +45,7 @@ function isConnectionFault(failure: unknown): boolean {
 
 /** One row is at fault, not the file: the others of its group can still be stored. */
 export function isRowFault(failure: unknown): boolean {
-  if (failure instanceof HookboxError) return false;
+  if (failure instanceof InboxOpenError || failure instanceof InboxUnavailableError) return false;
   const code = sqliteCode(failure);
   if (code === null) return !isConnectionFault(failure);
   return /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code);

@@ -45,6 +45,7 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     // what is committed with its effect: the effect is not repeated, and somebody is told.
     const error = { name: 'TransactionError', message: COMMITTED, stack: null };
     settle(statements, lease, { outcome: 'dead', reason: 'failed', error }, now);
+    statements.tally.write();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => statements.isDead.get(lease) !== undefined);
     deadToProcessed(statements, lease);

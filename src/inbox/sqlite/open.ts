@@ -43,6 +43,8 @@ export function openFile(
     database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
+    // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk then.
+    database.pragma('secure_delete = ON');
     database.pragma('busy_timeout = 0');
     return database;
   } catch (failure) {

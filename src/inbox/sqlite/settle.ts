@@ -1,8 +1,10 @@
+import { fingerprintOf } from '../fingerprint.ts';
 import { MAX_CRASHES, type Attempt, type AttemptError, type Lease, type Settlement } from '../work.ts';
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
 import type { WorkStatements } from './work-statements.ts';
 
 interface RunningRow extends EntityColumns {
+  readonly type: string | null;
   readonly attempts: number;
   readonly trigger: 'auto' | 'manual';
   readonly claimed_ms: number;
@@ -28,18 +30,30 @@ export function settle(
 ): boolean {
   const row = statements.held.get({ seq, fence, now }) as RunningRow | undefined;
   if (row === undefined) return false;
+  const { tally } = statements;
+  if (settlement.outcome !== 'interrupted') tally.countMs('handler-ms', now - row.claimed_ms);
   switch (settlement.outcome) {
     case 'processed':
+      tally.countType('processed', row.type);
       statements.toProcessed.run({ seq, now });
       if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
       addAttempt(statements, row, 'processed', now, null);
       break;
     case 'retry':
+      tally.countType('failed', row.type);
       statements.toRetry.run({ seq, due: settlement.dueAt, failed: 1, crashed: 0 });
       addAttempt(statements, row, 'failed', now, settlement.error);
       break;
     case 'dead':
-      statements.toDead.run({ seq, reason: settlement.reason, now, failed: 1, crashed: 0 });
+      tally.countType('dead', row.type);
+      statements.toDead.run({
+        seq,
+        reason: settlement.reason,
+        fingerprint: fingerprintOf(settlement.error),
+        now,
+        failed: 1,
+        crashed: 0,
+      });
       addAttempt(statements, row, 'failed', now, settlement.error);
       break;
     case 'interrupted':
@@ -53,7 +67,12 @@ export function settle(
 
 /** The last step of a transaction: what it said of the event until here (see effect-transaction.ts) is taken back. */
 export function deadToProcessed(statements: WorkStatements, { seq, fence }: Lease): void {
-  const row = statements.deadToProcessed.get({ seq, fence }) as EntityColumns & { attempts: number };
+  const row = statements.deadToProcessed.get({ seq, fence }) as EntityColumns & {
+    attempts: number;
+    type: string | null;
+  };
+  statements.tally.countType('dead', row.type, -1);
+  statements.tally.countType('processed', row.type);
   statements.attemptProcessed.run({ seq, number: row.attempts });
   if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
 }
@@ -63,7 +82,10 @@ export function releaseRanOut(statements: WorkStatements, now: number): void {
   for (const found of statements.ranOut.all({ now })) {
     const row = found as RunningRow & { crashes: number };
     const { seq } = row;
-    if (row.crashes + 1 >= MAX_CRASHES) statements.toDead.run({ seq, reason: 'crashed', now, failed: 0, crashed: 1 });
+    statements.tally.countType(row.crashes + 1 >= MAX_CRASHES ? 'dead' : 'failed', row.type);
+    // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
+    if (row.crashes + 1 >= MAX_CRASHES)
+      statements.toDead.run({ seq, reason: 'crashed', fingerprint: null, now, failed: 0, crashed: 1 });
     else statements.toRetry.run({ seq, due: now, failed: 0, crashed: 1 });
     addAttempt(statements, row, 'crashed', now, null);
     unparkNext(statements, row, now);

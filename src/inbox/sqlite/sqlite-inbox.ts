@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { assertLasting } from '../../host.ts';
 import { positive } from '../../positive.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
-import { resolve } from '../known-event.ts';
+import { resolve, type Resolution } from '../known-event.ts';
 import type { EventState } from '../state.ts';
 import type { ClaimRequest } from '../work.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
@@ -10,10 +9,13 @@ import type { SqliteDatabase } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
+import { hashOf } from './tombstone.ts';
 import type { Statements } from './statements.ts';
 import { FRESH } from './work-statements.ts';
 import { claim, claimOne } from './claim.ts';
 import { unparkNext } from './entity-queue.ts';
+import { sqliteOperations } from './operations/operations.ts';
+import { forgetTerms, reindex } from './operations/terms.ts';
 import { noteLateError, renew, settle } from './settle.ts';
 import { announce, attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
 
@@ -36,6 +38,7 @@ interface KnownRow {
   readonly verified: 0 | 1;
   readonly body: Uint8Array | null;
   readonly body_sha256: Uint8Array | null;
+  readonly erased: 0 | 1;
 }
 
 const MAX_WAITING = 10_000;
@@ -79,9 +82,19 @@ export function sqliteInbox(
     for (const listener of listeners) listener();
   };
 
+  const operations = sqliteOperations({
+    database: () => {
+      connection.statements(); // opens the file afresh where it has to be
+      return connection.database();
+    },
+    write: (work) => commits.submitMove((statements) => work(connection.database(), statements)),
+    notify,
+  });
+
   const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
 
   return {
+    operations,
     async accept(event, deadline) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
       const acceptance = await commits.submit((statements) => accept(statements, event), bytes, deadline);
@@ -169,18 +182,20 @@ function accept(statements: Statements, event: IncomingEvent): Acceptance {
     settledMs,
     event.body,
   );
-  return changes === 1 ? STORED : acceptAgain(statements, event);
+  if (changes === 0) return acceptAgain(statements, event);
+  statements.tally.countType('stored', event.type);
+  if (!event.valid) statements.tally.countType('dead', event.type);
+  return STORED;
 }
 
 function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
   const known = statements.findKnownEvent.get(event.id, event.endpoint) as KnownRow;
   const sameBytes = isSameBody(known, event.body);
-  const resolution = resolve(
-    { state: known.state, invalid: known.invalid === 1, verified: known.verified === 1 },
-    { valid: event.valid, verified: event.verified, sameBytes },
-  );
+  const resolution = resolveKnown(known, event, sameBytes);
 
   const { seq } = known;
+  statements.tally.count('duplicate', '');
+  if (resolution === 'conflict') statements.tally.count('conflict', '');
   statements.saveRedeliveries.run(seq, ...oneMore(statements.findRedeliveries.get(seq), event.receivedAt));
   const keepBeside = (body: Uint8Array): void => {
     statements.saveConflict.run(seq, ...oneMore(statements.findConflict.get(seq), event.receivedAt), body);
@@ -193,12 +208,14 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       statements.markVerified.run(seq);
       break;
     case 'conflict':
-      keepBeside(event.body);
+      keepBeside(known.erased === 1 ? NOTHING : event.body);
       break;
     case 'replace': {
       if (!sameBytes && known.body !== null) keepBeside(known.body);
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
+      forgetTerms(statements.work.database, event);
       statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
+      reindex(statements.work.database, event);
       // It may have been the front of another entity's queue, or of this one's.
       unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);
       unparkNext(statements.work, event, event.receivedAt);
@@ -208,9 +225,21 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
   return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
 }
 
+/** What is kept of a body that must not be: how often it came is told all the same. No event has a body of no bytes. */
+const NOTHING = Buffer.alloc(0);
+
+/** What was erased stays away: no body takes the place of an erased one, not even a valid one that of an invalid one. */
+function resolveKnown(known: KnownRow, event: IncomingEvent, sameBytes: boolean): Resolution {
+  const resolution = resolve(
+    { state: known.state, invalid: known.invalid === 1, verified: known.verified === 1 },
+    { valid: event.valid, verified: event.verified, sameBytes },
+  );
+  if (known.erased === 0 || resolution !== 'replace') return resolution;
+  return sameBytes ? 'same' : 'conflict';
+}
+
 /** A tombstone has lost its body but not the hash of it. */
 function isSameBody(known: KnownRow, body: Uint8Array): boolean {
   if (known.body !== null) return Buffer.compare(known.body, body) === 0;
-  const hash = createHash('sha256').update(body).digest();
-  return known.body_sha256 !== null && Buffer.compare(known.body_sha256, hash) === 0;
+  return known.body_sha256 !== null && Buffer.compare(known.body_sha256, hashOf(body)) === 0;
 }

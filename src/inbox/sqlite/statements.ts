@@ -1,4 +1,5 @@
 import type { SqliteDatabase } from './database.ts';
+import { Tally } from './tally.ts';
 import { prepareWorkStatements } from './work-statements.ts';
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -6,8 +7,10 @@ export type Statements = ReturnType<typeof prepareStatements>;
 /** Every statement of the inbox by name, prepared once for a connection. */
 export function prepareStatements(database: SqliteDatabase) {
   const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  const tally = new Tally(database);
   return {
-    work: prepareWorkStatements(database),
+    tally,
+    work: prepareWorkStatements(database, tally),
 
     insertEvent: prepare(`
       INSERT INTO hookbox_events
@@ -17,13 +20,14 @@ export function prepareStatements(database: SqliteDatabase) {
       ON CONFLICT (id, endpoint) DO NOTHING
     `),
     findKnownEvent: prepare(`
-      SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256
+      SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256,
+        erased_ms IS NOT NULL AS erased
       FROM hookbox_events WHERE id = ? AND endpoint = ?
     `),
     replaceEvent: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, parked = 0, failures = 0, crashes = 0
+          body = ?, body_sha256 = NULL, fingerprint = NULL, parked = 0, failures = 0, crashes = 0
       WHERE seq = ?
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { EventKey, IncomingEvent } from '../inbox.ts';
 import { TAKER_MS, type Attempt } from '../work.ts';
 import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import { makeTombstone } from './tombstone.ts';
+import { reindex } from './operations/terms.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
 export function rerun(
@@ -21,7 +22,11 @@ export function rerun(
     created_ns: created?.ns,
     entity,
   });
-  return changes === 1;
+  if (changes === 0) return false;
+  statements.tally.countType('rerun', type);
+  // An invalid event has got its entity only now.
+  reindex(statements.database, { id, endpoint });
+  return true;
 }
 
 export function announce(
@@ -41,6 +46,7 @@ export function announce(
     for (const found of statements.untakenOfType.all({ type, before: ignoreBefore, takenSince })) {
       const row = found as EntityColumns;
       statements.toIgnored.run({ seq: row.seq, now });
+      statements.tally.countType('ignored', type);
       unparkNext(statements, row, now);
     }
   }
@@ -52,14 +58,9 @@ export function nextDue(statements: WorkStatements, types: readonly string[] | '
   return (found as { at: number | null }).at;
 }
 
-/** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
 export function prune(statements: WorkStatements, before: number, limit: number): number {
   const rows = statements.prunable.all({ before, limit }) as { seq: number; body: Uint8Array }[];
-  for (const { seq, body } of rows) {
-    statements.prune.run({ seq, hash: createHash('sha256').update(body).digest() });
-    statements.pruneAttempts.run({ seq });
-    statements.pruneConflict.run({ seq });
-  }
+  for (const { seq, body } of rows) makeTombstone(statements, seq, body);
   return rows.length;
 }
 

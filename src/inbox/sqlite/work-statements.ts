@@ -1,4 +1,5 @@
 import type { SqliteDatabase } from './database.ts';
+import type { Tally } from './tally.ts';
 
 export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 
@@ -10,20 +11,25 @@ export const FRESH_BATCH = 2_000;
 /** What a lease must still be for its holder to change anything. */
 const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
 
+/** Types with something due, by one step through the index for each. */
+export const PENDING_TYPES = `
+  WITH RECURSIVE types (type) AS (
+    SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
+    UNION ALL
+    SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
+    FROM types WHERE types.type IS NOT NULL
+  )
+  SELECT type FROM types WHERE type IS NOT NULL`;
+
 /** The statements that move events from state to state, each named for its move. */
-export function prepareWorkStatements(database: SqliteDatabase) {
+export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
   const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
   return {
-    /** Types with something due, by one step through the index for each. */
-    pendingTypes: prepare(`
-      WITH RECURSIVE types (type) AS (
-        SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
-        UNION ALL
-        SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
-        FROM types WHERE types.type IS NOT NULL
-      )
-      SELECT type FROM types WHERE type IS NOT NULL
-    `),
+    tally,
+    /** for what is prepared only when it is first needed */
+    database,
+
+    pendingTypes: prepare(PENDING_TYPES),
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
       UPDATE hookbox_events SET parked = 0
@@ -73,21 +79,23 @@ export function prepareWorkStatements(database: SqliteDatabase) {
 
     claim: prepare(`
       UPDATE hookbox_events
-      SET state = 'processing', dead_reason = NULL, settled_ms = NULL, parked = 0,
+      SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
           fence = fence + 1, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
       WHERE seq = :seq AND state != 'processing'
       RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
     `),
     eventToRun: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned,
+        discarded_ms IS NOT NULL AS discarded
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
     renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
     held: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, attempts, trigger, claimed_ms FROM hookbox_events WHERE ${HELD}
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms
+      FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
       FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :now
     `),
 
@@ -104,22 +112,22 @@ export function prepareWorkStatements(database: SqliteDatabase) {
     `),
     toDead: prepare(`
       UPDATE hookbox_events
-      SET state = 'dead', dead_reason = :reason, settled_ms = :now, failures = failures + :failed,
+      SET state = 'dead', dead_reason = :reason, fingerprint = :fingerprint, settled_ms = :now, failures = failures + :failed,
           crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
       WHERE seq = :seq
     `),
     toPending: prepare(`
       UPDATE hookbox_events
-      SET state = 'pending', dead_reason = NULL, settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0,
-          trigger = 'manual', type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
+      SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
+          crashes = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
       WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
         AND (:readFrom IS NULL OR body = :readFrom)
     `),
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
     deadToProcessed: prepare(`
-      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, failures = failures - 1
+      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, fingerprint = NULL, failures = failures - 1
       WHERE seq = :seq AND fence = :fence AND state = 'dead'
-      RETURNING seq, endpoint, entity, created_ms, created_ns, attempts
+      RETURNING seq, endpoint, type, entity, created_ms, created_ns, attempts
     `),
     attemptProcessed: prepare(`
       UPDATE hookbox_attempts SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL

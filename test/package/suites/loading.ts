@@ -23,15 +23,26 @@ export function loadingSuite(installed: () => Installed): void {
   };
   const plain = (): string => installed().plain.folder;
 
-  it.each(Object.keys(PUBLIC_NAMES))('%s loads zod and no other package', async (path) => {
-    const { packages } = await loadedBy(plain(), path);
-    expect(['hookbox', 'zod']).toEqual(expect.arrayContaining([...packages]));
+  const page = 'hookbox/ops/page';
+
+  it.each(Object.keys(PUBLIC_NAMES).filter((path) => path !== page))(
+    '%s loads zod and no other package',
+    async (path) => {
+      const { packages } = await loadedBy(plain(), path);
+      expect(['hookbox', 'zod']).toEqual(expect.arrayContaining([...packages]));
+    },
+  );
+
+  it('the page loads what it is made with, and no SQLite', async () => {
+    const { packages } = await loadedBy(plain(), page);
+    expect(packages).toContain('hono');
+    expect(packages).not.toContain('better-sqlite3');
   });
 
   it('hookbox loads nothing of the inboxes for SQLite and memory', async () => {
     const { files } = await loadedBy(plain(), 'hookbox');
     expect(files).toContain('dist/src/receiver.js');
-    expect(files.filter((file) => /sqlite|memory|adapters/.test(file))).toEqual([]);
+    expect(files.filter((file) => /sqlite|memory|adapters|ops\/page/.test(file))).toEqual([]);
   });
 
   it.each(ADAPTERS)('%s loads itself and what hookbox loads', async (path) => {

@@ -5,5 +5,7 @@ export * as express from 'hookbox/express';
 export * as fetch from 'hookbox/fetch';
 export * as memory from 'hookbox/memory';
 export * as node from 'hookbox/node';
+export * as ops from 'hookbox/ops';
+export * as opsPage from 'hookbox/ops/page';
 export * as sqlite from 'hookbox/sqlite';
 export * as testing from 'hookbox/testing';

@@ -1,5 +1,5 @@
-import { parseInstant } from '../../events/instant.ts';
-import { usageError } from '../exit.ts';
+import { parseInstant } from '../events/instant.ts';
+import { usageError } from './exit.ts';
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const AGO = /^(\d+)(s|m|h|d)$/;

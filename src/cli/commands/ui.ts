@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { command } from '../command.ts';
+import { DB } from '../events/options.ts';
+import { EXIT } from '../exit.ts';
+import { collected, wholeNumber } from '../option-values.ts';
+import type { UiOptions } from '../ui/ui.ts';
+
+/** `hookbox ui` */
+export function uiCommand(): Command {
+  return command('ui', 'show the page for operators in a browser', [
+    'hookbox ui',
+    'hookbox ui --db shop.db --read-only --mask data.customer.email',
+    'HOOKBOX_UI_USER=ada hookbox ui --host 0.0.0.0 --password-file /run/secrets/hookbox-ui',
+  ])
+    .option('--db <file>', DB, 'hookbox.db')
+    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3223)
+    .option('--host <address>', 'listen on this address; one that others reach needs a log-in', '127.0.0.1')
+    .option('--password-file <path>', 'file with the password of the log-in; without it HOOKBOX_UI_PASSWORD')
+    .option('--read-only', 'look only: nobody can rerun or change anything')
+    .option(
+      '--mask <path>',
+      'hide the values of a field of payloads, such as data.items[].name; may be repeated',
+      collected,
+    )
+    .addHelpText(
+      'after',
+      '\nHOOKBOX_UI_USER names the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs in, such as the one\n' +
+        'that reads /metrics, which send it as a bearer token. The page runs no handlers: events that are rerun are handled\n' +
+        'where your processor runs. Ctrl-C stops it; a second one does not wait for what is under way.',
+    )
+    .action(async (options: UiOptions) => {
+      const { ui } = await import('../ui/ui.ts');
+      const signal = await ui(options);
+      process.exitCode = signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted;
+    });
+}

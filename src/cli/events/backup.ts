@@ -1,0 +1,20 @@
+import { backup } from '../../ops/index.ts';
+import { bytes } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { oneLine } from '../one-line.ts';
+import { printJson, tell } from '../output.ts';
+import { byOf } from './by.ts';
+import type { ByOptions, InboxOptions } from './options.ts';
+
+/** Copies the inbox into a new file, and resolves with how to exit. */
+export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
+  const signal = interruption();
+  signal.addEventListener('abort', () => tell('Finishing the backup first; Ctrl-C again stops at once.'));
+  await using inbox = existingInbox(options.db);
+  const report = await backup(inbox, file, byOf(options));
+  if (options.json === true) printJson(report);
+  tell(`${bytes(report.bytes)} in ${oneLine(file)}`);
+  return signal.aborted ? EXIT.interrupted : EXIT.ok;
+}

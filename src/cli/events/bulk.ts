@@ -1,0 +1,159 @@
+import type { Inbox } from '../../inbox/inbox.ts';
+import { statesOf } from '../../inbox/operations/act-states.ts';
+import {
+  cancelBulk,
+  getBulk,
+  listEvents,
+  previewBulk,
+  runBulk,
+  type Act,
+  type Bulk,
+  type EventFilter,
+  type EventSummary,
+} from '../../ops/index.ts';
+import { quoted } from '../../ops/page/act-command.ts';
+import { sentenceOf } from '../../ops/page/bulk-words.ts';
+import { number, plural } from '../../ops/page/format.ts';
+import { requireConsent, typedCount } from '../confirm.ts';
+import { EXIT, usageError, type ExitCode } from '../exit.ts';
+import { printJson, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { tellUnknownTypes } from '../unknown-types.ts';
+import type { ActOnOptions } from './act-on.ts';
+import { concludeBulk, printPreview } from './bulk-report.ts';
+import { byOf } from './by.ts';
+import { underWay } from './stopping.ts';
+
+/** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
+export async function actOnFound(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { db, dryRun = false, yes = false, json = false } = options;
+  if (!dryRun) requireConsent(yes);
+  const bulk = await preview(inbox, act, filter, options, signal);
+  if (bulk === null) return EXIT.interrupted;
+  let isKept = false;
+  try {
+    if (bulk.total === 0) {
+      tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
+      tellUnknownTypes(options.type);
+      return EXIT.notFound;
+    }
+    if (dryRun) {
+      const first = await newestOf(inbox, bulk);
+      const { total, breakdown, force } = bulk;
+      if (json) printJson({ act, filter, force, total, breakdown, first });
+      else printPreview(bulk, first);
+      return EXIT.ok;
+    }
+    if (!(await isAgreed(bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
+    isKept = true;
+  } finally {
+    // Nobody else knows of this preview, so nobody else would run it.
+    if (!isKept) await cancelBulk(inbox, bulk.id, byOf(options));
+  }
+  return run(inbox, bulk, options, signal);
+}
+
+/** `null` when it was interrupted: nothing is left of it then. */
+async function preview(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<Bulk | null> {
+  const progress = progressBar();
+  try {
+    return await previewBulk(inbox, act, filter, byOf(options), {
+      force: options.force ?? false,
+      signal,
+      onProgress: (examined, found) =>
+        progress.show(null, `${plural(examined, 'event')} looked at, ${number(found)} found`),
+    });
+  } catch (failure) {
+    if (signal.aborted) return null;
+    throw failure;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Shows the preview, and has the count typed unless that was agreed beforehand. */
+async function isAgreed(bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<boolean> {
+  tell(sentenceOf(bulk));
+  if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
+  tell('Nothing was done.');
+  return false;
+}
+
+const SHOWN = 10;
+/** Some of the events of a snapshot that was taken just now. */
+async function newestOf(inbox: Inbox, { act, filter, force }: Bulk): Promise<readonly EventSummary[]> {
+  const states = statesOf(act, force).filter((state) => filter.states?.includes(state) ?? true);
+  const found: EventSummary[] = [];
+  let before: number | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(inbox, { ...filter, states }, { before });
+    found.push(...page.events.filter(({ pruned }) => !pruned));
+    before = page.next;
+  } while (before !== null && found.length < SHOWN);
+  return found.slice(0, SHOWN);
+}
+
+/** Goes on with a bulk act that was stopped, or runs one that was previewed on the page. */
+export async function resume(
+  inbox: Inbox,
+  act: Act,
+  id: number,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const bulk = await knownBulk(inbox, act, id, options.db);
+  if (bulk === null) return EXIT.notFound;
+  const { yes = false } = options;
+  if (bulk.state === 'previewed') {
+    requireConsent(yes);
+    if (!(await isAgreed(bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+  return run(inbox, bulk, options, signal);
+}
+
+/** Ends a bulk act for good. */
+export async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<ExitCode> {
+  const before = await knownBulk(inbox, act, id, options.db);
+  if (before === null) return EXIT.notFound;
+  const bulk = await cancelBulk(inbox, id, byOf(options));
+  if (options.json === true) printJson(bulk);
+  if (before.endedAt !== null) {
+    tell(`Bulk ${id} has ended already: ${before.state}.`);
+    return EXIT.failed;
+  }
+  tell(`Cancelled bulk ${id} after ${number(bulk.worked)} of ${plural(bulk.total, 'event')}.`);
+  return EXIT.ok;
+}
+
+async function knownBulk(inbox: Inbox, act: Act, id: number, db: string): Promise<Bulk | null> {
+  const bulk = await getBulk(inbox, id);
+  if (bulk === null) tell(`There is no bulk act ${id} in ${db}. hookbox events bulks lists them.`);
+  else if (bulk.act !== act) throw usageError(`Bulk ${id} is to ${bulk.act}: use hookbox events ${bulk.act}.`);
+  return bulk;
+}
+
+async function run(inbox: Inbox, { id, act }: Bulk, options: ActOnOptions, signal: AbortSignal): Promise<ExitCode> {
+  const progress = progressBar();
+  const bulk = await underWay(signal, progress, () =>
+    runBulk(inbox, id, byOf(options), {
+      ...(options.rate !== undefined && { ratePerSecond: options.rate }),
+      signal,
+      onProgress: ({ worked, total }) => progress.show(worked / total, `${number(worked)} of ${number(total)}`),
+    }),
+  );
+  if (options.json === true) printJson(bulk);
+  const db = options.db === 'hookbox.db' ? '' : ` --db ${quoted(options.db)}`;
+  return concludeBulk(bulk, `hookbox events ${act} --resume ${id}${db}`, signal);
+}

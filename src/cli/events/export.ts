@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { messageOf } from '../../errors.ts';
+import { exportEvents } from '../../ops/index.ts';
+import { plural } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { CommandError, EXIT, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { oneLine } from '../one-line.ts';
+import { harmless, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { refuseFolder } from '../read-input.ts';
+import { byOf } from './by.ts';
+import { eventFilterOf } from './filter.ts';
+import type { ByOptions, FilterOptions } from './options.ts';
+import { underWay } from './stopping.ts';
+
+/** What the arguments of `events export` say. */
+export interface ExportCommandOptions extends FilterOptions, ByOptions {
+  readonly db: string;
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+/** Writes events to a file or to standard output, and resolves with how to exit. */
+export async function exportTo(options: ExportCommandOptions): Promise<ExitCode> {
+  const { db, out, force = false } = options;
+  const filter = eventFilterOf(options);
+  if (out !== undefined) refuseExisting(out, force);
+  const signal = interruption();
+  await using inbox = existingInbox(db);
+
+  const progress = progressBar();
+  let events = 0;
+  const lines = exportEvents(inbox, byOf(options), filter, {
+    signal,
+    onProgress: (count) => {
+      events = count;
+      progress.show(null, `${plural(count, 'event')} exported`);
+    },
+  });
+  await underWay(signal, progress, () => (out === undefined ? print(lines, signal) : save(lines, out, signal)));
+  if (signal.aborted) {
+    tell(out === undefined ? 'Stopped: what was printed is not complete.' : `Stopped: there is no ${oneLine(out)}.`);
+    return EXIT.interrupted;
+  }
+  tell(`${plural(events, 'event')} ${out === undefined ? 'exported' : `in ${oneLine(out)}`}`);
+  return EXIT.ok;
+}
+
+/** No faster than it is read. */
+async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  for await (const line of lines) {
+    const isRoom = process.stdout.write(`${harmless(line)}\n`);
+    if (signal.aborted) return;
+    // A reader that goes away never makes room.
+    if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
+  }
+}
+
+/** Under a name of its own until it is complete, so that nobody takes half an export for a whole one. */
+async function save(lines: AsyncIterable<string>, out: string, signal: AbortSignal): Promise<void> {
+  const unfinished = `${out}.${process.pid}.tmp`;
+  let file: FileHandle | undefined;
+  try {
+    file = await open(unfinished, 'wx');
+    for await (const line of lines) {
+      if (signal.aborted) return;
+      await file.write(`${line}\n`);
+    }
+    if (signal.aborted) return;
+    await file.sync();
+    await file.close();
+    file = undefined;
+    await rename(unfinished, out);
+  } catch (failure) {
+    throw isOfFile(failure) ? new CommandError(`${oneLine(out)} cannot be written: ${messageOf(failure)}`) : failure;
+  } finally {
+    await file?.close();
+    await rm(unfinished, { force: true });
+  }
+}
+
+function isOfFile(failure: unknown): boolean {
+  return failure instanceof Error && 'syscall' in failure;
+}
+
+function refuseExisting(out: string, force: boolean): void {
+  refuseFolder(out);
+  if (!force && existsSync(out))
+    throw new CommandError(`${oneLine(out)} is there already. Give another --out, or --force.`);
+}

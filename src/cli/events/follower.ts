@@ -1,0 +1,100 @@
+import type { Inbox } from '../../inbox/inbox.ts';
+import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
+import type { Progress } from '../progress.ts';
+import { MOST_A_PAGE, pagesOf } from './pages.ts';
+
+/** What has happened to an event since one looked the last time. */
+export interface Change {
+  readonly what: 'stored' | 'changed';
+  readonly at: Date;
+  readonly event: EventSummary;
+}
+
+/** Watches the newest events that fit a filter. */
+export class Follower {
+  readonly #inbox: Inbox;
+  readonly #filter: EventFilter;
+  readonly #signal: AbortSignal;
+  /** as they were when they were last looked at; the newest few hundred */
+  #seen = new Map<number, EventSummary>();
+  /** the `seq` of the newest event there was, whether it fits or not */
+  #newest = 0;
+  /** what is older is not watched */
+  #oldest = 0;
+
+  constructor(inbox: Inbox, filter: EventFilter, signal: AbortSignal) {
+    this.#inbox = inbox;
+    this.#filter = filter;
+    this.#signal = signal;
+  }
+
+  /** The last `count` events, oldest first. Looks on for them, as far as it takes. */
+  async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
+    this.#newest = await this.#newestSeq();
+    let found = 0;
+    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal, progress })) {
+      for (const event of page.events) this.#seen.set(event.seq, event);
+      this.#oldest = page.next ?? 0;
+      found += page.events.length;
+      if (found >= count) break;
+    }
+    return [...this.#seen.values()].slice(0, count).toReversed();
+  }
+
+  /** What is new since the last call, oldest first: events, and what became of those that are watched. */
+  async changes(): Promise<readonly Change[]> {
+    const now = new Date();
+    const newestBefore = this.#newest;
+    this.#newest = await this.#newestSeq();
+    const fitting = new Map<number, EventSummary>();
+    let coveredFrom = 0;
+    for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
+      for (const event of page.events) if (event.seq >= this.#oldest) fitting.set(event.seq, event);
+      coveredFrom = page.next ?? 0;
+      if (coveredFrom <= newestBefore) break;
+    }
+    const left = [...this.#seen.values()].filter(({ seq }) => seq >= coveredFrom && !fitting.has(seq));
+    const current = [...fitting.values(), ...(await this.#lookedUp(left))].toSorted((a, b) => a.seq - b.seq);
+
+    const changes: Change[] = [];
+    for (const event of current) {
+      const before = this.#seen.get(event.seq);
+      if (before !== undefined && markOf(before) === markOf(event)) continue;
+      const isNew = event.seq > newestBefore;
+      changes.push({
+        what: isNew ? 'stored' : 'changed',
+        at: isNew ? event.receivedAt : (event.settledAt ?? now),
+        event,
+      });
+    }
+    this.#remember(current, fitting);
+    return changes;
+  }
+
+  async #newestSeq(): Promise<number> {
+    const { events } = await listEvents(this.#inbox, {}, { limit: 1 });
+    return events[0]?.seq ?? 0;
+  }
+
+  async #lookedUp(events: readonly EventSummary[]): Promise<readonly EventSummary[]> {
+    const pages = [];
+    for (const { id, endpoint } of events) pages.push(await listEvents(this.#inbox, { id, endpoint }, { limit: 1 }));
+    return pages.flatMap((page) => page.events);
+  }
+
+  /** What fits no longer is watched until it is settled: its end is what one waits for. */
+  #remember(current: readonly EventSummary[], fitting: ReadonlyMap<number, EventSummary>): void {
+    for (const event of current) {
+      if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);
+      else this.#seen.delete(event.seq);
+    }
+    const watched = [...this.#seen.values()].toSorted((a, b) => b.seq - a.seq).slice(0, MOST_A_PAGE);
+    if (watched.length < this.#seen.size) this.#oldest = watched.at(-1)?.seq ?? 0;
+    this.#seen = new Map(watched.map((event) => [event.seq, event]));
+  }
+}
+
+/** What makes a change worth telling. */
+function markOf({ state, deadReason, attempts, redeliveries, conflicts, pruned }: EventSummary): string {
+  return [state, deadReason, attempts, redeliveries, conflicts, pruned].join();
+}

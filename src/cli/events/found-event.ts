@@ -1,0 +1,32 @@
+import type { EventKey, Inbox } from '../../inbox/inbox.ts';
+import { listEvents } from '../../ops/index.ts';
+import { usageError } from '../exit.ts';
+import { oneLine } from '../one-line.ts';
+import { tell } from '../output.ts';
+
+/**
+ * The event with an id, at whatever endpoint unless that is given; `null`, after saying so, where there is none.
+ *
+ * @throws CommandError where several endpoints have one
+ */
+export async function foundEvent(
+  inbox: Inbox,
+  id: string,
+  { db, endpoint }: { readonly db: string; readonly endpoint?: string },
+): Promise<EventKey | null> {
+  const { events } = await listEvents(inbox, { id, ...(endpoint !== undefined && { endpoint }) });
+  const [found, ...others] = events;
+  if (found === undefined) {
+    tell(
+      `There is no event ${named(id)} in ${db}${endpoint === undefined ? '' : ` at the endpoint ${named(endpoint)}`}.`,
+    );
+    return null;
+  }
+  if (others.length === 0) return found;
+  const endpoints = events.map((each) => named(each.endpoint)).join(', ');
+  throw usageError(`${named(id)} is an event of several endpoints: ${endpoints}. Say with --endpoint which one.`);
+}
+
+function named(text: string): string {
+  return oneLine(JSON.stringify(text));
+}

@@ -1,0 +1,83 @@
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import type { Inbox } from '../../inbox/inbox.ts';
+import { importEvents, type ImportCounts } from '../../ops/index.ts';
+import { number, plural } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { CommandError, EXIT, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { oneLine } from '../one-line.ts';
+import { openInbox } from '../open-inbox.ts';
+import { printJson, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { refuseFolder } from '../read-input.ts';
+import { byOf } from './by.ts';
+import { linesOf } from './lines.ts';
+import type { ByOptions, InboxOptions } from './options.ts';
+import { underWay } from './stopping.ts';
+
+/** What the arguments of `events import` say. */
+export interface ImportCommandOptions extends InboxOptions, ByOptions {
+  readonly dryRun?: boolean;
+}
+
+/** Takes in what an export has written, and resolves with how to exit. */
+export async function importFrom(path: string, options: ImportCommandOptions): Promise<ExitCode> {
+  const { db, dryRun = false, json = false } = options;
+  if (path !== '-') refuseMissing(path);
+  const signal = interruption();
+  await using inbox = dryRun ? existingInbox(db) : newOrExisting(db);
+
+  const source = path === '-' ? process.stdin : createReadStream(path);
+  // Whoever writes to standard input may never end.
+  signal.addEventListener('abort', () => source.destroy());
+  const size = path === '-' ? null : statSync(path).size;
+  let read = 0;
+  let counts: ImportCounts = { imported: 0, known: 0, different: 0 };
+  const progress = progressBar();
+  const lines = linesOf(source, (bytes) => (read += bytes));
+  const report = await underWay(signal, progress, () =>
+    importEvents(inbox, lines, byOf(options), {
+      dryRun,
+      from: path === '-' ? 'standard input' : basename(path),
+      signal,
+      onProgress(now) {
+        counts = now;
+        progress.show(size === null ? null : read / size, `${plural(sumOf(now), 'event')} read`);
+      },
+    }),
+  ).catch((failure: unknown) => {
+    if (signal.aborted) return counts;
+    // It is not the arguments that are wrong.
+    throw failure instanceof ConfigurationError ? new CommandError(`${oneLine(path)}: ${messageOf(failure)}`) : failure;
+  });
+  source.destroy();
+
+  const { imported, known, different } = report;
+  if (json) printJson(report);
+  tell(
+    `${plural(imported, 'event')} ${dryRun ? 'would be imported' : 'imported'}, ` +
+      `${number(known)} here already, ${number(different)} here already with other bytes`,
+  );
+  if (signal.aborted) {
+    tell('Stopped. Import the same again to go on: what is here already stays as it is.');
+    return EXIT.interrupted;
+  }
+  return different > 0 ? EXIT.partial : EXIT.ok;
+}
+
+function sumOf({ imported, known, different }: ImportCounts): number {
+  return imported + known + different;
+}
+
+/** Whoever moves to another machine has no inbox there yet. */
+function newOrExisting(db: string): Inbox {
+  if (!existsSync(db)) tell(`note: ${db} is a new inbox.`);
+  return openInbox(db);
+}
+
+function refuseMissing(path: string): void {
+  refuseFolder(path);
+  if (!existsSync(path)) throw new CommandError(`There is no file ${oneLine(path)}.`, EXIT.notFound);
+}

@@ -1,0 +1,89 @@
+import type { Inbox } from '../../inbox/inbox.ts';
+import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
+import { bounded } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, usageError, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { printNdjson, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { table, type Cell } from '../table.ts';
+import { tellUnknownTypes } from '../unknown-types.ts';
+import { eventTable } from './event-table.ts';
+import { eventFilterOf, isEverything } from './filter.ts';
+import type { FilterOptions, InboxOptions } from './options.ts';
+import { pagesOf } from './pages.ts';
+import { errorText, idText, momentText } from './reading.ts';
+
+/** What the arguments of `events list` say. */
+export interface ListOptions extends InboxOptions, FilterOptions {
+  readonly limit: number;
+  readonly all?: boolean;
+  readonly before?: number;
+  readonly groups?: boolean;
+}
+
+/** Prints the events that fit, newest first, and resolves with how to exit. */
+export async function list(options: ListOptions): Promise<ExitCode> {
+  const { db, json = false, limit, all = false, before, groups = false } = options;
+  const filter = eventFilterOf(options);
+  if (groups && (!isEverything(filter) || before !== undefined)) {
+    throw usageError('--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint.');
+  }
+  const signal = interruption();
+  await using inbox = existingInbox(db);
+  if (groups) return await listGroups(inbox, json);
+
+  const progress = progressBar();
+  const print = json ? printEach : eventTable();
+  const most = all ? Infinity : limit;
+  let found = 0;
+  let next: number | null = null;
+  try {
+    for await (const page of pagesOf(inbox, filter, {
+      most,
+      signal,
+      progress,
+      ...(before !== undefined && { before }),
+    })) {
+      if (page.events.length > 0) progress.above(() => print(page.events));
+      found += page.events.length;
+      ({ next } = page);
+    }
+  } finally {
+    progress.end();
+  }
+  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : 'There may be older ones.'} To go on, add --before ${next}`);
+  else if (found === 0) {
+    tell(`Nothing in ${db} fits.`);
+    tellUnknownTypes(options.type);
+  }
+  return signal.aborted ? EXIT.interrupted : EXIT.ok;
+}
+
+function printEach(events: readonly EventSummary[]): void {
+  for (const event of events) printNdjson(event);
+}
+
+async function listGroups(inbox: Inbox, json: boolean): Promise<ExitCode> {
+  const groups = await deadGroups(inbox);
+  if (json) for (const group of groups) printNdjson(group);
+  else if (groups.length > 0) {
+    table(['events', 'newest', 'oldest', 'group', 'reason', 'for example', 'error'], groups.map(groupRow));
+  }
+  if (groups.length === 0) tell('There are no dead letters.');
+  else tell('To handle a group again: hookbox events rerun --fingerprint <group>');
+  return EXIT.ok;
+}
+
+function groupRow(group: DeadGroup): readonly Cell[] {
+  const { fingerprint, reason, sample, newest, oldest } = group;
+  return [
+    bounded(group),
+    momentText(newest.receivedAt),
+    momentText(oldest.receivedAt),
+    fingerprint,
+    reason,
+    idText(newest),
+    errorText(sample),
+  ];
+}

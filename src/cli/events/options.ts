@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
+import { collected, collectedFrom } from '../option-values.ts';
+
+/** Where the inbox is, and how the answer is to read. */
+export interface InboxOptions {
+  readonly db: string;
+  readonly json?: boolean;
+}
+
+/** What `--db` says of itself. */
+export const DB = 'the inbox; one of an older hookbox gets the tables that this version needs';
+
+/** Adds the options that every command on stored events has. */
+export function withInbox(command: Command, json = 'print it as JSON'): Command {
+  return command.option('--db <file>', DB, 'hookbox.db').option('--json', json);
+}
+
+/** Which events are meant, as options say it. */
+export interface FilterOptions {
+  readonly type?: readonly string[];
+  readonly state?: readonly EventState[];
+  readonly deadReason?: readonly DeadReason[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly id?: string;
+  readonly entity?: string;
+  readonly merchant?: string;
+  readonly error?: string;
+  readonly redelivered?: boolean;
+  readonly conflict?: boolean;
+  readonly retrying?: boolean;
+  readonly payload?: readonly string[];
+  readonly fingerprint?: string;
+  readonly endpoint?: string;
+}
+
+/** Adds the options of a filter. */
+export function withFilter(command: Command): Command {
+  return command
+    .option('--type <type>', 'events of this type; may be repeated', collected)
+    .option(
+      '--state <state>',
+      `events in this state (${eventStates.join(', ')}); may be repeated`,
+      collectedFrom(eventStates),
+    )
+    .option(
+      '--dead-reason <reason>',
+      `dead events of this reason (${deadReasons.join(', ')}); may be repeated`,
+      collectedFrom(deadReasons),
+    )
+    .option('--since <time>', 'received then or later: 2h ago, or an ISO date (UTC)')
+    .option('--until <time>', 'received before then')
+    .option('--id <id>', 'the event with exactly this id')
+    .option('--entity <name>', 'about this entity: its name, or the id of an order, cart or product')
+    .option('--merchant <id>', 'with this merchant_id in their data')
+    .option('--error <text>', 'whose last error has this text in its name or message, in any case')
+    .option('--redelivered', 'that the service sent more than once')
+    .option('--conflict', 'under whose id other bytes came, too')
+    .option('--retrying', 'pending ones that have failed before')
+    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; may be repeated', collected)
+    .option('--fingerprint <group>', 'of this group of dead letters, as hookbox events list --groups names it')
+    .option('--endpoint <name>', 'received at this endpoint; at any unless given');
+}
+
+/** Who acts, and why. */
+export interface ByOptions {
+  readonly actor?: string;
+  readonly reason?: string;
+}
+
+/** Adds the options of what stands in the audit. */
+export function withBy(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why you do it, for the audit')
+    .option('--actor <name>', 'who does it, for the audit; you on this machine unless given');
+}

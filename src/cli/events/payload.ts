@@ -1,0 +1,45 @@
+import { jsonText, jsonTokens } from '../../ops/page/json-tokens.ts';
+import { oneLine } from '../one-line.ts';
+import { harmless } from '../output.ts';
+
+/** A body for people to read, without anything that would steer a terminal. */
+export function readablePayload(body: Uint8Array): string {
+  const json = jsonText(body);
+  if (json !== null) return harmless(prettyJson(json));
+  const lines = Buffer.from(body).toString().split('\n');
+  return lines.map((line) => oneLine(line, Infinity)).join('\n');
+}
+
+/** What is nested deeper stays on one line: indenting a megabyte of brackets would fill terabytes. */
+const DEEPEST = 40;
+
+/**
+ * JSON with each value on a line of its own. Everything but the white space stays as it is written: numbers, escapes, the
+ * order of names, and names that come twice.
+ *
+ * @param text - valid JSON
+ */
+export function prettyJson(text: string): string {
+  let result = '';
+  let depth = 0;
+  let before = '';
+  for (const { kind, start, end } of jsonTokens(text)) {
+    const wasBegin = before === '{' || before === '[' || before === '';
+    if (kind === '}' || kind === ']') {
+      depth -= 1;
+      if (!wasBegin) result += lineBreak(depth);
+    } else if (before !== 'name') {
+      if (!wasBegin) result += ',';
+      if (before !== '') result += lineBreak(depth);
+    }
+    if (kind === '{' || kind === '[') depth += 1;
+    result += text.slice(start, end);
+    if (kind === 'name') result += ': ';
+    before = kind;
+  }
+  return result;
+}
+
+function lineBreak(depth: number): string {
+  return depth > DEEPEST ? '' : `\n${'  '.repeat(depth)}`;
+}

@@ -1,0 +1,63 @@
+import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
+import { number, plural } from '../../ops/page/format.ts';
+import { requireConsent, typedCount } from '../confirm.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { momentOf } from '../moment.ts';
+import { printJson, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { byOf } from './by.ts';
+import type { ByOptions, InboxOptions } from './options.ts';
+import { momentText } from './reading.ts';
+import { underWay } from './stopping.ts';
+
+/** What the arguments of `events prune` say. */
+export interface PruneCommandOptions extends InboxOptions, ByOptions {
+  readonly olderThan: string;
+  readonly state?: readonly ('processed' | 'dead' | 'ignored')[];
+  readonly type?: readonly string[];
+  readonly endpoint?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Takes the bodies of old events away, and resolves with how to exit. */
+export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
+  const { db, state, type, endpoint, dryRun = false, yes = false, json = false } = options;
+  const criteria: PruneCriteria = {
+    settledBefore: momentOf('--older-than', options.olderThan),
+    ...(state && { states: state }),
+    ...(type && { types: type }),
+    ...(endpoint !== undefined && { endpoint }),
+  };
+  if (!dryRun) requireConsent(yes);
+  const signal = interruption();
+  await using inbox = existingInbox(db);
+  const by = byOf(options);
+
+  const { pruned: total } = await pruneEvents(inbox, criteria, by, { dryRun: true, signal });
+  if (signal.aborted) return EXIT.interrupted;
+  const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${momentText(criteria.settledBefore)})`;
+  if (dryRun || total === 0) {
+    if (json) printJson({ pruned: total, audit: null });
+    tell(total === 0 ? `Nothing in ${db} is to be pruned.` : `would prune ${what}`);
+    return EXIT.ok;
+  }
+  tell(`prune ${what}: bodies, errors and other bodies go; ids, states and hashes stay.`);
+  if (!yes && !(await typedCount(total, 'prune them', signal))) {
+    tell('Nothing was done.');
+    return signal.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+
+  const progress = progressBar();
+  const report = await underWay(signal, progress, () =>
+    pruneEvents(inbox, criteria, by, {
+      signal,
+      onProgress: (pruned) => progress.show(pruned / total, `${number(pruned)} of ${number(total)}`),
+    }),
+  );
+  if (json) printJson(report);
+  tell(`${plural(report.pruned, 'event')} pruned.${signal.aborted ? ' Run the same again to go on.' : ''}`);
+  return signal.aborted ? EXIT.interrupted : EXIT.ok;
+}

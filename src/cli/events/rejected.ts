@@ -1,0 +1,51 @@
+import { rejectedDeliveries, type RejectedDelivery } from '../../ops/index.ts';
+import { number } from '../../ops/page/format.ts';
+import { causeOfRejection } from '../../ops/page/rejection-causes.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, type ExitCode } from '../exit.ts';
+import { printNdjson, tell } from '../output.ts';
+import { table, type Cell } from '../table.ts';
+import { oneLine } from '../one-line.ts';
+import type { InboxOptions } from './options.ts';
+import { momentText, orDash } from './reading.ts';
+
+/** What the arguments of `events rejected` say. */
+export interface RejectedOptions extends InboxOptions {
+  readonly limit: number;
+}
+
+/** Prints the deliveries that were not taken in, the latest first. */
+export async function rejected({ db, limit, json = false }: RejectedOptions): Promise<ExitCode> {
+  await using inbox = existingInbox(db);
+  const deliveries = await rejectedDeliveries(inbox, limit);
+  if (json) {
+    for (const delivery of deliveries) printNdjson(delivery);
+    return EXIT.ok;
+  }
+  if (deliveries.length === 0) {
+    tell(`No delivery was rejected that ${db} knows of.`);
+    return EXIT.ok;
+  }
+  table(
+    ['last', 'first', 'times', 'reason', 'bytes', 'from', 'endpoint', 'sha-256 of the body'],
+    deliveries.map(rowOf),
+  );
+  for (const reason of new Set(deliveries.map((each) => each.reason))) {
+    const { cause, advice } = causeOfRejection(reason);
+    tell(`\n${oneLine(reason)}: ${cause}\n  ${advice}`);
+  }
+  return EXIT.ok;
+}
+
+function rowOf({ lastAt, firstAt, count, reason, bytes, source, endpoint, sha256 }: RejectedDelivery): readonly Cell[] {
+  return [
+    momentText(lastAt),
+    momentText(firstAt),
+    number(count),
+    oneLine(reason),
+    bytes === null ? '-' : number(bytes),
+    orDash(source),
+    oneLine(endpoint),
+    orDash(sha256),
+  ];
+}

@@ -1,0 +1,111 @@
+import type { StoredEvent } from '../../inbox/inbox.ts';
+import { getEvent, type EventHistory } from '../../ops/index.ts';
+import { bytes, plural, relative } from '../../ops/page/format.ts';
+import { createMask } from '../../ops/page/mask.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
+import { harmless, print, printJson, styled } from '../output.ts';
+import { foundEvent } from './found-event.ts';
+import type { InboxOptions } from './options.ts';
+import { readablePayload } from './payload.ts';
+import { errorText, idText, momentText, orDash, stateStyle, stateText } from './reading.ts';
+import { timelineLines } from './timeline.ts';
+
+/** What the arguments of `events show` say. */
+export interface ShowOptions extends InboxOptions {
+  readonly endpoint?: string;
+  readonly raw?: boolean;
+  readonly mask?: readonly string[];
+}
+
+/** Prints everything that is known of an event, and resolves with how to exit. */
+export async function show(id: string, options: ShowOptions): Promise<ExitCode> {
+  const { db, raw = false, json = false, mask: paths = [] } = options;
+  if (raw && (json || paths.length > 0))
+    throw usageError('--raw prints the stored bytes alone. Leave --json and --mask out.');
+  const { mask } = createMask(paths);
+  await using inbox = existingInbox(db);
+  const key = await foundEvent(inbox, id, options);
+  const history = key === null ? null : await getEvent(inbox, key);
+  if (history === null) return EXIT.notFound;
+
+  if (raw) printRaw(history.event);
+  else if (json) printJson(asJson(history, mask));
+  else print(asText(history, mask, new Date()));
+  return EXIT.ok;
+}
+
+type Masking = (body: Uint8Array) => Uint8Array;
+
+function printRaw({ id, body }: StoredEvent): void {
+  if (body === null)
+    throw new CommandError(`${JSON.stringify(id)} was pruned: the inbox still knows it, but not its bytes.`);
+  const text = Buffer.from(body).toString();
+  if (process.stdout.isTTY && harmless(text) !== text) {
+    throw new CommandError(
+      'The body has characters that would steer this terminal. Send it to a file or through a pipe.',
+    );
+  }
+  process.stdout.write(body);
+}
+
+/** The bodies as texts; in base64 where they are none. */
+function asJson({ summary, event, timeline }: EventHistory, mask: Masking): object {
+  const { redeliveries, conflict, body } = event;
+  const { body: otherBody, ...conflicts } = conflict ?? {};
+  return {
+    ...summary,
+    redeliveries,
+    conflict: otherBody === undefined ? null : { ...conflicts, ...bodyFields(mask(otherBody)) },
+    timeline,
+    ...(body === null ? { body } : bodyFields(mask(body))),
+  };
+}
+
+function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } {
+  const bytes = Buffer.from(body);
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? { body: text } : { bodyBase64: bytes.toString('base64') };
+}
+
+function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: Date): string {
+  const { body, conflict } = event;
+  const facts = factsOf(summary, now).map(([name, value]) => `  ${styled('dim', name.padEnd(FACT_WIDTH))}${value}`);
+  return [
+    `${styled('bold', idText(summary))}  ${orDash(summary.type)}  ${styled(stateStyle(summary), stateText(summary))}`,
+    ...facts,
+    '',
+    styled('bold', 'Timeline'),
+    ...timelineLines(timeline),
+    '',
+    ...(body === null
+      ? [styled('bold', 'Payload'), 'pruned: only a hash of it is left']
+      : [styled('bold', `Payload (${bytes(body.byteLength)})`), readablePayload(mask(body))]),
+    ...(conflict === null || conflict.body.byteLength === 0
+      ? []
+      : [
+          '',
+          styled('bold', `The newest other body that came under its id (${bytes(conflict.body.byteLength)})`),
+          readablePayload(mask(conflict.body)),
+        ]),
+  ].join('\n');
+}
+
+const FACT_WIDTH = 13;
+
+function factsOf(summary: EventHistory['summary'], now: Date): readonly (readonly [name: string, value: string])[] {
+  const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
+  const when = (at: Date): string => `${momentText(at)} (${relative(at, now)})`;
+  return [
+    ['entity', orDash(entity)],
+    ['received', when(receivedAt)],
+    ...(dueAt === null ? [] : [['due', when(dueAt)] as const]),
+    ...(settledAt === null ? [] : [[summary.state, when(settledAt)] as const]),
+    ['signature', verified ? 'checked' : 'was not checked'],
+    ['attempts', String(attempts)],
+    ...(summary.lastError === null ? [] : [['last error', styled('red', errorText(summary.lastError))] as const]),
+    ...(summary.fingerprint === null ? [] : [['group', summary.fingerprint] as const]),
+    ...(redeliveries === 0 ? [] : [['redelivered', plural(redeliveries, 'time')] as const]),
+    ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with other bytes`] as const]),
+  ];
+}

@@ -1,0 +1,121 @@
+import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
+import { age, bounded, latency, number, percent } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, usageError, type ExitCode } from '../exit.ts';
+import { momentOf } from '../moment.ts';
+import { oneLine } from '../one-line.ts';
+import { print, printJson, styled } from '../output.ts';
+import { table } from '../table.ts';
+import type { InboxOptions } from './options.ts';
+import { idText, momentText } from './reading.ts';
+
+/** What the arguments of `events stats` say. */
+export interface StatsCommandOptions extends InboxOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly steps: number;
+}
+
+/** Prints counts, ages and latencies. */
+export async function printStats(options: StatsCommandOptions): Promise<ExitCode> {
+  const { db, steps, json = false } = options;
+  const since = momentOf('--since', options.since);
+  const until = options.until === undefined ? new Date() : momentOf('--until', options.until);
+  if (since >= until) throw usageError('--since must be before --until.');
+  await using inbox = existingInbox(db);
+  const found = await stats(inbox, { since, until, steps });
+  if (json) printJson(withInfinity(found));
+  else printTables(found, new Date());
+  return EXIT.ok;
+}
+
+/** JSON has no word for what is beyond the last bucket. */
+function withInfinity(found: Stats): unknown {
+  return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
+}
+
+function printTables(found: Stats, now: Date): void {
+  const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
+  title('Now');
+  table(
+    ['pending', 'retrying', 'processing', 'dead', 'ignored', 'oldest pending'],
+    [[...gaugesOf(found), oldestText(found, now)]],
+  );
+
+  title(`\nFrom ${momentText(since)} to ${momentText(until)}`);
+  table(
+    ['what', 'how many', 'over time'],
+    WHAT.map((what) => [what, number(totals[what]), sparkline(found, what)]),
+  );
+  print(`\nredelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
+
+  title('\nLatency');
+  table(
+    ['of', 'measured', 'p50', 'p90', 'p99', 'most'],
+    [
+      ['answers', ...percentilesOf(answerMs)],
+      ['handlers', ...percentilesOf(handlerMs)],
+    ],
+  );
+
+  const types = Object.entries(byType).toSorted(([, a], [, b]) => b.stored - a.stored);
+  if (types.length > 0) {
+    title('\nBy type');
+    table(
+      ['type', 'stored', 'processed', 'failed', 'dead'],
+      types.map(([type, counts]) => [
+        oneLine(type),
+        ...[counts.stored, counts.processed, counts.failed, counts.dead].map(number),
+      ]),
+    );
+  }
+  const reasons = Object.entries(rejectedByReason).toSorted(([, a], [, b]) => b - a);
+  if (reasons.length > 0) {
+    title('\nRejected');
+    table(
+      ['reason', 'how many'],
+      reasons.map(([reason, count]) => [oneLine(reason), number(count)]),
+    );
+  }
+}
+
+function title(text: string): void {
+  print(styled('bold', text));
+}
+
+const WHAT: readonly (keyof Totals)[] = [
+  'stored',
+  'duplicate',
+  'conflict',
+  'processed',
+  'failed',
+  'dead',
+  'ignored',
+  'rerun',
+  'discarded',
+  'rejected',
+];
+
+function gaugesOf({ now }: Stats): readonly string[] {
+  return [now.pending, now.retrying, now.processing, now.dead, now.ignored].map(bounded);
+}
+
+function oldestText({ now: { oldestPending } }: Stats, now: Date): string {
+  if (oldestPending === null) return '-';
+  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.receivedAt.getTime())}`;
+}
+
+function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly string[] {
+  return [number(count), ...[p50, p90, p99, max].map(latency)];
+}
+
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** The steps of the span, each as high as its part of the highest. */
+function sparkline({ steps }: Stats, what: keyof Totals): string {
+  const most = Math.max(...steps.map((step) => step[what]));
+  if (most === 0) return '';
+  return steps
+    .map((step) => (step[what] === 0 ? ' ' : BARS[Math.ceil((step[what] / most) * BARS.length) - 1]))
+    .join('');
+}

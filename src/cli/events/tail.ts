@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { plural } from '../../ops/page/format.ts';
+import { existingInbox } from '../existing-inbox.ts';
+import { EXIT, type ExitCode } from '../exit.ts';
+import { interruption } from '../interruption.ts';
+import { print, printNdjson, styled } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { eventFilterOf } from './filter.ts';
+import { Follower, type Change } from './follower.ts';
+import type { FilterOptions, InboxOptions } from './options.ts';
+import { errorText, idText, momentText, orDash, stateStyle, stateText } from './reading.ts';
+
+/** What the arguments of `events tail` say. */
+export interface TailOptions extends InboxOptions, FilterOptions {
+  readonly lines: number;
+  readonly follow?: boolean;
+}
+
+const POLL_MS = 500;
+
+/** Prints the last events, oldest first, and with `follow` newer ones and what becomes of them. */
+export async function tail(options: TailOptions): Promise<ExitCode> {
+  const { db, lines, follow = false, json = false } = options;
+  const filter = eventFilterOf(options);
+  const signal = interruption();
+  await using inbox = existingInbox(db);
+  const printed = json ? printJsonLine : printLine;
+
+  const follower = new Follower(inbox, filter, signal);
+  const progress = progressBar();
+  const last = await follower.last(lines, progress);
+  progress.end();
+  for (const event of last) printed({ what: 'stored', at: event.receivedAt, event });
+
+  if (follow) await printChanges(follower, printed, signal);
+  return signal.aborted ? EXIT.interrupted : EXIT.ok;
+}
+
+async function printChanges(follower: Follower, printed: (change: Change) => void, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await delay(POLL_MS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    for (const change of await follower.changes()) printed(change);
+  }
+}
+
+function printJsonLine({ what, at, event }: Change): void {
+  printNdjson({ what, at, ...event });
+}
+
+function printLine({ at, event }: Change): void {
+  const { attempts, redeliveries, conflicts, lastError, type } = event;
+  const remarks = [
+    ...(attempts > 0 ? [plural(attempts, 'attempt')] : []),
+    ...(redeliveries > 0 ? [`redelivered ${plural(redeliveries, 'time')}`] : []),
+    ...(conflicts > 0 ? [`other bytes ${plural(conflicts, 'time')}`] : []),
+    ...(lastError === null || event.state === 'processed' ? [] : [errorText(lastError)]),
+  ];
+  const columns = [
+    styled('dim', momentText(at)),
+    styled(stateStyle(event), stateText(event).padEnd(18)),
+    orDash(type).padEnd(22),
+    idText(event).padEnd(24),
+    remarks.join(', '),
+  ];
+  print(columns.join('  ').trimEnd());
+}

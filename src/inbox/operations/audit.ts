@@ -1,0 +1,34 @@
+import type { By } from './acts.ts';
+import type { PageRequest } from './filter.ts';
+
+/** One act of an operator. */
+export interface AuditLine {
+  readonly seq: number;
+  readonly at: Date;
+  readonly actor: string;
+  readonly via: 'code' | 'cli' | 'page';
+  /** rerun, discard, resume, cancel (both of a bulk), prune, erase, import, export, backup */
+  readonly act: string;
+  readonly reason: string | null;
+  /**
+   * what it was about: the filter, the ids, or the file; as it reads in JSON. Of acts on events it is `{ endpoint, ids }`,
+   * or `{ events }` with a list of these; of a bulk `{ bulk, filter, total }`; `force: true` where it was forced
+   */
+  readonly filter: unknown;
+  /** how many of what */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface AuditPage {
+  /** newest first */
+  readonly lines: readonly AuditLine[];
+  readonly next: number | null;
+}
+
+export interface Audit {
+  /** Writes a line of its own; acts that change events write theirs in their own transaction. */
+  note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
+  /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
+  recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
+  lines(page: PageRequest): Promise<AuditPage>;
+}

@@ -1,0 +1,54 @@
+import type { DeadReason, EventState } from '../state.ts';
+
+/**
+ * Which events are meant; all that is given has to fit. An empty list of types, states or reasons fits nothing. A
+ * condition that does not exist is refused, since leaving it out would find more than is meant.
+ */
+export interface EventFilter {
+  readonly endpoint?: string;
+  /** the event with exactly this id */
+  readonly id?: string;
+  /** one of these types */
+  readonly types?: readonly string[];
+  /** in one of these states */
+  readonly states?: readonly EventState[];
+  /** dead for one of these reasons */
+  readonly deadReasons?: readonly DeadReason[];
+  /**
+   * received then or later; exact, unless the clock of the receiver's machine was wrong by more than an hour for a while
+   */
+  readonly since?: Date;
+  /** received before then */
+  readonly until?: Date;
+  /** the name of an entity (`order:mer_7:ord_42`), or the id of what it is about (`ord_42`) */
+  readonly entity?: string;
+  /** the `merchant_id` in its data */
+  readonly merchant?: string;
+  /** text in `name: message` of the error of its last attempt that has one, in any case */
+  readonly error?: string;
+  /** the fingerprint of a group of dead letters */
+  readonly fingerprint?: string;
+  /** `true`: at least one attempt has failed and there is another to come */
+  readonly retrying?: boolean;
+  /** delivered more than once, or not */
+  readonly redelivered?: boolean;
+  /** other bytes came under its id, or not */
+  readonly conflict?: boolean;
+  /** values in its body, as long as that is there; an invalid event has none */
+  readonly payload?: readonly PayloadCondition[];
+}
+
+export interface PayloadCondition {
+  /** names joined by dots, `[n]` for a place in a list, from 0 and from the body's root on: `data.items[0].name` */
+  readonly path: string;
+  /** what a string says, or how `true`, `false`, `null` or a number reads; `12.5` and `12.50` are the same number */
+  readonly value: string;
+}
+
+/** Where to begin a page and how long it is. */
+export interface PageRequest {
+  /** the `next` of the page before; from the newest on unless given */
+  readonly before?: number | null;
+  /** at most so many; 50 unless given, 500 at most */
+  readonly limit?: number;
+}

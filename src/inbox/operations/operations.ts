@@ -1,0 +1,12 @@
+import type { Acts } from './acts.ts';
+import type { Audit } from './audit.ts';
+import type { Counts } from './counts.ts';
+import type { Removal } from './removal.ts';
+import type { Search } from './search.ts';
+import type { Transfer } from './transfer.ts';
+
+/**
+ * The part of an inbox that operators use, through the functions of `hookbox/ops`. An inbox may be without it: then it
+ * can be received into and processed from, but not looked into.
+ */
+export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts {}

@@ -1,0 +1,65 @@
+import type { By } from './acts.ts';
+
+/** The states that an event can be pruned in: nothing will happen to it by itself. */
+export const prunableStates = ['processed', 'dead', 'ignored'] as const;
+
+export type PrunableState = (typeof prunableStates)[number];
+
+/** What pruning takes: the body, what errors said and other bodies under the id; the tombstone stays. */
+export interface PruneCriteria {
+  /** only events that were settled before then */
+  readonly settledBefore: Date;
+  /** in one of these states; `processed` alone unless given */
+  readonly states?: readonly PrunableState[];
+  readonly types?: readonly string[];
+  readonly endpoint?: string;
+}
+
+/** How far pruning has come. */
+export interface PrunePosition {
+  readonly state: PrunableState;
+  readonly settledMs: number;
+  readonly seq: number;
+}
+
+export interface PruneStep {
+  readonly pruned: number;
+  /** where to go on; `null` when everything was looked at */
+  readonly next: PrunePosition | null;
+  /** for how long it held the writer, its commit included; milliseconds */
+  readonly heldMs: number;
+}
+
+export interface EraseReport {
+  /** events whose bodies and errors are gone, pending ones included */
+  readonly erased: number;
+  /** events whose handler runs at the moment: erase again when it has ended */
+  readonly inProcessing: number;
+  /** its line in the audit, which names the entity only by a hash; `null` for a dry run */
+  readonly audit: number | null;
+  /**
+   * the write-ahead log was emptied too; `false` for a dry run, and when another process was reading just then: what was
+   * erased leaves the log with a later checkpoint
+   */
+  readonly logEmptied: boolean;
+}
+
+export interface Removal {
+  /** How many events the criteria fit; counting stops at `limit`, which may be `Infinity`. */
+  prunable(criteria: PruneCriteria, limit: number): Promise<number>;
+  /**
+   * Makes tombstones of up to `limit` events, in one transaction that ends early rather than hold the writer for long.
+   *
+   * @param progress - where the step before has ended, and the line of the audit whose count of `pruned` grows with it
+   */
+  pruneSome(
+    criteria: PruneCriteria,
+    limit: number,
+    progress?: { readonly after?: PrunePosition | null; readonly audit?: number },
+  ): Promise<PruneStep>;
+  /**
+   * Removes everything that is kept about an entity (see `EventFilter.entity`). What the index of entities does not know
+   * yet is not found: call `indexNew` first.
+   */
+  erase(entity: string, by: By, dryRun: boolean): Promise<EraseReport>;
+}

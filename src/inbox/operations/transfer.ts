@@ -1,0 +1,38 @@
+import type { ExportRecord } from './export-format.ts';
+import type { EventFilter } from './filter.ts';
+
+/** What importing made of the lines. */
+export interface ImportCounts {
+  readonly imported: number;
+  /** the same bytes were here already: nothing was changed */
+  readonly known: number;
+  /** other bytes were here already under the id: nothing was changed */
+  readonly different: number;
+}
+
+/** Some lines of an export, without line ends, and how much they tell. */
+export interface ExportPage {
+  readonly lines: readonly string[];
+  readonly events: number;
+  readonly marks: number;
+}
+
+export interface Transfer {
+  /**
+   * The lines of an export between its first and its last one, a few at a time, oldest events first. What is stored
+   * later is not among them. Without a filter, the marks of entities follow the events; with one, an import takes them
+   * from the events themselves.
+   */
+  exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
+  /**
+   * Takes in what lines of an export say, in one transaction and in their order.
+   *
+   * @param options - the line of the audit whose counts grow with it; a dry run only looks what is here already
+   */
+  importSome(
+    records: readonly ExportRecord[],
+    options?: { readonly audit?: number; readonly dryRun?: boolean },
+  ): Promise<ImportCounts>;
+  /** Copies the live file to another path, which must not exist. Resolves with its size in bytes. */
+  backup(file: string): Promise<number>;
+}

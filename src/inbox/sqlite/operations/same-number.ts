@@ -1,0 +1,20 @@
+/** Numbers with more characters are compared as they are written: nobody means them by another writing. */
+const LONGEST_NUMBER = 1_000;
+
+/** Whether two texts are the same number, however many decimals they are written with. Exact: nothing is rounded. */
+export function isSameNumber(one: string, other: string): boolean {
+  const number = plainNumber(one);
+  return number !== null && number === plainNumber(other);
+}
+
+/** Digits without zeros around them, and the power of ten they are to be multiplied with; `null` for what is no number. */
+function plainNumber(text: string): string | null {
+  if (text.length > LONGEST_NUMBER) return null;
+  const [, sign, whole, decimals = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,12}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const digits = (whole + decimals).replace(/^0+/, '');
+  if (digits === '') return '0';
+  const significant = digits.replace(/0+$/, '');
+  return `${sign}${significant}e${Number(exponent) - decimals.length + digits.length - significant.length}`;
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigurationError } from '../errors.ts';
+import type { EventKey, Inbox } from '../inbox/inbox.ts';
+import { statesOf } from '../inbox/operations/act-states.ts';
+import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operations/acts.ts';
+import type { EventFilter, PageRequest } from '../inbox/operations/filter.ts';
+import { MAX_TIMER_MS, positive } from '../positive.ts';
+import { operationsOf } from './operations-of.ts';
+
+const PREVIEW_PAGE = 500;
+const USUAL_RATE = 500;
+const BATCH = 100;
+
+/**
+ * Runs the handlers of dead or ignored events again; of processed ones too with `force`. All of them in one transaction
+ * with their line in the audit. Each event's bytes are parsed with today's schemas, its history stays, and its attempts go
+ * on being counted.
+ *
+ * @param keys - 500 at most, whose bodies have 4 MiB together at most; for more there is `previewBulk`
+ * @throws ConfigurationError for too many events, or an act of nobody
+ * @throws InboxUnavailableError when nothing was done
+ * @example
+ * ```ts
+ * import { rerunEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const key = { endpoint: 'default', id: 'evt_1' };
+ * const { counts } = await rerunEvents(inbox, [key], { actor: 'ada', reason: 'the shop was down' });
+ * console.log(counts); // { unknown: 1 }
+ * await inbox.close();
+ * ```
+ */
+export async function rerunEvents(
+  inbox: Inbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: ActOptions = {},
+): Promise<ActReport> {
+  return operationsOf(inbox).act('rerun', keys, by, options);
+}
+
+/**
+ * Puts dead and pending events away: nobody will handle them. They become ignored, and can be rerun later. An invalid
+ * event can only be ignored when its body fits today's schemas; otherwise it is `still invalid` and stays dead, until it is
+ * pruned or erased.
+ *
+ * @param keys - 500 at most; for more there is `previewBulk`
+ * @throws ConfigurationError for too many events, or an act of nobody
+ * @throws InboxUnavailableError when nothing was done
+ * @example
+ * ```ts
+ * import { discardEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { results } = await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'ada' });
+ * console.log(results[0]?.result); // unknown
+ * await inbox.close();
+ * ```
+ */
+export async function discardEvents(inbox: Inbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
+  return operationsOf(inbox).act('discard', keys, by, {});
+}
+
+export interface PreviewOptions {
+  /** rerun: processed events too */
+  readonly force?: boolean;
+  /** told how many events were looked at, and how many fit */
+  readonly onProgress?: (examined: number, found: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Freezes which events a filter finds now, and says what they are. Nothing happens to them before `runBulk`. Only events
+ * that the act applies to are among them: for a rerun the dead and the ignored ones, with `force` the processed ones too,
+ * and none whose body was pruned; for a discard the dead and the pending ones. A preview that nobody runs lasts a week.
+ *
+ * @throws ConfigurationError for a filter that cannot be, or an act of nobody
+ * @throws the signal's reason when it was aborted; nothing is left to run then
+ * @example
+ * ```ts
+ * import { previewBulk } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { total, breakdown } = await previewBulk(inbox, 'rerun', { error: 'timed out' }, { actor: 'ada' });
+ * console.log(total, breakdown.types); // 0 {}
+ * await inbox.close();
+ * ```
+ */
+export async function previewBulk(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  by: By,
+  { force = false, onProgress, signal }: PreviewOptions = {},
+): Promise<Bulk> {
+  const operations = operationsOf(inbox);
+  const id = await operations.createBulk(act, filter, by, force);
+  const states = statesOf(act, force).filter((state) => filter.states?.includes(state) ?? true);
+  let examined = 0;
+  let found = 0;
+  // From the newest on, so that what arrives meanwhile is not met.
+  for (let before: number | null | undefined; before !== null && states.length > 0;) {
+    signal?.throwIfAborted();
+    const page = await operations.search({ ...filter, states }, { before: before ?? null, limit: PREVIEW_PAGE });
+    const seqs = page.events.map(({ seq }) => seq);
+    if (seqs.length > 0) await operations.addToBulk(id, seqs);
+    examined += page.examined;
+    found += page.events.length;
+    onProgress?.(examined, found);
+    before = page.next;
+  }
+  return operations.sealBulk(id);
+}
+
+export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
+  /** at most so many events a second; 500 unless given, `Infinity` for no limit */
+  readonly ratePerSecond?: number;
+  /** stops after the batch under way; the bulk stays `running` and can be resumed */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (bulk: Bulk) => void;
+}
+
+/**
+ * Runs what was previewed, or goes on where a run has stopped; each event once, also when two run it at the same time,
+ * who then share the rate. Resolves when it is done, cancelled or stopped by the signal. A run has one line in the audit,
+ * whose counts grow with it; whoever goes on with it has a line `resume` beside that.
+ *
+ * @throws ConfigurationError for a bulk that is unknown, done or cancelled, or an act of nobody
+ * @throws InboxUnavailableError when a batch could not be written; run it again to go on
+ * @example
+ * ```ts
+ * import { previewBulk, runBulk } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const by = { actor: 'ada', reason: 'the shop was down' };
+ * const { id } = await previewBulk(inbox, 'rerun', { types: ['order.created'] }, by);
+ * const { state, counts } = await runBulk(inbox, id, by, { ratePerSecond: 100 });
+ * console.log(state, counts); // done {}
+ * await inbox.close();
+ * ```
+ */
+export async function runBulk(
+  inbox: Inbox,
+  id: number,
+  by: By,
+  { entity, ratePerSecond = USUAL_RATE, signal, onProgress }: RunBulkOptions = {},
+): Promise<Bulk> {
+  positive('ratePerSecond', ratePerSecond, Infinity);
+  const operations = operationsOf(inbox);
+  let bulk = await operations.bulk(id);
+  if (bulk === null) throw new ConfigurationError('INVALID_OPTION', `There is no bulk ${id}.`);
+  if (bulk.state === 'done' || bulk.state === 'cancelled') {
+    const message = `Bulk ${id} is ${bulk.state} already. Preview again to act on what the filter finds now.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  if (bulk.state === 'running') await operations.note('resume', by, { bulk: id }, { left: bulk.total - bulk.worked });
+
+  const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
+  let next = performance.now();
+  for (;;) {
+    if (signal?.aborted) return bulk;
+    const { worked } = bulk;
+    bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
+    onProgress?.(bulk);
+    if (bulk.state !== 'running') return bulk;
+    // What others have worked meanwhile counts too. Time that was lost is not caught up with.
+    next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
+    await until(next, signal);
+  }
+}
+
+/** Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them. */
+async function until(moment: number, signal: AbortSignal | undefined): Promise<void> {
+  const ms = moment - performance.now();
+  if (ms < 1) return;
+  // An aborted wait is no failure: the loop looks at the signal.
+  await sleep(Math.min(ms, MAX_TIMER_MS), undefined, signal && { signal }).catch(() => {});
+}
+
+/**
+ * Ends a bulk act: events that it has not come to are left as they are. Resolves with the bulk as it stands then, which is
+ * as it was when it had ended already.
+ *
+ * @throws ConfigurationError for a bulk that is unknown, or an act of nobody
+ * @throws InboxUnavailableError when nothing was done
+ * @example
+ * ```ts
+ * import { cancelBulk, previewBulk } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { id } = await previewBulk(inbox, 'discard', { merchant: 'mer_7' }, { actor: 'ada' });
+ * const { state } = await cancelBulk(inbox, id, { actor: 'ada' });
+ * console.log(state); // cancelled
+ * await inbox.close();
+ * ```
+ */
+export async function cancelBulk(inbox: Inbox, id: number, by: By): Promise<Bulk> {
+  return operationsOf(inbox).cancelBulk(id, by);
+}
+
+/**
+ * A bulk act as it stands, or `null` where there is none of this id.
+ *
+ * @example
+ * ```ts
+ * import { getBulk } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * console.log(await getBulk(inbox, 1)); // null
+ * await inbox.close();
+ * ```
+ */
+export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
+  return operationsOf(inbox).bulk(id);
+}
+
+/**
+ * Bulk acts, the newest first.
+ *
+ * @param page - `before` is the id of the last one of the page before
+ * @throws ConfigurationError for a limit that is no whole number from 1 to 500
+ * @example
+ * ```ts
+ * import { listBulks } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * for (const { id, act, state, worked, total } of await listBulks(inbox)) console.log(id, act, state, worked, total);
+ * await inbox.close();
+ * ```
+ */
+export async function listBulks(inbox: Inbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
+  return operationsOf(inbox).bulks(page);
+}

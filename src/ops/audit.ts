@@ -1,0 +1,23 @@
+import type { Inbox } from '../inbox/inbox.ts';
+import type { AuditPage } from '../inbox/operations/audit.ts';
+import type { PageRequest } from '../inbox/operations/filter.ts';
+import { operationsOf } from './operations-of.ts';
+
+/**
+ * What operators did, the newest first: who, when, to which events, why, and with what result.
+ *
+ * @throws ConfigurationError for a limit that is no whole number from 1 to 500
+ * @example
+ * ```ts
+ * import { auditLines } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { lines } = await auditLines(inbox, { limit: 10 });
+ * for (const { at, actor, act, counts } of lines) console.log(at, actor, act, counts);
+ * await inbox.close();
+ * ```
+ */
+export async function auditLines(inbox: Inbox, page: PageRequest = {}): Promise<AuditPage> {
+  return operationsOf(inbox).lines(page);
+}

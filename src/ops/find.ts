@@ -1,0 +1,110 @@
+import type { EventKey, Inbox, StoredEvent } from '../inbox/inbox.ts';
+import type { EventFilter, PageRequest } from '../inbox/operations/filter.ts';
+import type { DeadGroup, EventPage, EventSummary } from '../inbox/operations/search.ts';
+import type { Attempt } from '../inbox/work.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** Everything that is known of one event. */
+export interface EventHistory {
+  readonly summary: EventSummary;
+  readonly event: StoredEvent;
+  readonly attempts: readonly Attempt[];
+  /** deliveries and attempts, the oldest first; an attempt after an operator's rerun is a `manual` one */
+  readonly timeline: readonly TimelineEntry[];
+}
+
+export type TimelineEntry =
+  /** the delivery that was stored */
+  | { readonly what: 'stored'; readonly at: Date }
+  /** the service sent it again; only the last twenty are known one by one */
+  | { readonly what: 'redelivered'; readonly at: Date }
+  /** so many redeliveries, from then on, before those that are known one by one */
+  | { readonly what: 'redeliveries'; readonly at: Date; readonly count: number }
+  /** it was sent with other bytes; only the last twenty times are known */
+  | { readonly what: 'conflict'; readonly at: Date }
+  | { readonly what: 'attempt'; readonly at: Date; readonly attempt: Attempt }
+  /** where it stands now, when it waits for something or is over */
+  | { readonly what: 'due'; readonly at: Date }
+  | { readonly what: 'settled'; readonly at: Date; readonly state: EventSummary['state'] };
+
+/**
+ * The stored events that fit a filter, newest first, a page at a time. Each page looks at no more than 5,000 events, so one
+ * may have few of them, or none, and still have a `next`; go on with that as `before` until it is `null`. What is stored
+ * meanwhile is newer than the cursor, so no event comes twice.
+ *
+ * @throws ConfigurationError for a condition that does not exist or cannot be read, and for an inbox that cannot be looked
+ * into
+ * @example
+ * ```ts
+ * import { listEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const { events, next } = await listEvents(inbox, { states: ['dead'], entity: 'ord_42' }, { limit: 20 });
+ * for (const { id, lastError } of events) console.log(id, lastError?.message);
+ * console.log(next); // null
+ * ```
+ */
+export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: PageRequest = {}): Promise<EventPage> {
+  return operationsOf(inbox).search(filter, page);
+}
+
+/**
+ * One event with its deliveries and attempts, or `null`.
+ *
+ * @throws ConfigurationError for an inbox that cannot be looked into
+ * @example
+ * ```ts
+ * import { getEvent } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const history = await getEvent(inbox, { endpoint: 'default', id: 'evt_1' });
+ * for (const { at, what } of history?.timeline ?? []) console.log(at.toISOString(), what);
+ * ```
+ */
+export async function getEvent(inbox: Inbox, key: EventKey): Promise<EventHistory | null> {
+  const [summary, event, attempts] = await Promise.all([
+    operationsOf(inbox).summary(key),
+    inbox.get(key),
+    inbox.attempts(key),
+  ]);
+  if (summary === null || event === null) return null;
+  return { summary, event, attempts, timeline: timelineOf(summary, event, attempts) };
+}
+
+/**
+ * Dead events, grouped by what their last errors said: the largest 200 groups, the largest first. Those that nobody has said
+ * anything of are grouped by their reason.
+ *
+ * @throws ConfigurationError for an inbox that cannot be looked into
+ * @example
+ * ```ts
+ * import { deadGroups } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * for (const { count, more, sample, reason } of await deadGroups(inbox)) {
+ *   console.log(`${count}${more ? ' and more' : ''}: ${sample?.message ?? reason}`);
+ * }
+ * ```
+ */
+export async function deadGroups(inbox: Inbox): Promise<readonly DeadGroup[]> {
+  return operationsOf(inbox).deadGroups();
+}
+
+/** What is at the same moment stays in the order in which it is put together here, which is the one it happened in. */
+function timelineOf(summary: EventSummary, event: StoredEvent, attempts: readonly Attempt[]): readonly TimelineEntry[] {
+  const { redeliveries, conflict } = event;
+  const timeline: TimelineEntry[] = [{ what: 'stored', at: event.receivedAt }];
+  const untold = redeliveries.count - redeliveries.recent.length;
+  if (untold > 0 && redeliveries.firstAt !== null) {
+    timeline.push({ what: 'redeliveries', at: redeliveries.firstAt, count: untold });
+  }
+  for (const at of redeliveries.recent) timeline.push({ what: 'redelivered', at });
+  for (const at of conflict?.recent ?? []) timeline.push({ what: 'conflict', at });
+  for (const attempt of attempts) timeline.push({ what: 'attempt', at: attempt.startedAt, attempt });
+  if (summary.dueAt !== null) timeline.push({ what: 'due', at: summary.dueAt });
+  if (summary.settledAt !== null) timeline.push({ what: 'settled', at: summary.settledAt, state: summary.state });
+  return timeline.toSorted((one, other) => one.at.getTime() - other.at.getTime());
+}

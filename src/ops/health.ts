@@ -1,0 +1,38 @@
+import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { operationsOf } from './operations-of.ts';
+
+export type Readiness =
+  | { readonly ready: true }
+  | {
+      readonly ready: false;
+      /** tells a stranger nothing about the machine */
+      readonly code: InboxUnavailableError['code'];
+      /** for those who may know the path of the file */
+      readonly why: string;
+    };
+
+/**
+ * Whether a delivery could be stored now: writes to the inbox and takes it back, and waits two seconds at most.
+ *
+ * @throws ConfigurationError for an inbox that cannot be looked into
+ * @example
+ * ```ts
+ * import { readiness } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const health = await readiness(inbox);
+ * console.log(health.ready ? 'ready' : health.why);
+ * ```
+ */
+export async function readiness(inbox: Inbox): Promise<Readiness> {
+  const operations = operationsOf(inbox);
+  try {
+    await operations.ping();
+    return { ready: true };
+  } catch (failure) {
+    const code = isInstance(failure, InboxUnavailableError) ? failure.code : 'FAILED';
+    return { ready: false, code, why: messageOf(failure) };
+  }
+}

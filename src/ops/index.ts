@@ -1,0 +1,48 @@
+/**
+ * What an operator does with stored events, as typed functions. The command `hookbox events` and the page only call these.
+ *
+ * @module
+ */
+export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
+export {
+  rerunEvents,
+  discardEvents,
+  previewBulk,
+  runBulk,
+  cancelBulk,
+  getBulk,
+  listBulks,
+  type PreviewOptions,
+  type RunBulkOptions,
+} from './act.ts';
+export { pruneEvents, eraseEntity, type PruneOptions, type PruneReport } from './remove.ts';
+export {
+  exportEvents,
+  importEvents,
+  backup,
+  type BackupReport,
+  type ExportOptions,
+  type ImportOptions,
+  type ImportReport,
+} from './transfer.ts';
+export {
+  stats,
+  rejectedDeliveries,
+  type Percentiles,
+  type Stats,
+  type StatsOptions,
+  type StatsStep,
+  type Totals,
+  type TypeTotals,
+} from './stats.ts';
+export { auditLines } from './audit.ts';
+export { readiness, type Readiness } from './health.ts';
+export { metrics, type Metrics } from './metrics.ts';
+export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from '../inbox/operations/acts.ts';
+export type { AuditLine, AuditPage } from '../inbox/operations/audit.ts';
+export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operations/counts.ts';
+export type { EventFilter, PageRequest, PayloadCondition } from '../inbox/operations/filter.ts';
+export type { EraseReport, PruneCriteria } from '../inbox/operations/removal.ts';
+export type { DeadGroup, EventPage, EventSummary } from '../inbox/operations/search.ts';
+export type { ImportCounts } from '../inbox/operations/transfer.ts';
+export type { Operations } from '../inbox/operations/operations.ts';

@@ -1,0 +1,194 @@
+import { eventTypes } from '../events/event.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import {
+  LATENCY_BUCKETS_MS,
+  latencyBound,
+  type Counted,
+  type CountTotal,
+  type Gauges,
+} from '../inbox/operations/counts.ts';
+import { isReason } from '../outcome.ts';
+import { VERSION } from '../version.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** The answer to a scraper. */
+export interface Metrics {
+  /** for the header `Content-Type` */
+  readonly contentType: string;
+  /** in the text format of Prometheus */
+  readonly text: string;
+}
+
+/** A metric as the registry of prom-client hands its metrics on; samples with the same labels are added up there. */
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly aggregator: 'sum';
+  readonly values: readonly Sample[];
+}
+
+interface Sample {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly metricName?: string;
+}
+
+/**
+ * What Prometheus scrapes: read from the inbox, so that every process of a file tells the same, and nothing is lost when
+ * one ends. The counters begin with the file and only grow. Labels come from fixed lists: a sender's text is none.
+ *
+ * - `hookbox_events{state}`: how many there are now, counted up to 10,000; `hookbox_events_capped{state}` is 1 where there
+ *   are more
+ * - `hookbox_oldest_pending_seconds`: how long the oldest pending event has waited; 0 when none does
+ * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}` and counters of conflicts,
+ *   reruns, discarded and ignored events
+ * - `hookbox_answer_seconds` and `hookbox_handler_seconds`: histograms
+ *
+ * @throws ConfigurationError for an inbox that cannot be looked into
+ * @example
+ * ```ts
+ * import { metrics } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const { contentType, text } = await metrics(inbox);
+ * console.log(contentType, text.length);
+ * ```
+ */
+export async function metrics(inbox: Inbox): Promise<Metrics> {
+  const operations = operationsOf(inbox);
+  // Loaded by those who are scraped only.
+  const [{ AggregatorRegistry }, gauges, totals] = await Promise.all([
+    import('prom-client'),
+    operations.gauges(),
+    operations.totals(),
+  ]);
+  // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished ones.
+  const families = [...standing(gauges, Date.now()), ...counters(totals), ...histograms(totals)];
+  const registry = AggregatorRegistry.aggregate([families]);
+  return { contentType: registry.contentType, text: await registry.metrics() };
+}
+
+function standing(gauges: Gauges, now: number): Family[] {
+  const { oldestPending } = gauges;
+  const states = ['pending', 'processing', 'dead', 'ignored'] as const;
+  const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.receivedAt.getTime()) / 1_000;
+  return [
+    gauge('hookbox_build_info', 'The version of hookbox that answers.', [{ value: 1, labels: { version: VERSION } }]),
+    gauge(
+      'hookbox_events',
+      'Events by state, counted up to 10,000; processed ones are not counted.',
+      states.map((state) => ({ value: gauges[state].count, labels: { state } })),
+    ),
+    gauge(
+      'hookbox_events_capped',
+      '1 where there are more events than hookbox_events says.',
+      states.map((state) => ({ value: gauges[state].more ? 1 : 0, labels: { state } })),
+    ),
+    gauge('hookbox_retrying_events', 'Pending events with a failed attempt behind them, counted up to 10,000.', [
+      { value: gauges.retrying.count, labels: {} },
+    ]),
+    gauge('hookbox_oldest_pending_seconds', 'How long ago the oldest pending event was received; 0 when none is.', [
+      { value: waited, labels: {} },
+    ]),
+  ];
+}
+
+function gauge(name: string, help: string, values: readonly Sample[]): Family {
+  return { name, help, type: 'gauge', aggregator: 'sum', values };
+}
+
+const COUNTERS = {
+  hookbox_deliveries_total: 'Deliveries by outcome: stored, duplicate, or rejected for a reason.',
+  hookbox_conflicts_total: 'Duplicates whose bytes were others than those of the stored event.',
+  hookbox_attempts_total:
+    'Runs of handlers by outcome: processed, failed (and tried again), or dead; invalid events are dead without a run.',
+  hookbox_ignored_total: 'Events that no processor had a handler for.',
+  hookbox_reruns_total: 'Events that operators had run again.',
+  hookbox_discarded_total: 'Events that operators put away.',
+} as const;
+
+interface Counting {
+  readonly counter: keyof typeof COUNTERS;
+  readonly outcome?: string;
+  /** which label its detail is */
+  readonly by?: 'type' | 'reason';
+}
+
+const COUNTED: Readonly<Record<Exclude<Counted, 'answer-ms' | 'handler-ms'>, Counting>> = {
+  stored: { counter: 'hookbox_deliveries_total', outcome: 'stored', by: 'type' },
+  duplicate: { counter: 'hookbox_deliveries_total', outcome: 'duplicate' },
+  rejected: { counter: 'hookbox_deliveries_total', outcome: 'rejected', by: 'reason' },
+  conflict: { counter: 'hookbox_conflicts_total' },
+  processed: { counter: 'hookbox_attempts_total', outcome: 'processed', by: 'type' },
+  failed: { counter: 'hookbox_attempts_total', outcome: 'failed', by: 'type' },
+  dead: { counter: 'hookbox_attempts_total', outcome: 'dead', by: 'type' },
+  ignored: { counter: 'hookbox_ignored_total', by: 'type' },
+  rerun: { counter: 'hookbox_reruns_total', by: 'type' },
+  discarded: { counter: 'hookbox_discarded_total', by: 'type' },
+};
+
+const TYPES = [...eventTypes, 'other', 'invalid'];
+
+function counters(totals: readonly CountTotal[]): Family[] {
+  const counted = Object.entries(COUNTED).flatMap(([what, { counter, outcome, by }]) => {
+    const labelled = (detail: string) => ({ ...(outcome && { outcome }), ...(by && { [by]: known(by, detail) }) });
+    // A series that begins with its first event hides that one from `rate`. Reasons are many, and most never occur.
+    const zeros = by === 'reason' ? [] : by === 'type' ? TYPES : [''];
+    return [
+      ...zeros.map((detail) => ({ counter, value: 0, labels: labelled(detail) })),
+      ...totals
+        .filter((total) => total.what === what)
+        .map(({ detail, count }) => ({ counter, value: count, labels: labelled(detail) })),
+    ];
+  });
+  return Object.entries(COUNTERS).map(([name, help]) => ({
+    name,
+    help,
+    type: 'counter',
+    aggregator: 'sum',
+    values: counted.filter(({ counter }) => counter === name),
+  }));
+}
+
+/** Whatever an inbox holds, the values of a label are those that this hookbox knows. */
+function known(by: 'type' | 'reason', detail: string): string {
+  const isKnown = by === 'type' ? TYPES.includes(detail) : isReason(detail);
+  return isKnown ? detail : 'other';
+}
+
+function histograms(totals: readonly CountTotal[]): Family[] {
+  return [
+    histogram('hookbox_answer_seconds', 'From the arrival of a delivery to its answer', 'answer-ms', totals),
+    histogram('hookbox_handler_seconds', 'How long handlers ran', 'handler-ms', totals),
+  ];
+}
+
+function histogram(name: string, help: string, what: Counted, totals: readonly CountTotal[]): Family {
+  const buckets = new Map(
+    totals.filter((total) => total.what === what).map(({ detail, count }) => [latencyBound(detail), count]),
+  );
+  const values: Sample[] = [];
+  let count = 0;
+  let sum = 0;
+  let lower = 0;
+  for (const bound of [...LATENCY_BUCKETS_MS, Infinity]) {
+    const inBucket = buckets.get(bound) ?? 0;
+    count += inBucket;
+    sum += (inBucket * (lower + (bound === Infinity ? lower : bound))) / 2 / 1_000;
+    lower = bound;
+    const le = bound === Infinity ? '+Inf' : bound / 1_000;
+    values.push({ metricName: `${name}_bucket`, labels: { le }, value: count });
+  }
+  values.push({ metricName: `${name}_sum`, labels: {}, value: sum });
+  values.push({ metricName: `${name}_count`, labels: {}, value: count });
+  // Only the buckets are kept, so the sum is an estimate; histogram_quantile does not use it.
+  return {
+    name,
+    help: `${help}; the sum is estimated from the middle of the buckets.`,
+    type: 'histogram',
+    aggregator: 'sum',
+    values,
+  };
+}

@@ -1,0 +1,70 @@
+import type { Bulk } from '../../inbox/operations/acts.ts';
+import { deadReasons } from '../../inbox/state.ts';
+import { listed, number, oneLine, percent, plural } from './format.ts';
+
+/** How much of a bulk act is done, from 0 to 1. */
+export function doneOf({ worked, total }: Bulk): number {
+  return total === 0 ? 1 : worked / total;
+}
+
+/** How far a bulk act is, in a few words. */
+export function stateInWords(bulk: Bulk): string {
+  switch (bulk.state) {
+    case 'previewed':
+      return 'previewed, not run';
+    case 'running':
+      return `running: ${percent(doneOf(bulk))}`;
+    case 'done':
+      return 'done';
+    case 'cancelled':
+      return bulk.worked === 0 ? 'cancelled' : `cancelled after ${number(bulk.worked)}`;
+  }
+}
+
+/** What will happen, or has happened, in one sentence. */
+export function sentenceOf(bulk: Bulk): string {
+  const { act, state, total, force } = bulk;
+  if (total === 0) {
+    return `No event fits: there is nothing to ${act}${act === 'rerun' && !force ? '. A rerun takes dead and ignored events' : ''}.`;
+  }
+  const verb = {
+    previewed: act === 'rerun' ? 'Will rerun' : 'Will discard',
+    running: act === 'rerun' ? 'Reruns' : 'Discards',
+    done: act === 'rerun' ? 'Reran' : 'Discarded',
+    cancelled: act === 'rerun' ? 'Was to rerun' : 'Was to discard',
+  }[state];
+  const previewed = state === 'previewed' ? ' Nothing has happened yet.' : '';
+  return `${verb} ${plural(total, 'event')}: ${typesInWords(bulk)}; ${statesInWords(bulk)}.${previewed}`;
+}
+
+const TYPES_SHOWN = 5;
+
+function typesInWords({ breakdown }: Bulk): string {
+  const types = Object.entries(breakdown.types).sort(([, one], [, other]) => other - one);
+  const rest = types.slice(TYPES_SHOWN);
+  const shown = types.slice(0, TYPES_SHOWN).map(([type, count]) => `${number(count)} ${oneLine(type, 60)}`);
+  if (rest.length > 0) {
+    const others = rest.reduce((sum, [, count]) => sum + count, 0);
+    shown.push(`${number(others)} of ${plural(rest.length, 'other type')}`);
+  }
+  return listed(shown);
+}
+
+/** `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`; as of the preview. */
+function statesInWords({ breakdown, total }: Bulk): string {
+  const states = Object.entries(breakdown.states).filter(([, count]) => count > 0);
+  const parts = states.map(([state, count]) => {
+    const named = count === total ? `all ${state}` : `${number(count)} ${state}`;
+    return state === 'dead' ? `${named}${reasonsInWords(breakdown.deadReasons, count)}` : named;
+  });
+  return listed(parts);
+}
+
+function reasonsInWords(counts: Bulk['breakdown']['deadReasons'], dead: number): string {
+  const reasons = deadReasons.filter((reason) => (counts[reason] ?? 0) > 0);
+  const parts = reasons.map((reason) => {
+    const count = counts[reason] ?? 0;
+    return count === dead ? reason : `${number(count)} ${reason}`;
+  });
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}

@@ -1,0 +1,112 @@
+/** How figures, times and texts read on the page. */
+
+const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 2 });
+
+/** `12,345` */
+export function number(value: number): string {
+  return whole.format(value);
+}
+
+/** What was counted up to a bound: `12`, or `10,000+` when there are more. */
+export function bounded({ count, more }: { readonly count: number; readonly more: boolean }): string {
+  return more ? `${number(count)}+` : number(count);
+}
+
+/** `1 event`, `12 events`; words with another plural bring it along. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/** `a`, `a and b`, `a, b and c` */
+export function listed(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** A part of a whole, from 0 to 1, as `0.4%`; what is not quite nothing or all does not read as such. */
+export function percent(part: number): string {
+  if (part > 0 && part < 0.001) return '< 0.1%';
+  if (part < 1 && part >= 0.9995) return '> 99.9%';
+  return `${Math.round(part * 1_000) / 10}%`;
+}
+
+/** `512 bytes`, `1.5 KiB`, `64 MiB` */
+export function bytes(size: number): string {
+  if (size < 1_024) return plural(size, 'byte');
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  let value = size / 1_024;
+  let unit = 0;
+  // From 1,023.95 on it would read as 1,024.
+  while (value >= 1_023.95 && unit < units.length - 1) {
+    value /= 1_024;
+    unit += 1;
+  }
+  return `${value < 10 ? Math.round(value * 10) / 10 : number(value)} ${units[unit] ?? ''}`;
+}
+
+/** A latency: `70 ms`, `1.5 s`; beyond what is told apart `over 60 s`, and `–` where nothing was measured. */
+export function latency(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms === Infinity) return 'over 60 s';
+  return ms < 1_000 ? `${number(ms)} ms` : `${short.format(ms / 1_000)} s`;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long something has lasted, in milliseconds, as `12 s`, `47 min`, `3 h 5 min` or `12 d 4 h`. */
+export function age(ms: number): string {
+  const lasted = Math.max(ms, 0);
+  if (lasted < MINUTE) return `${Math.floor(lasted / SECOND)} s`;
+  if (lasted < HOUR) return `${Math.floor(lasted / MINUTE)} min`;
+  if (lasted < DAY) return pair(lasted, HOUR, 'h', MINUTE, 'min');
+  return pair(lasted, DAY, 'd', HOUR, 'h');
+}
+
+function pair(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${number(Math.floor(ms / large))} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
+}
+
+/** `47 min ago`, `in 5 min`, `now` */
+export function relative(at: Date, now: Date): string {
+  const since = now.getTime() - at.getTime();
+  if (Math.abs(since) < SECOND) return 'now';
+  return since > 0 ? `${age(since)} ago` : `in ${age(-since)}`;
+}
+
+/** `2026-01-01 03:12:07 UTC` */
+export function moment(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
+export function shortMoment(at: Date, now: Date): string {
+  const iso = at.toISOString();
+  const time = iso.slice(11, 16);
+  if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;
+  const day = at.toLocaleDateString('en-GB', {
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
+    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: 'numeric' }),
+  });
+  return `${day} ${time}`;
+}
+
+/**
+ * A text that others wrote, on one line: characters that begin another one, reorder their neighbours or cannot be seen at
+ * all are shown by their number.
+ *
+ * @param atMost - of UTF-16 units; what is longer ends with `…`
+ */
+export function oneLine(text: string, atMost = 300): string {
+  // Cut first: a megabyte would be searched for nothing. A pair of surrogates is not torn.
+  const cut = text.length > atMost ? `${text.slice(0, atMost).replace(/[\ud800-\udbff]$/, '')}…` : text;
+  return cut.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]|[\u200b\ufeff]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  });
+}

@@ -1,0 +1,94 @@
+import { jsonTokens, unquoted, type JsonToken } from './json-tokens.ts';
+
+/** A value of a JSON text, with its place in the object or the list that it is in. */
+export interface JsonNode {
+  /** `null` in a list, and for the outermost value */
+  readonly name: string | null;
+  /** the object has this name already, before this one: readers may take either */
+  readonly again: boolean;
+  readonly kind: 'object' | 'list' | 'text' | 'number' | 'word';
+  /** what a text says; a number exactly as it is written; `true`, `false` or `null` */
+  readonly value: string;
+  readonly children: readonly JsonNode[];
+  /** how many names or places it has, also those that `children` leaves out */
+  readonly size: number;
+}
+
+export interface JsonTree {
+  readonly root: JsonNode;
+  /** values that were left out, because nobody reads so many */
+  readonly leftOut: number;
+}
+
+export interface TreeLimits {
+  /** values in the tree */
+  readonly values?: number;
+  /** objects and lists within one another */
+  readonly depth?: number;
+}
+
+interface Growing extends JsonNode {
+  readonly children: Growing[];
+  size: number;
+  readonly names: Set<string>;
+}
+
+/**
+ * The tree of a JSON text as it is written: numbers with all their digits, names that come twice. Stops at limits, so a
+ * megabyte of brackets is no more work to show than what fits on a page.
+ *
+ * @param text - valid JSON
+ */
+export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimits = {}): JsonTree {
+  const top: Growing = newNode('list', '', null, false);
+  const open: Growing[] = [top];
+  let kept = 0;
+  let leftOut = 0;
+  /** brackets that are open within what was left out */
+  let beyond = 0;
+  let name: string | null = null;
+
+  for (const token of jsonTokens(text)) {
+    const parent = open.at(-1) ?? top;
+    const { kind } = token;
+    if (kind === '}' || kind === ']') {
+      if (beyond > 0) beyond -= 1;
+      else open.pop();
+      continue;
+    }
+    if (kind === 'name') {
+      if (beyond === 0) name = unquoted(text.slice(token.start, token.end));
+      continue;
+    }
+    const opens = kind === '{' || kind === '[';
+    if (beyond === 0) parent.size += 1;
+    if (beyond > 0 || kept >= values || open.length > depth) {
+      leftOut += 1;
+      name = null;
+      if (opens) beyond += 1;
+      continue;
+    }
+    const again = name !== null && parent.names.has(name);
+    if (name !== null) parent.names.add(name);
+    const node = newNode(kindOf(kind), opens ? '' : valueOf(text, token), name, again);
+    parent.children.push(node);
+    kept += 1;
+    name = null;
+    if (opens) open.push(node);
+  }
+  return { root: top.children[0] ?? newNode('word', '', null, false), leftOut };
+}
+
+function newNode(kind: JsonNode['kind'], value: string, name: string | null, again: boolean): Growing {
+  return { name, again, kind, value, children: [], size: 0, names: new Set() };
+}
+
+function kindOf(kind: Exclude<JsonToken['kind'], '}' | ']' | 'name'>): JsonNode['kind'] {
+  if (kind === '{') return 'object';
+  return kind === '[' ? 'list' : kind;
+}
+
+function valueOf(text: string, { kind, start, end }: JsonToken): string {
+  const written = text.slice(start, end);
+  return kind === 'text' ? unquoted(written) : written;
+}

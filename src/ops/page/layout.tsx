@@ -1,0 +1,158 @@
+import type { Child } from 'hono/jsx';
+import type { Visitor } from './visit.ts';
+
+const NAVIGATION = [
+  ['/', 'Overview'],
+  ['/events', 'Events'],
+  ['/dead', 'Dead letters'],
+  ['/rejected', 'Rejected'],
+  ['/bulks', 'Bulk reruns'],
+  ['/audit', 'Audit'],
+  ['/health', 'Health'],
+  ['/maintenance', 'Maintenance'],
+] as const;
+
+const KEYS = [
+  ['/', 'to the filter'],
+  ['j', 'next row'],
+  ['k', 'previous row'],
+  ['Enter', 'open the row'],
+  ['r', 'rerun the event or the group: asks before anything happens'],
+  ['?', 'these keys'],
+  ['Esc', 'close, or leave a field'],
+] as const;
+
+interface LayoutParts {
+  readonly base: string;
+  readonly site: string;
+  /** the heading of the screen */
+  readonly title: string;
+  /** the path in the navigation that is current */
+  readonly current: string | null;
+  readonly visitor: Visitor;
+  /** what the act before this page came to */
+  readonly flash: string | null;
+  readonly content: Child;
+}
+
+/** A whole page: everything that screens have around them. Without JavaScript only the keys and the live updates are gone. */
+export function Layout({ base, site, title, current, visitor, flash, content }: LayoutParts) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>
+          {title} · {site}
+        </title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={`${base}/assets/page.css`} />
+        <script src={`${base}/assets/page.js`} defer />
+      </head>
+      <body data-live={`${base}/live`}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <a class="site" href={href(base, '/')}>
+            {site}
+          </a>
+          <nav aria-label="Screens">
+            <ul>
+              {NAVIGATION.map(([path, name]) => (
+                <li>
+                  <a href={href(base, path)} aria-current={path === current ? 'page' : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          <span class="live-state" id="live-state" hidden />
+        </header>
+        <main id="main" tabindex={-1}>
+          <h1>{title}</h1>
+          {flash !== null && (
+            <p class="notice flash" role="status" id="flash">
+              {flash}
+            </p>
+          )}
+          {content}
+        </main>
+        <footer class="bottom">
+          <p>
+            You are <bdi>{visitor.name}</bdi>,{' '}
+            {visitor.role === 'operator' ? 'an operator: what you do stands in the audit.' : 'a viewer: you can read.'}{' '}
+            All times are UTC.
+          </p>
+          <button type="button" id="show-keys" hidden>
+            Keys <kbd>?</kbd>
+          </button>
+        </footer>
+        <Keys />
+      </body>
+    </html>
+  );
+}
+
+/** Shown by the script alone: without it there are no such keys. */
+function Keys() {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" id="close-keys">
+        Close
+      </button>
+    </dialog>
+  );
+}
+
+function href(base: string, path: string): string {
+  return path === '/' && base !== '' ? base : `${base}${path}`;
+}
+
+/** A page for those who are not let in, or whose request cannot be done; it tells nothing of what the inbox holds. */
+export function PlainPage({
+  title,
+  sentence,
+  back,
+}: {
+  readonly title: string;
+  readonly sentence: string;
+  /** where to go on */
+  readonly back?: { readonly href: string; readonly label: string };
+}) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title}</title>
+      </head>
+      <body>
+        <main>
+          <h1>{title}</h1>
+          <p>{sentence}</p>
+          {back !== undefined && (
+            <p>
+              <a href={back.href}>{back.label}</a>
+            </p>
+          )}
+        </main>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,79 @@
+import type { Changes, Standing } from './changes.ts';
+
+/** Streams that one process keeps open at a time; a browser asks again later. */
+const MAX_STREAMS = 200;
+/** So that a stream that has died is noticed, and proxies do not take it for one. */
+const HEARTBEAT_MS = 15_000;
+/** Then the browser connects afresh, and whether the visitor may still look is asked again. */
+const LONGEST_MS = 10 * 60_000;
+
+export interface LiveOptions {
+  readonly heartbeatMs?: number;
+  readonly longestMs?: number;
+  readonly maxStreams?: number;
+}
+
+/** Answers with a stream of server-sent events: `changed` with a small JSON, at once and whenever something has changed. */
+export function liveStreams(
+  changes: Changes,
+  { heartbeatMs = HEARTBEAT_MS, longestMs = LONGEST_MS, maxStreams = MAX_STREAMS }: LiveOptions = {},
+): (request: Request) => Response {
+  const open = new Set<() => void>();
+
+  function streamTo(request: Request): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder();
+    let end = (): void => {};
+    /** for a client that reads slowly: the newest replaces what it has not taken yet */
+    let waiting: string | null = null;
+    return new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          const send = (text: string): void => {
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
+            else waiting = text;
+          };
+          send('retry: 3000\n\n');
+          const stop = changes.listen((standing) => send(changed(standing)));
+          const heartbeat = setInterval(() => waiting ?? send(': still here\n\n'), heartbeatMs).unref();
+          const longest = setTimeout(() => end(), longestMs).unref();
+          end = () => {
+            if (!open.delete(end)) return;
+            stop();
+            clearInterval(heartbeat);
+            clearTimeout(longest);
+            try {
+              controller.close();
+            } catch {
+              // The client has closed it.
+            }
+          };
+          open.add(end);
+          request.signal.addEventListener('abort', () => end(), { once: true });
+          if (request.signal.aborted) end();
+        },
+        pull(controller) {
+          if (waiting === null) return;
+          controller.enqueue(encoder.encode(waiting));
+          waiting = null;
+        },
+        cancel: () => end(),
+      },
+      { highWaterMark: 4 },
+    );
+  }
+
+  return (request) => {
+    if (open.size >= maxStreams) {
+      return new Response('Too many pages are open.', { status: 503, headers: { 'Retry-After': '30' } });
+    }
+    // Hono answers HEAD with what GET would do; nobody would ever read from that stream.
+    const body = request.method === 'HEAD' ? null : streamTo(request);
+    return new Response(body, {
+      headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
+    });
+  };
+}
+
+function changed(standing: Standing): string {
+  return `event: changed\ndata: ${JSON.stringify(standing)}\n\n`;
+}

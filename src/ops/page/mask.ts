@@ -1,0 +1,168 @@
+import { ConfigurationError } from '../../errors.ts';
+import type { EventFilter } from '../../inbox/operations/filter.ts';
+import { jsonText, jsonTokens, unquoted } from './json-tokens.ts';
+
+/** What stands in the place of a masked value. */
+export const MASKED = '•••';
+const MASKED_JSON = JSON.stringify(MASKED);
+
+/** Hides the values of some fields. */
+export interface Mask {
+  /** whether there are any */
+  readonly masks: boolean;
+  /** The body with `"•••"` for each masked value, and everything else as it was. */
+  readonly mask: (body: Uint8Array) => Uint8Array;
+  /** Why a filter would tell what a masked value is, or `null`. */
+  readonly refusal: (filter: EventFilter) => string | null;
+}
+
+/** Names, and what stands for a place in a list: any of them, or the n-th. */
+type Step = { readonly name: string } | { readonly place: number | 'any' };
+
+/** What may follow in the paths that have matched so far. */
+interface Branch {
+  masked: boolean;
+  readonly names: Map<string, Branch>;
+  readonly places: Map<number | 'any', Branch>;
+}
+
+/**
+ * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one place of a list; where a path has no
+ * brackets it reaches through lists all the same, so `data.items.name` masks no less than `data.items[].name`.
+ *
+ * @throws ConfigurationError for what is no such path
+ */
+export function createMask(paths: readonly string[] = []): Mask {
+  const steps = paths.map(stepsOf);
+  const root = newBranch();
+  for (const path of steps) {
+    let branch = root;
+    for (const step of path) branch = grown(branch, step);
+    branch.masked = true;
+  }
+  return {
+    masks: paths.length > 0,
+    mask: (body) => (paths.length === 0 ? body : masked(body, root)),
+    refusal(filter) {
+      const asked = [
+        ...(filter.payload ?? []).map(({ path }) => path),
+        ...(filter.merchant === undefined ? [] : ['data.merchant_id']),
+      ];
+      const covered = asked.find((path) => steps.some((one) => overlaps(one, stepsOrNone(path))));
+      return covered === undefined
+        ? null
+        : `${covered} is masked on this page, so nobody can search for its values here.`;
+    },
+  };
+}
+
+function newBranch(): Branch {
+  return { masked: false, names: new Map(), places: new Map() };
+}
+
+function grown(branch: Branch, step: Step): Branch {
+  const known = 'name' in step ? branch.names.get(step.name) : branch.places.get(step.place);
+  if (known !== undefined) return known;
+  const next = newBranch();
+  if ('name' in step) branch.names.set(step.name, next);
+  else branch.places.set(step.place, next);
+  return next;
+}
+
+const PART = /^([^.[\]]*)((?:\[\d*\])*)$/;
+
+function stepsOf(path: string): readonly Step[] {
+  const steps = typeof path === 'string' ? stepsOrNone(path) : [];
+  if (steps.length > 0) return steps;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `mask: ${JSON.stringify(path)} is no path. Write names joined by dots, and [] for the places of a list: data.items[].name`,
+  );
+}
+
+function stepsOrNone(path: string): readonly Step[] {
+  const steps: Step[] = [];
+  for (const part of path.split('.')) {
+    const [, name, places = ''] = PART.exec(part) ?? [];
+    if (name === undefined || name === '') return [];
+    steps.push({ name });
+    for (const [, place = ''] of places.matchAll(/\[(\d*)\]/g)) {
+      steps.push({ place: place === '' ? 'any' : Number(place) });
+    }
+  }
+  return steps;
+}
+
+/** Whether one path leads to the other, or into it. What cannot be read might lead anywhere. */
+function overlaps(one: readonly Step[], other: readonly Step[]): boolean {
+  const names = [namesOf(one), namesOf(other)];
+  const shorter = Math.min(...names.map(({ length }) => length));
+  return names[0]?.slice(0, shorter).join('.') === names[1]?.slice(0, shorter).join('.');
+}
+
+/** Places are left out: which of them a search means is not worth being wrong about. */
+function namesOf(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap((step) => ('name' in step ? [step.name] : []));
+}
+
+/** Where reading is: which branches lead into a container, and how far it has been read. */
+interface Level {
+  readonly branches: readonly Branch[];
+  readonly isList: boolean;
+  place: number;
+  name: string;
+}
+
+function masked(body: Uint8Array, root: Branch): Uint8Array {
+  const text = jsonText(body);
+  // What cannot be read cannot be searched for the fields either.
+  if (text === null) return Buffer.from(MASKED_JSON);
+  const levels: Level[] = [];
+  let result = '';
+  let copied = 0;
+  /** how many brackets are open within a value that is masked, or that no path leads into */
+  let within = 0;
+  let isMasked = false;
+  for (const { kind, start, end } of jsonTokens(text)) {
+    const opens = kind === '{' || kind === '[';
+    const closes = kind === '}' || kind === ']';
+    if (within > 0) {
+      if (opens) within += 1;
+      if (closes) within -= 1;
+      if (within === 0 && isMasked) copied = end;
+      continue;
+    }
+    const level = levels.at(-1);
+    if (closes) {
+      levels.pop();
+    } else if (kind === 'name') {
+      if (level !== undefined) level.name = unquoted(text.slice(start, end));
+    } else {
+      const reached = level === undefined ? [root] : nextOf(level);
+      isMasked = reached.some((branch) => branch.masked);
+      if (isMasked) {
+        result += text.slice(copied, start) + MASKED_JSON;
+        copied = end;
+      }
+      if (!opens) continue;
+      if (isMasked || reached.length === 0) within = 1;
+      else levels.push({ branches: reached, isList: kind === '[', place: 0, name: '' });
+    }
+  }
+  return Buffer.from(result + text.slice(copied));
+}
+
+/** The branches that lead to the next value of a container. */
+function nextOf(level: Level): readonly Branch[] {
+  if (!level.isList) return present(level.branches.map(({ names }) => names.get(level.name)));
+  const place = level.place;
+  level.place += 1;
+  // Paths without brackets go on through the list.
+  if (level.branches.every(({ places }) => places.size === 0)) return level.branches;
+  const named = present(level.branches.flatMap(({ places }) => [places.get('any'), places.get(place)]));
+  return [...level.branches, ...named];
+}
+
+function present(branches: readonly (Branch | undefined)[]): readonly Branch[] {
+  return branches.filter((branch) => branch !== undefined);
+}

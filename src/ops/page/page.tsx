@@ -1,0 +1,160 @@
+/**
+ * hookbox's page for operators: `opsPage` is mounted in a Hono app, or served by `hookbox ui`.
+ *
+ * @module
+ */
+import { Hono } from 'hono';
+import { HookboxError, isInstance, nameOf } from '../../errors.ts';
+import { metrics } from '../metrics.ts';
+import { operationsOf } from '../operations-of.ts';
+import { actRoutes, keyOf } from './acts.ts';
+import { assetRoutes } from './assets.ts';
+import { auditScreen } from './audit.tsx';
+import { createAuthorization, type AuthorizationOptions } from './authorization.ts';
+import { bulkScreen } from './bulk.tsx';
+import { bulksScreen } from './bulks.tsx';
+import { watchChanges } from './changes.ts';
+import { csrfTokens } from './csrf.ts';
+import { deadLettersScreen } from './dead-letters.tsx';
+import { downloadRoutes } from './downloads.ts';
+import { eventScreen } from './event-screen.tsx';
+import { eventsScreen } from './events-screen.tsx';
+import { createGuard, SAFE_HEADERS, type GuardOptions } from './guard.ts';
+import { healthRoutes } from './health-routes.ts';
+import { healthScreen } from './health-screen.tsx';
+import { liveStreams } from './live.ts';
+import { maintenanceRoutes } from './maintenance-acts.ts';
+import { maintenanceScreen } from './maintenance.tsx';
+import { createMask } from './mask.ts';
+import { overviewScreen } from './overview.tsx';
+import { rejectedScreen } from './rejected.tsx';
+import { createShell, type PageEnv } from './shell.tsx';
+import type { Operated, Screen, Visit } from './visit.ts';
+
+export type { Operated, Visitor } from './visit.ts';
+
+export interface OpsPageOptions extends AuthorizationOptions, GuardOptions {
+  /**
+   * Fields of bodies whose values nobody shall see on the page: `data.customer.email`, `data.items[].name`. They read `•••`
+   * wherever a body is shown or downloaded, nobody can search for them, and the page hands out no export and no backup.
+   * What a handler has put into the text of an error is shown as it is.
+   */
+  readonly mask?: readonly string[];
+  /** how the page calls itself; `hookbox` unless set */
+  readonly title?: string;
+  /** What the tokens of forms are made with: the same in all processes that serve one page; random unless set. */
+  readonly secret?: string;
+  /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
+  readonly base?: string;
+}
+
+/**
+ * The page where operators see what is stored, find out what is stuck and why, and rerun it. Everything it does is also a
+ * function of `hookbox/ops` and a command; what operators do stands in the audit with their names.
+ *
+ * @param operated - a receiver, or `{ inbox }`
+ * @throws ConfigurationError when nobody would be asked who he is, for options that cannot work, and for an inbox that
+ * cannot be looked into, such as `memoryInbox()`
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { createReceiver } from 'hookbox';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox: sqliteInbox('shop.db') });
+ * const page = opsPage(receiver, {
+ *   // Ask your own log-in here: who is an operator, who only reads, and who is neither.
+ *   authorize: (request) => (request.headers.get('x-shop-user') === 'ada' ? { role: 'operator', name: 'ada' } : null),
+ *   hosts: ['ops.shop.example'],
+ *   mask: ['data.customer.email'],
+ * });
+ * const app = new Hono().route('/ops', page);
+ * console.log((await app.request('/ops/health/live')).status); // 200
+ * await receiver.close();
+ * await receiver.inbox.close();
+ * ```
+ */
+export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono {
+  const { inbox } = operated;
+  // Said when the page is made, and not to whoever opens it first.
+  operationsOf(inbox);
+  const authorized = createAuthorization(options);
+  const guard = createGuard(options, options.unsafeOpen === true);
+  const shell = createShell({
+    operated,
+    tokens: csrfTokens(options.secret),
+    mask: createMask(options.mask),
+    site: options.title ?? 'hookbox',
+    base: options.base?.replace(/\/+$/, ''),
+  });
+  const live = liveStreams(watchChanges(inbox));
+
+  const page = new Hono<PageEnv>();
+  page.onError((failure, c) => {
+    // The text of any other error may quote a payload or name a path.
+    const said = isInstance(failure, HookboxError) ? failure.message : `It failed with ${nameOf(failure)}.`;
+    const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
+    return shell.problem(c, busy ? 503 : 500, 'That did not work', said);
+  });
+
+  page.use('*', async (c, next) => {
+    await next();
+    // An answer that came with headers that cannot be changed is copied by Hono.
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+  });
+
+  // Before anybody is asked who he is.
+  healthRoutes(page, inbox);
+
+  page.use('*', async (c, next) => {
+    const forged = guard(c.req.raw);
+    if (forged !== null) return shell.problem(c, 403, 'Not from here', forged);
+    const verdict = await authorized(c.req.raw);
+    if ('visitor' in verdict) {
+      c.set('visitor', verdict.visitor);
+      return next();
+    }
+    if (verdict.refused === 403) return shell.problem(c, 403, 'Not allowed', 'You are not allowed to see this page.');
+    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
+    return shell.problem(c, 401, 'Who are you?', 'This page asks for a user and a password, or for a token.');
+  });
+
+  const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
+    '/': overviewScreen,
+    '/events': eventsScreen,
+    '/dead': deadLettersScreen,
+    '/rejected': rejectedScreen,
+    '/bulks': bulksScreen,
+    '/audit': auditScreen,
+    '/health': healthScreen,
+    '/maintenance': (visit) => maintenanceScreen(visit),
+  };
+  for (const [path, screen] of Object.entries(screens)) {
+    page.get(path, async (c) => shell.show(c, await screen(shell.visitOf(c))));
+  }
+  page.get('/events/:endpoint/:id', async (c) => shell.show(c, await eventScreen(shell.visitOf(c), keyOf(c))));
+  page.get('/bulks/:id{[0-9]{1,15}}', async (c) => {
+    return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));
+  });
+
+  actRoutes(page, shell);
+  maintenanceRoutes(page, shell);
+  downloadRoutes(page, shell);
+  assetRoutes(page);
+
+  page.get('/live', (c) => live(c.req.raw));
+  page.get('/metrics', async (c) => {
+    const { text, contentType } = await metrics(inbox);
+    return c.body(text, 200, { 'Content-Type': contentType });
+  });
+
+  page.all('*', async (c) => {
+    const base = shell.baseOf(c);
+    if (c.req.method === 'GET' && new URL(c.req.url).pathname === `${base}/` && base !== '')
+      return c.redirect(base, 308);
+    return shell.problem(c, 404, 'Nothing here', 'There is no such screen, or nothing that can be done here.');
+  });
+  // Whoever mounts it need not know what the page keeps about a request.
+  return new Hono().route('/', page);
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConfigurationError } from '../errors.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { By } from '../inbox/operations/acts.ts';
+import {
+  prunableStates,
+  type EraseReport,
+  type PruneCriteria,
+  type PrunePosition,
+  type PruneStep,
+} from '../inbox/operations/removal.ts';
+import { operationsOf } from './operations-of.ts';
+
+export interface PruneReport {
+  /** how many became tombstones; for a dry run, how many would */
+  readonly pruned: number;
+  /** its line in the audit; `null` for a dry run */
+  readonly audit: number | null;
+}
+
+export interface PruneOptions {
+  readonly dryRun?: boolean;
+  /** stops after the batch under way; the report says how far it came */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (pruned: number) => void;
+}
+
+const FIRST_BATCH = 50;
+const SMALLEST_BATCH = 10;
+const LARGEST_BATCH = 1_000;
+/** For how long a batch should hold the writer: a delivery that arrives meanwhile waits for its end. */
+const GOAL_MS = 5;
+/** And the writer is left alone for so many times as long, so that most deliveries meet none. */
+const REST = 3;
+
+/**
+ * Makes tombstones of settled events: their bodies go, what errors said and other bodies under their ids; that they are
+ * known stays, so redeliveries are still duplicates. Works in batches so small that deliveries hardly notice, and rests
+ * three times as long after each. The audit's line is written first and counts along, so it is right for a run that was
+ * killed too; run it again to go on.
+ *
+ * @param criteria - which events; `processed` ones alone unless `states` says otherwise
+ * @throws ConfigurationError for criteria that cannot be meant
+ * @example
+ * ```ts
+ * import { pruneEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const monthAgo = new Date(Date.now() - 30 * 86_400_000);
+ * const { pruned } = await pruneEvents(inbox, { settledBefore: monthAgo }, { actor: 'nightly job' });
+ * console.log(`${pruned} events are tombstones now`);
+ * await inbox.close();
+ * ```
+ */
+export async function pruneEvents(
+  inbox: Inbox,
+  criteria: PruneCriteria,
+  by: By,
+  { dryRun = false, signal, onProgress }: PruneOptions = {},
+): Promise<PruneReport> {
+  const operations = operationsOf(inbox);
+  refuseUnclear(criteria);
+  if (dryRun) return { pruned: await operations.prunable(criteria, Infinity), audit: null };
+
+  const audit = await operations.note('prune', by, criteria, { pruned: 0 });
+  let pruned = 0;
+  let batch = FIRST_BATCH;
+  let after: PrunePosition | null = null;
+  for (;;) {
+    const step: PruneStep = await operations.pruneSome(criteria, batch, { after, audit });
+    pruned += step.pruned;
+    onProgress?.(pruned);
+    after = step.next;
+    if (after === null || signal?.aborted === true) return { pruned, audit };
+    batch = nextBatch(batch, step);
+    await delay(REST * step.heldMs);
+  }
+}
+
+/** As many events as should take as long as it shall; at most twice as many as before, since one quick step says little. */
+function nextBatch(batch: number, { pruned, heldMs }: PruneStep): number {
+  if (pruned === 0) return batch;
+  const fitting = Math.floor((pruned * GOAL_MS) / heldMs);
+  return Math.min(Math.max(fitting, SMALLEST_BATCH), 2 * batch, LARGEST_BATCH);
+}
+
+function refuseUnclear({ settledBefore, states }: PruneCriteria): void {
+  if (!(settledBefore instanceof Date) || Number.isNaN(settledBefore.getTime())) {
+    throw new ConfigurationError('INVALID_OPTION', 'settledBefore must be a time: only older events are pruned.');
+  }
+  const known: readonly string[] = prunableStates;
+  if (states !== undefined && (states.length === 0 || states.some((state) => !known.includes(state)))) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `states must be some of ${prunableStates.join(', ')}: the others still need their bodies.`,
+    );
+  }
+}
+
+const INDEX_BATCH = 500;
+
+/**
+ * Removes everything that is kept about an entity, for a person's right to be forgotten: bodies, what errors said, other
+ * bodies under the ids, its name, and what the audit and bulk acts say of it; events of whatever state, pending ones
+ * included, which nobody will handle then. That the ids are known stays, without anything else: a redelivery is still a
+ * duplicate, and its body is not kept. An event whose handler runs at that moment is left and counted: erase again.
+ *
+ * Invalid events have no entity; those are erased whose bodies would give it to them by hookbox's own rule (`entityOf`).
+ * What goes is overwritten in the file, and the write-ahead log is emptied. Not reached are backups and exports, what
+ * handlers wrote elsewhere, and copies that SQLite left on free pages before: in files that an older hookbox has
+ * written, and on a connection of your own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.
+ *
+ * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
+ * @param by - a reason that names the entity is kept without the name
+ * @throws ConfigurationError for an empty name
+ * @example
+ * ```ts
+ * import { eraseEntity } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { erased, inProcessing } = await eraseEntity(inbox, 'ord_42', { actor: 'ada', reason: 'request 17' });
+ * console.log(`${erased} erased; ${inProcessing} are being handled just now`);
+ * await inbox.close();
+ * ```
+ */
+export async function eraseEntity(
+  inbox: Inbox,
+  entity: string,
+  by: By,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): Promise<EraseReport> {
+  const operations = operationsOf(inbox);
+  while ((await operations.indexNew(INDEX_BATCH)) > 0);
+  return operations.erase(entity, by, dryRun);
+}

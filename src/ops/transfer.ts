@@ -1,0 +1,247 @@
+import { basename } from 'node:path';
+import { ConfigurationError } from '../errors.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { By } from '../inbox/operations/acts.ts';
+import {
+  FIRST_LINE,
+  lastLine,
+  readExportLine,
+  type ExportRecord,
+  type ExportTotals,
+} from '../inbox/operations/export-format.ts';
+import type { EventFilter } from '../inbox/operations/filter.ts';
+import type { ImportCounts } from '../inbox/operations/transfer.ts';
+import { operationsOf } from './operations-of.ts';
+
+export interface ExportOptions {
+  readonly onProgress?: (events: number) => void;
+  /** ends the export without its last line, so that nobody takes it for a whole one */
+  readonly signal?: AbortSignal;
+}
+
+/** The audit's line of an export is brought up to date this often. */
+const RECOUNT_MS = 1_000;
+
+/**
+ * Writes events as lines of JSON, byte-exact, the oldest first: bodies and other bodies in base64, of tombstones the hash,
+ * with attempts, errors and redeliveries. Without a filter: all events, and which was the newest of each entity that was
+ * processed. The last line says how many there are, so that `importEvents`, which reads them, notices a file that was cut
+ * off. Events that are stored meanwhile are not among them; no more than a few are held in memory, unless a filter is
+ * given: then their numbers are.
+ *
+ * An export has everything that is personal; keep it as you keep the inbox.
+ *
+ * @returns lines without line ends
+ * @throws ConfigurationError for a filter that cannot be meant
+ * @example
+ * ```ts
+ * import { createWriteStream } from 'node:fs';
+ * import { pipeline } from 'node:stream/promises';
+ * import { exportEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const lines = exportEvents(inbox, { actor: 'ada' }, { states: ['dead'] });
+ * const written = async function* () {
+ *   for await (const line of lines) yield `${line}\n`;
+ * };
+ * await pipeline(written, createWriteStream('dead.ndjson'));
+ * await inbox.close();
+ * ```
+ */
+export async function* exportEvents(
+  inbox: Inbox,
+  by: By,
+  filter: EventFilter = {},
+  { onProgress, signal }: ExportOptions = {},
+): AsyncGenerator<string, void> {
+  const operations = operationsOf(inbox);
+  const audit = await operations.note('export', by, filter, { events: 0 });
+  const pages = operations.exportPages(filter);
+  const totals = { events: 0, marks: 0 };
+  let recountedAt = performance.now();
+  try {
+    yield FIRST_LINE;
+    for await (const page of pages) {
+      if (signal?.aborted === true) return;
+      // Before they are handed out: the audit shall rather say too much than too little.
+      totals.events += page.events;
+      totals.marks += page.marks;
+      if (performance.now() - recountedAt > RECOUNT_MS) {
+        await operations.recount(audit, { events: totals.events });
+        recountedAt = performance.now();
+      }
+      yield* page.lines;
+      onProgress?.(totals.events);
+    }
+    yield lastLine(totals);
+  } finally {
+    await operations.recount(audit, { events: totals.events });
+  }
+}
+
+export interface ImportReport extends ImportCounts {
+  readonly audit: number | null;
+}
+
+export interface ImportOptions {
+  /** only counts what would be imported, known and different */
+  readonly dryRun?: boolean;
+  /** what the audit says of where the lines come from, such as the name of the file */
+  readonly from?: string;
+  readonly onProgress?: (counts: ImportCounts) => void;
+  /** stops after the batch under way; the report says how far it came */
+  readonly signal?: AbortSignal;
+}
+
+/** What one transaction takes: deliveries share its commit. */
+const BATCH_LINES = 100;
+const BATCH_CHARACTERS = 2 * 1024 * 1024;
+
+/**
+ * Takes the lines of an export in: the same bytes, ids, states, attempts and times, in their order, behind what is here.
+ * What is here already under a key stays as it is, so importing again is harmless. An event that was being handled when
+ * it was exported is pending and due. Pending events are handled as new ones are: import into a file that no other
+ * processor works on, or expect effects twice.
+ *
+ * A faulty line ends the import; what came before it has been imported, and the error names the line by its number.
+ * Nothing of a line is quoted.
+ *
+ * @param lines - with or without line ends, such as those of `readline`; `exportEvents` of another inbox fits, too
+ * @throws ConfigurationError for a line that is none of an export, and for an export that ends early
+ * @example
+ * ```ts
+ * import { exportEvents, importEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const from = sqliteInbox('shop.db');
+ * const to = sqliteInbox('copy.db');
+ * const { imported } = await importEvents(to, exportEvents(from, { actor: 'ada' }), { actor: 'ada' });
+ * console.log(`${imported} events`);
+ * await from.close();
+ * await to.close();
+ * ```
+ */
+export async function importEvents(
+  inbox: Inbox,
+  lines: AsyncIterable<string> | Iterable<string>,
+  by: By,
+  { dryRun = false, from, onProgress, signal }: ImportOptions = {},
+): Promise<ImportReport> {
+  const operations = operationsOf(inbox);
+  const counts = { imported: 0, known: 0, different: 0 };
+  const audit = dryRun ? null : await operations.note('import', by, from === undefined ? {} : { from }, counts);
+  const take = async (records: readonly ExportRecord[]): Promise<void> => {
+    const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
+    counts.imported += taken.imported;
+    counts.known += taken.known;
+    counts.different += taken.different;
+    onProgress?.({ ...counts });
+  };
+
+  for await (const { records, fault } of batches(lines)) {
+    if (records.length > 0) await take(records);
+    if (fault !== null) throw new ConfigurationError('INVALID_OPTION', fault);
+    if (signal?.aborted === true) break;
+  }
+  return { ...counts, audit };
+}
+
+interface Batch {
+  readonly records: readonly ExportRecord[];
+  /** why reading ended after these */
+  readonly fault: string | null;
+}
+
+/** Reads the lines of an export, as many at a time as one transaction takes. */
+async function* batches(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Batch, void> {
+  let records: ExportRecord[] = [];
+  let characters = 0;
+  const seen = { events: 0, marks: 0 };
+  let number = 0;
+  let place: 'before' | 'within' | 'behind' = 'before';
+  for await (const text of lines) {
+    number += 1;
+    if (text.trim() === '') continue;
+    const line = readExportLine(text);
+    const fault = faultOf(line, place, seen);
+    if (fault !== null) return yield { records, fault: `Line ${number} cannot be imported: ${fault}. ${SO_FAR}` };
+    if ('first' in line) place = 'within';
+    if ('end' in line) place = 'behind';
+    if ('event' in line) seen.events += 1;
+    if ('mark' in line) seen.marks += 1;
+    if (!('event' in line || 'mark' in line)) continue;
+    records.push(line);
+    characters += text.length;
+    if (records.length < BATCH_LINES && characters < BATCH_CHARACTERS) continue;
+    yield { records, fault: null };
+    records = [];
+    characters = 0;
+  }
+  yield { records, fault: place === 'behind' ? null : `${endedEarly(number, place)} ${SO_FAR}` };
+}
+
+const SO_FAR = 'What came before was imported; importing it again is harmless.';
+
+function faultOf(
+  line: ReturnType<typeof readExportLine>,
+  place: 'before' | 'within' | 'behind',
+  seen: ExportTotals,
+): string | null {
+  if ('fault' in line) return line.fault;
+  if (place === 'behind') return 'it stands behind the last line of the export';
+  if ((place === 'before') !== 'first' in line) {
+    return place === 'before' ? 'the first line of the export is missing' : 'it begins another export';
+  }
+  if (!('end' in line) || (line.end.events === seen.events && line.end.marks === seen.marks)) return null;
+  const { events, marks } = line.end;
+  return (
+    `it is the last one of an export of ${events} events and ${marks} marks of entities, ` +
+    `and ${seen.events} and ${seen.marks} were there`
+  );
+}
+
+function endedEarly(lines: number, place: 'before' | 'within'): string {
+  if (place === 'before') return 'There is no export to import.';
+  return `The export ends early, after line ${lines}: its last line is missing, so events may be, too.`;
+}
+
+export interface BackupReport {
+  readonly file: string;
+  readonly bytes: number;
+  readonly audit: number;
+}
+
+/**
+ * Copies a live inbox into a new file, with everything else that its database holds, complete as of one moment. Deliveries
+ * go on meanwhile: the copy is made by another thread. It is checked and on the disk when this resolves, and has its name
+ * only then. To restore it, stop what works on the inbox and put the copy in its place, without the `-wal` and `-shm`
+ * files of the old one.
+ *
+ * @param file - a path that does not exist yet
+ * @throws ConfigurationError for a path that exists, or whose folder does not
+ * @throws InboxUnavailableError when the copy could not be made; no file is left then
+ * @example
+ * ```ts
+ * import { backup } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const { bytes } = await backup(inbox, 'shop-backup.db', { actor: 'nightly job' });
+ * console.log(`${bytes} bytes`);
+ * await inbox.close();
+ * ```
+ */
+export async function backup(inbox: Inbox, file: string, by: By): Promise<BackupReport> {
+  const operations = operationsOf(inbox);
+  // Its name is enough for the audit, which is copied along: the folder says more about the machine.
+  const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
+  try {
+    const bytes = await operations.backup(file);
+    await operations.recount(audit, { bytes });
+    return { file, bytes, audit };
+  } catch (failure) {
+    await operations.recount(audit, { bytes: 0, failed: 1 });
+    throw failure;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Page } from 'playwright-core';
+
+/**
+ * Runs in the page. Whether something is wider than its window, be it that the page scrolls sideways or that the end of it is
+ * cut off, and which row of a list is as high as two windows. What scrolls by itself may be wide; and a letter with a hundred
+ * marks, between which no line breaks, has to be cut.
+ */
+const FIND = String.raw`(() => {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  const faults = [];
+  const name = (element) => {
+    const classes = typeof element.className === 'string' ? element.className.trim() : '';
+    return element.tagName.toLowerCase() + (element.id && '#' + element.id) + (classes && '.' + classes.replaceAll(/\s+/g, '.'));
+  };
+  const scrolls = (element) => element !== null && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  // For those who listen only, such as the heads of columns on a phone.
+  const unseen = (element) => element !== null && (element.getBoundingClientRect().width <= 1 || unseen(element.parentElement));
+  const beyond = [...document.body.querySelectorAll('*')].filter((element) => {
+    const { right } = element.getBoundingClientRect();
+    if (right <= clientWidth + 1 || /\p{M}{20}/u.test(element.textContent)) return false;
+    return !unseen(element) && !scrolls(element.parentElement);
+  });
+  if (scrollWidth > clientWidth || beyond.length > 0) {
+    faults.push(scrollWidth + ' px wide in ' + clientWidth + ': ' + beyond.slice(0, 8).map(name).join(' '));
+  }
+  for (const row of document.querySelectorAll('table.list tbody tr')) {
+    const { height } = row.getBoundingClientRect();
+    if (height > 2 * innerHeight) faults.push('a row of ' + Math.round(height) + ' px: ' + name(row));
+  }
+  return faults;
+})()`;
+
+/** What is wrong with how the page lies in its window; empty when nothing is. */
+export function layoutFaults(page: Page): Promise<readonly string[]> {
+  return page.evaluate<string[]>(FIND);
+}

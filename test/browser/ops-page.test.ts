@@ -1,0 +1,232 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditLines, listBulks } from '../../src/ops/index.ts';
+import { brokenShop, eventOf, ORDER, orderEvent, WHY } from './broken-shop.ts';
+import { openBrowser } from './browser.ts';
+import { OPERATOR, VIEWER, type OpsSite } from './ops-site.ts';
+import { visitor } from './visitor.ts';
+
+const KEY = { endpoint: 'default', id: eventOf(ORDER, 'order.created') };
+const GROUP = ['ord_41', ORDER, 'ord_44'].map((order) => eventOf(order, 'order.created'));
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+describe('an operator who is asked about an order', () => {
+  it('finds its dead event, reads its error, and reruns all that failed alike after a preview, by mouse', async () => {
+    await using shop = await brokenShop();
+    await using ada = await visitor(browser, shop.site);
+    const { page } = ada;
+    await ada.open('');
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByLabel('About').fill(ORDER);
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.waitForURL(`**/ops/events?*entity=${ORDER}*`);
+    expect(await page.locator('table.list tbody tr').count()).toBe(1);
+    await page.getByRole('link', { name: 'order.created' }).click();
+    await sees(page, WHY);
+
+    await page.getByRole('link', { name: 'Dead letters' }).click();
+    const group = page.getByRole('row').filter({ hasText: 'TypeError' });
+    await group.getByRole('button', { name: 'Rerun group…' }).click();
+    await sees(page, 'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.');
+    expect(await deadOf(shop.site)).toEqual(expect.arrayContaining(GROUP));
+
+    shop.mend();
+    await page.getByLabel(/^Reason/).fill('Swiss VAT is back');
+    await page.getByRole('button', { name: 'Rerun 3 events' }).click();
+    await sees(page, '3 of 3 (100%)');
+
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByLabel('About').fill(ORDER);
+    await page.getByLabel('About').press('Enter');
+    await page.locator('table.list .state-processed').waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await sees(page, 'Swiss VAT is back');
+    expect(await statesOf(shop.site, GROUP)).toEqual(['processed', 'processed', 'processed']);
+    expect((await auditLines(shop.site.inbox)).lines).toMatchObject([
+      { act: 'rerun', actor: OPERATOR.username, via: 'page', reason: 'Swiss VAT is back', counts: { done: 3 } },
+    ]);
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('does the same with the keyboard alone', async () => {
+    await using shop = await brokenShop();
+    await using ada = await visitor(browser, shop.site);
+    const { page } = ada;
+    const { keyboard } = page;
+    await ada.open('/events');
+    await keyboard.press('/');
+    await keyboard.type(ORDER);
+    await keyboard.press('Enter');
+    await page.waitForURL(`**/ops/events?*entity=${ORDER}*`);
+    await keyboard.press('j');
+    await keyboard.press('Enter');
+    await page.waitForURL(`**/ops/events/default/${KEY.id}`);
+    await sees(page, WHY);
+
+    await keyboard.press('?');
+    await page.getByRole('dialog').getByText('next row').waitFor();
+    await keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+
+    await tabTo(page, 'Dead letters');
+    await keyboard.press('Enter');
+    await page.waitForURL('**/ops/dead');
+    await keyboard.press('j');
+    await keyboard.press('j');
+    await keyboard.press('k');
+    await keyboard.press('r');
+    await page.waitForURL('**/ops/bulks/*');
+    await sees(page, 'Will rerun 3 events');
+    expect(await deadOf(shop.site)).toEqual(expect.arrayContaining(GROUP));
+    expect(await focused(page)).toBe('Rerun 3 events');
+
+    shop.mend();
+    await keyboard.press('Enter');
+    await sees(page, '3 of 3 (100%)');
+    await ada.open(`/events/default/${KEY.id}`);
+    await page.locator('#headline .state-processed').waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('reruns one event with r, but only once it is confirmed', async () => {
+    await using shop = await brokenShop();
+    shop.mend();
+    await using ada = await visitor(browser, shop.site);
+    const { page } = ada;
+    await ada.open(`/events/default/${KEY.id}`);
+    await page.keyboard.press('r');
+    expect(await focused(page)).toBe('Rerun this event');
+    expect(await statesOf(shop.site, [KEY.id])).toEqual(['dead']);
+    await page.keyboard.press('Enter');
+    await sees(page, 'The event is pending again.');
+    await page.locator('#headline .state-processed').waitFor();
+    expect(await statesOf(shop.site, GROUP)).toEqual(['dead', 'processed', 'dead']);
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('does the same without JavaScript', async () => {
+    await using shop = await brokenShop();
+    await using ada = await visitor(browser, shop.site, { javaScriptEnabled: false });
+    const { page } = ada;
+    for (const path of await screensOf(shop.site)) {
+      await ada.open(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    }
+    await ada.open(`/events?entity=${ORDER}`);
+    await page.getByRole('link', { name: 'order.created' }).click();
+    await sees(page, WHY);
+    await page.getByRole('link', { name: 'Dead letters' }).click();
+    const group = page.getByRole('row').filter({ hasText: 'TypeError' });
+    await group.getByRole('button', { name: 'Rerun group…' }).click();
+    await sees(page, 'Will rerun 3 events');
+    shop.mend();
+    await page.getByRole('button', { name: 'Rerun 3 events' }).click();
+    await expect
+      .poll(async () => {
+        await page.reload();
+        return page.locator('main').textContent();
+      })
+      .toContain('3 of 3 (100%)');
+    await shop.site.handled();
+    await ada.open(`/events/default/${KEY.id}`);
+    await page.locator('#headline .state-processed').waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
+});
+
+describe('a screen that is open', () => {
+  it('shows an event that arrives, and keeps what is being typed', async () => {
+    await using shop = await brokenShop();
+    await using ada = await visitor(browser, shop.site);
+    const { page } = ada;
+    await ada.open('/events');
+    await page.evaluate(`globalThis.sameDocument = true`);
+    await page.getByLabel('Event id').fill('half an id');
+    await shop.site.deliver(orderEvent('ord_99', 'order.confirmed'));
+    await page.locator('table.list tbody tr').first().getByText(eventOf('ord_99', 'order.confirmed')).waitFor();
+    expect(await page.evaluate('globalThis.sameDocument')).toBe(true);
+    expect(await page.getByLabel('Event id').inputValue()).toBe('half an id');
+    expect(await page.evaluate('document.activeElement.name')).toBe('id');
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('shows that an event was handled meanwhile', async () => {
+    await using shop = await brokenShop();
+    await using ada = await visitor(browser, shop.site);
+    const { page } = ada;
+    await ada.open(`/events/default/${KEY.id}`);
+    await page.locator('#headline .state-dead').waitFor();
+    shop.mend();
+    await shop.site.inbox.operations?.act('rerun', [KEY], { actor: 'grace', via: 'cli' }, {});
+    await page.locator('#headline .state-processed').waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
+});
+
+describe('a viewer', () => {
+  it('reads every screen, and is offered nothing that changes anything', async () => {
+    await using shop = await brokenShop();
+    await using vic = await visitor(browser, shop.site, { as: VIEWER });
+    for (const path of await screensOf(shop.site)) {
+      await vic.open(path);
+      expect(await vic.page.locator('form[method=post]').count(), path).toBe(0);
+    }
+    await vic.open(`/events/default/${KEY.id}`);
+    await vic.page.keyboard.press('r');
+    await sees(vic.page, WHY);
+    expect(await deadOf(shop.site)).toContain(KEY.id);
+    expect(vic.troubles).toEqual([]);
+  });
+});
+
+async function sees(page: Page, text: string): Promise<void> {
+  await page.locator('main').getByText(text).first().waitFor();
+}
+
+/** Presses Tab until a link has the focus. */
+async function tabTo(page: Page, link: string): Promise<void> {
+  for (let n = 0; n < 30; n += 1) {
+    if ((await focused(page)) === link) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${link}`);
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`document.activeElement.textContent.trim()`);
+}
+
+/** The paths of all screens, with one event and one bulk act. */
+async function screensOf(site: OpsSite): Promise<readonly string[]> {
+  const bulks = await listBulks(site.inbox);
+  const event = `/events/default/${KEY.id}`;
+  return [
+    '',
+    '?range=30d',
+    '/events',
+    '/events?state=dead',
+    event,
+    `${event}?view=raw`,
+    `${event}?view=hex`,
+    '/dead',
+    '/rejected',
+    '/bulks',
+    ...bulks.map(({ id }) => `/bulks/${id}`),
+    '/audit',
+    '/health',
+    '/maintenance',
+  ];
+}
+
+async function deadOf({ inbox }: OpsSite): Promise<readonly string[]> {
+  return (await inbox.list()).filter(({ state }) => state === 'dead').map(({ id }) => id);
+}
+
+async function statesOf({ inbox }: OpsSite, ids: readonly string[]): Promise<readonly (string | undefined)[]> {
+  return Promise.all(ids.map(async (id) => (await inbox.get({ endpoint: 'default', id }))?.state));
+}

@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { openBrowser } from './browser.ts';
+import { opsSite } from './ops-site.ts';
+import { passShopDay, PICTURED_ORDER } from './shop-day.ts';
+import { visitor } from './visitor.ts';
+
+const DOCS = fileURLToPath(new URL('../../docs/images/', import.meta.url));
+const MIN_BYTES = 15_000;
+const MAX_BYTES = 150 * 1024;
+
+describe('the pictures of the page in docs/images', () => {
+  it('can be made, and are there (-u makes them anew)', async () => {
+    const pictures = await takePictures(scratchFolder());
+    if (expect.getState().snapshotState.snapshotUpdateState === 'all') {
+      mkdirSync(DOCS, { recursive: true });
+      for (const [name, picture] of pictures) writeFileSync(join(DOCS, name), picture);
+    }
+    for (const [name, picture] of pictures) {
+      expect(picture.subarray(0, 8).toString('latin1'), name).toBe('\x89PNG\r\n\x1a\n');
+      expect(picture.byteLength, name).toBeGreaterThan(MIN_BYTES);
+      expect(picture.byteLength, name).toBeLessThan(MAX_BYTES);
+      expect(existsSync(join(DOCS, name)), `docs/images/${name}: npm run docs makes it`).toBe(true);
+    }
+  });
+});
+
+/** What an operator sees at the end of the shop's day: each screen by the name of its file. */
+async function takePictures(folder: string): Promise<ReadonlyMap<string, Buffer>> {
+  await using browser = await openBrowser();
+  await using site = await opsSite({ handlers: {} });
+  await passShopDay(site.inbox, Date.now());
+  await using ada = await visitor(browser, site);
+  const { page } = ada;
+  const pictures = new Map<string, Buffer>();
+  const take = async (name: string): Promise<void> => {
+    const file = `ops-${name}.png`;
+    await settled(page);
+    await page.screenshot({ path: join(folder, file), animations: 'disabled' });
+    pictures.set(file, readFileSync(join(folder, file)));
+  };
+
+  await ada.open('?range=24h');
+  await take('overview');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await take('overview-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await ada.open(`/events?entity=${PICTURED_ORDER}`);
+  await take('events');
+  await page.locator('table.list tbody tr').last().getByRole('link').first().click();
+  await take('event');
+  await ada.open('/dead');
+  await take('dead-letters');
+  await page.getByRole('row').filter({ hasText: 'TypeError' }).getByRole('button', { name: 'Rerun group…' }).click();
+  await take('bulk');
+  await page.setViewportSize({ width: 375, height: 740 });
+  await ada.open('/events?state=dead');
+  await page.evaluate(`document.querySelector('table.list').scrollIntoView()`);
+  await take('phone');
+  return pictures;
+}
+
+/** Waits until the page is live, with its fonts. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('#live-state[data-state=live]').waitFor();
+  await page.evaluate('document.fonts.ready');
+}

@@ -1,0 +1,131 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listBulks, listEvents } from '../../src/ops/index.ts';
+import { accessibilityFaults } from './accessibility.ts';
+import { openBrowser } from './browser.ts';
+import { hostileScreens, hostileSite } from './hostile-site.ts';
+import { hostileTexts } from './hostile-texts.ts';
+import { layoutFaults } from './layout-faults.ts';
+import { opsSite, type OpsSite } from './ops-site.ts';
+import { passShopDay } from './shop-day.ts';
+import { visitor, type Visitor } from './visitor.ts';
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 375, height: 740 };
+
+let browser: Browser;
+let shop: OpsSite;
+beforeAll(async () => {
+  [browser, shop] = await Promise.all([openBrowser(), opsSite({ handlers: {} })]);
+  await passShopDay(shop.inbox, Date.now());
+});
+afterAll(async () => {
+  await browser.close();
+  await shop[Symbol.asyncDispose]();
+});
+
+describe('a shop’s day', () => {
+  it('reads well: axe finds nothing serious, light and dark, and nothing is wider than a desk or a phone', async () => {
+    const faults: string[] = [];
+    await lookAt(shop, await shopScreens(), async ({ page }, path) => {
+      for (const size of [DESKTOP, PHONE]) {
+        await page.setViewportSize(size);
+        await page.emulateMedia({ colorScheme: 'light' });
+        const light = [...(await layoutFaults(page)), ...(await accessibilityFaults(page))];
+        // Whatever else axe looks for is the same in the dark.
+        await page.emulateMedia({ colorScheme: 'dark' });
+        const dark = (await accessibilityFaults(page, 'color-contrast')).map((fault) => `dark: ${fault}`);
+        faults.push(...[...light, ...dark].map((fault) => `${path} at ${size.width} px: ${fault}`));
+      }
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('reads well with the list of keys open', async () => {
+    await using ada = await visitor(browser, shop, { reducedMotion: 'reduce', viewport: PHONE });
+    await ada.open('/audit');
+    await ada.page.keyboard.press('?');
+    await ada.page.getByRole('dialog').waitFor();
+    expect([...(await layoutFaults(ada.page)), ...(await accessibilityFaults(ada.page))]).toEqual([]);
+  });
+});
+
+describe('hostile texts in every field that is stored', () => {
+  let site: OpsSite;
+  beforeAll(async () => {
+    site = await hostileSite();
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  it('do nothing, on every screen and at every width', async () => {
+    const screens = hostileScreens();
+    const faults: string[] = [];
+    await lookAt(site, Object.values(screens), async ({ page }, path) => {
+      const name = Object.keys(screens).find((name) => screens[name] === path);
+      expect(await page.locator('h1').textContent(), name).not.toMatch(/^(?:No such|Nothing|That did not)/);
+      for (const size of [DESKTOP, PHONE]) {
+        await page.setViewportSize(size);
+        faults.push(...(await layoutFaults(page)).map((fault) => `${name} at ${size.width} px: ${fault}`));
+      }
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('are there to read, as they are', async () => {
+    const { script } = hostileTexts;
+    await using ada = await visitor(browser, site);
+    await ada.open(`/events/${encodeURIComponent(script)}/${encodeURIComponent(script)}`);
+    const shown = (await ada.page.locator('main').innerText()).replaceAll(/[“”]/g, '"');
+    for (const place of [`"${script}"`, `${script}: ${script}`]) expect(shown).toContain(place);
+  });
+});
+
+/** Opens one screen after the other, two at a time, and holds that nothing happens that must not. */
+async function lookAt(
+  site: OpsSite,
+  paths: readonly string[],
+  look: (visitor: Visitor, path: string) => Promise<void>,
+): Promise<void> {
+  const left = paths.values();
+  const troubles = await Promise.all(
+    [1, 2].map(async () => {
+      // Colours that are still on their way would be measured there.
+      await using ada = await visitor(browser, site, { reducedMotion: 'reduce', viewport: DESKTOP });
+      for (const path of left) {
+        await ada.open(path);
+        // What is folded away has to hold, too.
+        await ada.page.evaluate(`for (const folded of document.querySelectorAll('details')) folded.open = true`);
+        await look(ada, path);
+      }
+      return ada.troubles;
+    }),
+  );
+  expect(troubles.flat()).toEqual([]);
+}
+
+/** The paths of all screens, with a dead event, a processed one and a bulk act. */
+async function shopScreens(): Promise<readonly string[]> {
+  const { inbox } = shop;
+  const found = await Promise.all([
+    listEvents(inbox, { states: ['dead'] }, { limit: 1 }),
+    listEvents(inbox, { states: ['processed'] }, { limit: 1 }),
+  ]);
+  const [dead, processed] = found.map(({ events }) => `/events/default/${events[0]?.id ?? ''}`);
+  const bulks = await listBulks(inbox);
+  return [
+    '',
+    '/events',
+    '/events?state=dead&conflict=no&payload=data.currency=CHF',
+    '/events?since=nonsense',
+    ...[dead, processed].filter((path) => path !== undefined),
+    `${dead ?? ''}?view=raw`,
+    `${dead ?? ''}?view=hex`,
+    '/dead',
+    '/rejected',
+    '/bulks',
+    `/bulks/${bulks[0]?.id ?? ''}`,
+    '/audit',
+    '/health',
+    '/maintenance',
+  ];
+}

@@ -1,0 +1,67 @@
+import { Hono } from 'hono';
+import { webhookHandler } from '../../adapters/hono.ts';
+import { createReceiver, type Handlers, type Receiver } from '../../src/index.ts';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { opsPage } from '../../src/ops/page/page.tsx';
+import { recordedLog } from '../adapters/recorded-log.ts';
+import { serveApp } from '../adapters/served-app.ts';
+import { SECRET, signed } from '../adapters/signed-event.ts';
+import { ownFolder } from '../inbox/scratch-folder.ts';
+
+export const OPERATOR = { username: 'ada', password: 'the password of an operator' };
+export const VIEWER = { username: 'vic', password: 'the password of a viewer' };
+
+/** A shop's server: it takes deliveries in at `/webhooks`, and has the page at `/ops`. */
+export interface OpsSite extends AsyncDisposable {
+  readonly origin: string;
+  readonly inbox: Inbox;
+  readonly receiver: Receiver;
+  /** Sends a body as the service does: signed, over HTTP. */
+  readonly deliver: (body: Uint8Array | string) => Promise<void>;
+  /** Resolves when no handler has anything left to do for now. */
+  readonly handled: () => Promise<void>;
+}
+
+export interface OpsSiteOptions {
+  readonly handlers: Handlers;
+}
+
+/** Serves on a loopback port, from a file of its own; the handlers run once it is started. Each failure is final. */
+export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(ownFolder());
+  const inbox = opened.use(sqliteInbox(`${folder.path}/shop.db`));
+  const { logger } = recordedLog();
+  const processing = { retry: { attempts: 1 } };
+  const receiver = opened.use(createReceiver({ secret: SECRET, inbox, handlers, logger, processing }));
+
+  const app = new Hono();
+  app.post('/webhooks', webhookHandler(receiver));
+  const basic = [
+    { user: OPERATOR.username, password: OPERATOR.password, role: 'operator' as const },
+    { user: VIEWER.username, password: VIEWER.password, role: 'viewer' as const },
+  ];
+  app.route('/ops', opsPage(receiver, { basic, hosts: ['127.0.0.1', 'localhost'] }));
+  const served = opened.use(await serveApp(app));
+  const kept = opened.move();
+
+  return {
+    origin: new URL(served.url).origin,
+    inbox,
+    receiver,
+    async deliver(bytes) {
+      const { body, headers } = signed(bytes);
+      const answer = await fetch(served.url, {
+        method: 'POST',
+        body: Uint8Array.from(body),
+        headers: Object.fromEntries(headers),
+      });
+      if (!answer.ok) throw new Error(`not delivered: ${answer.status} ${await answer.text()}`);
+    },
+    async handled() {
+      while ((await inbox.nextDue('*')) !== null) await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

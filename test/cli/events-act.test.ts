@@ -1,0 +1,262 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { actOn } from '../../src/cli/events/act-on.ts';
+import { typedCount } from '../../src/cli/confirm.ts';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { auditLines, listBulks, listEvents, previewBulk, rerunEvents, runBulk } from '../../src/ops/index.ts';
+import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { invalidThen } from '../ops/events-in-states.ts';
+import { orderEvent, store } from '../processing/order-event.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
+import { running } from './serving.ts';
+import { folderOfDead, stockedFolder } from './stocked-inbox.ts';
+
+function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', ...args], { cwd });
+}
+
+async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): Promise<T> {
+  await using inbox = sqliteInbox(join(folder, 'hookbox.db'));
+  return await look(inbox);
+}
+
+/** Id and state of every event, oldest first. */
+function statesIn(folder: string): Promise<readonly string[]> {
+  return inboxOf(folder, async (inbox) => {
+    const { events } = await listEvents(inbox, {}, { limit: 500 });
+    return events.map(({ id, state, attempts }) => `${id} ${state} ${attempts}`).toReversed();
+  });
+}
+
+/** What was done, without when and through what. */
+function auditIn(folder: string) {
+  return inboxOf(folder, async (inbox) => {
+    const { lines } = await auditLines(inbox);
+    return lines.map(({ act, actor, reason, filter, counts }) => ({ act, actor, reason, filter, counts }));
+  });
+}
+
+/** Waits until a bulk act has come to some of its events. */
+function begun(folder: string): Promise<void> {
+  return inboxOf(folder, (inbox) =>
+    vi.waitFor(async () => expect((await listBulks(inbox))[0]?.worked).toBeGreaterThan(0), { timeout: 20_000 }),
+  );
+}
+
+/** A second folder with the same inbox, which nobody has open. */
+function copyOf(folder: string): string {
+  const copy = scratchFolder();
+  copyFileSync(join(folder, 'hookbox.db'), join(copy, 'hookbox.db'));
+  return copy;
+}
+
+describe('hookbox events rerun and discard, by ids', () => {
+  it('act at once, say what became of each, and do what the typed function does', async () => {
+    const cwd = await stockedFolder();
+    const twin = copyOf(cwd);
+    const ids = ['evt_dead_1', 'evt_done', 'evt_invalid', 'evt_hostile'];
+    const ran = await events(cwd, 'rerun', ...ids, 'evt_no', '--actor', 'ada', '--reason', 'mended');
+    expect(ran).toEqual({
+      code: 3,
+      stdout:
+        'rerun  evt_dead_1\nleft alone: neither dead nor ignored by then  evt_done\n' +
+        'still invalid under today’s schemas  evt_invalid\nrerun  evt_hostile\n',
+      stderr:
+        'There is no event "evt_no" in hookbox.db.\n2 events are pending; a processor with handlers takes them.\n' +
+        'Add --force to rerun processed events, too.\n',
+    });
+    const keys = ids.map((id) => ({ endpoint: 'default', id }));
+    await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
+    expect(await statesIn(cwd)).toEqual(await statesIn(twin));
+    expect(await auditIn(cwd)).toEqual(await auditIn(twin));
+    expect((await inboxOf(cwd, (inbox) => auditLines(inbox))).lines[0]).toMatchObject({ via: 'cli' });
+  });
+
+  it.each(['rerun', 'rerun --force', 'discard'])('%s foresees on a dry run what will happen', async (act) => {
+    const cwd = await stockedFolder();
+    await inboxOf(cwd, async (inbox) => {
+      await store(inbox, orderEvent('evt_put_away'), invalidThen(orderEvent('evt_fits_today')), orderEvent('evt_busy'));
+      await inbox.claimOne(orderEvent('evt_busy'), { types: '*', ordered: false, leaseMs: 60_000, now: Date.now() });
+    });
+    const before = await statesIn(cwd);
+    const ids = before.map((line) => line.split(' ')[0] ?? '');
+    const dry = await events(cwd, ...act.split(' '), '--json', '--dry-run', ...ids);
+    expect(await statesIn(cwd)).toEqual(before);
+    expect(await auditIn(cwd)).toEqual([]);
+    const done = await events(cwd, ...act.split(' '), '--json', ...ids);
+    expect(dry).toEqual({ ...done, stderr: expect.any(String) });
+    expect(done.code).toBe(3);
+    expect(new Set(done.stdout.match(/(?<="result":")[^"]+/g)).size).toBeGreaterThan(1);
+  });
+});
+
+describe('hookbox events rerun and discard, by a filter', () => {
+  it('does what previewBulk and runBulk do', async () => {
+    const cwd = await stockedFolder();
+    const twin = copyOf(cwd);
+    const ran = await events(cwd, 'rerun', '--state', 'dead', '--error', 'shop', '--yes', '--actor', 'ada', '--json');
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr:
+        'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
+        '2 rerun\n2 events are pending; a processor with handlers takes them.\n',
+    });
+    const filter = { states: ['dead'], error: 'shop' } as const;
+    const bulk = await inboxOf(twin, async (inbox) => {
+      const { id } = await previewBulk(inbox, 'rerun', filter, { actor: 'ada' });
+      return await runBulk(inbox, id, { actor: 'ada' });
+    });
+    const time = { createdAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) };
+    expect(JSON.parse(ran.stdout)).toEqual({ ...(JSON.parse(JSON.stringify(bulk)) as object), ...time });
+    expect(await statesIn(cwd)).toEqual(await statesIn(twin));
+    expect(await auditIn(cwd)).toEqual(await auditIn(twin));
+  });
+
+  it('without a terminal asks for --yes, and has looked at nothing then', async () => {
+    const cwd = await stockedFolder();
+    expect(await events(cwd, 'discard', '--state', 'dead')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: There is no terminal to ask at. Add --yes to do it, or see with --dry-run what it would do.\n',
+    });
+    expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
+  });
+
+  it('on a dry run shows how many, which and the newest of them, and leaves nothing to run', async () => {
+    const cwd = await folderOfDead(30);
+    const before = await statesIn(cwd);
+    const [people, programs, none] = await Promise.all([
+      events(cwd, 'discard', '--all', '--dry-run'),
+      events(cwd, 'rerun', '--type', 'order.created', '--dry-run', '--json'),
+      events(cwd, 'rerun', '--state', 'processed', '--yes'),
+    ]);
+    expect(people).toMatchObject({ code: 0, stderr: '' });
+    expect(people.stdout).toMatch(
+      /^Will discard 30 events: 30 order\.created; all dead \(failed\)\. Nothing has happened yet\.\n\nThe newest of them:\n\n/,
+    );
+    expect(people.stdout.match(/(?<= {2})dead_\d+/g)).toEqual(Array.from({ length: 10 }, (_, n) => `dead_${29 - n}`));
+    expect(JSON.parse(programs.stdout)).toMatchObject({
+      act: 'rerun',
+      filter: { types: ['order.created'] },
+      total: 30,
+      breakdown: { states: { dead: 30 }, types: { 'order.created': 30 }, deadReasons: { failed: 30 } },
+      first: expect.objectContaining({ length: 10 }),
+    });
+    expect(await statesIn(cwd)).toEqual(before);
+    const bulks = await inboxOf(cwd, (inbox) => listBulks(inbox));
+    expect(bulks.map(({ state, worked }) => `${state} ${worked}`)).toEqual([
+      'cancelled 0',
+      'cancelled 0',
+      'cancelled 0',
+    ]);
+    expect(none).toEqual({ code: 4, stdout: '', stderr: 'Nothing in hookbox.db fits that could be rerun.\n' });
+  });
+
+  it('stops on Ctrl-C and says how to go on; each event is rerun once', async () => {
+    const cwd = await folderOfDead(120);
+    const rerun = running(['events', 'rerun', '--all', '--yes', '--rate', '20'], { cwd });
+    await begun(cwd);
+    const stopped = await rerun.stop('SIGINT');
+    expect(stopped).toMatchObject({ code: 130, stdout: '' });
+    const [, worked, id = ''] =
+      /^Stopped after (\d+) of 120\. To go on: hookbox events rerun --resume (\d+)$/m.exec(stopped.stderr) ?? [];
+    expect(Number(worked)).toBeLessThan(120);
+    const [resumed, other] = await Promise.all([
+      events(cwd, 'rerun', '--resume', id, '--rate', '10000'),
+      events(cwd, 'discard', '--resume', id),
+    ]);
+    expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
+    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining('120 rerun\n') });
+    expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
+    const [, first] = await auditIn(cwd);
+    expect(first).toMatchObject({ act: 'rerun', counts: { done: 120 } });
+    expect(await events(cwd, 'rerun', '--cancel', id)).toMatchObject({
+      code: 1,
+      stderr: `Bulk ${id} has ended already: done.\n`,
+    });
+  });
+
+  it('is cancelled from elsewhere, and what it has not come to stays', async () => {
+    const cwd = await folderOfDead(120);
+    const id = await inboxOf(cwd, async (inbox) => (await previewBulk(inbox, 'rerun', {}, { actor: 'ada' })).id);
+    const run = running(['events', 'rerun', '--resume', String(id), '--yes', '--rate', '20'], { cwd });
+    await begun(cwd);
+    const cancelled = await events(cwd, 'rerun', '--cancel', String(id));
+    expect(cancelled).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Cancelled bulk 1 after \d+ of 120 events\.\n$/),
+    });
+    const ran = await run.ended();
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Bulk 1 was cancelled after ') });
+    expect((await statesIn(cwd)).some((line) => line.includes(' dead '))).toBe(true);
+  });
+});
+
+describe('hookbox events rerun', () => {
+  it.each([
+    [[], { all: true, type: ['order.ready'] }, '--all means every event.'],
+    [['evt_1'], { state: ['dead'] as const }, 'only one of them.'],
+    [['evt_1'], { resume: 1 }, 'only one of them.'],
+    [[], { cancel: 1, all: true }, 'only one of them.'],
+    [[], { resume: 1, force: true }, 'settled by its preview'],
+    [[], { since: 'yesterday' }, '--since "yesterday" is no time.'],
+  ])('refuses %j with %j', async (ids, options, message) => {
+    await expect(actOn('rerun', ids, { db: 'none.db', ...options })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('says what is wrong with its arguments, and does nothing', async () => {
+    const cwd = await stockedFolder();
+    const before = await statesIn(cwd);
+    const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
+      [[], 2, 'Say what to rerun: event ids, a filter such as --state dead --since 2h, or --all.'],
+      [['--resume', '7'], 4, 'There is no bulk act 7 in hookbox.db.'],
+      [['--all', '--rate', '0'], 2, 'Give a number above 0.'],
+      [['evt_dead_1', '--actor', ' '], 2, 'actor must say who acts'],
+    ];
+    await Promise.all(
+      cases.map(async ([args, code, message]) => {
+        const ran = await events(cwd, 'rerun', ...args);
+        expect(ran, args.join(' ')).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+      }),
+    );
+    expect(await statesIn(cwd)).toEqual(before);
+  });
+});
+
+describe('the question before a bulk act', () => {
+  function asked(signal = new AbortController().signal) {
+    const input = new PassThrough();
+    const shown = new PassThrough();
+    return { input, shown, answer: typedCount(1_234, 'rerun them', signal, input, shown) };
+  }
+
+  it.each([
+    ['1234\r', true],
+    ['1,234\r', true],
+    ['1\r', false],
+    ['yes\r', false],
+    ['\r', false],
+    ['\u0004', false],
+  ])('takes %j as %s', async (typed, agreed) => {
+    const { input, shown, answer } = asked();
+    input.write(typed);
+    expect(await answer).toBe(agreed);
+    expect(String(shown.read())).toContain('Type 1234 to rerun them, anything else to leave it: ');
+  });
+
+  it('ends with Ctrl-C, and when the command is told to end', async () => {
+    const { input, answer } = asked();
+    input.write('\u0003');
+    await expect(answer).rejects.toMatchObject({ exitCode: 130 });
+    const stop = new AbortController();
+    const other = asked(stop.signal);
+    stop.abort();
+    expect(await other.answer).toBe(false);
+  });
+});

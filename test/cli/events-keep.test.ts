@@ -1,0 +1,215 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { linesOf } from '../../src/cli/events/lines.ts';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { auditLines, listEvents } from '../../src/ops/index.ts';
+import { runHookbox, type Ran, type RunOptions } from './run-hookbox.ts';
+import { running } from './serving.ts';
+import { EXACT, stockedFolder, STOCKED } from './stocked-inbox.ts';
+
+function events(cwd: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', ...args], { cwd });
+}
+
+async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>, file = 'hookbox.db'): Promise<T> {
+  await using inbox = sqliteInbox(join(folder, file));
+  return await look(inbox);
+}
+
+async function prunedIn(folder: string): Promise<readonly string[]> {
+  const { events } = await inboxOf(folder, (inbox) => listEvents(inbox));
+  return events.filter(({ pruned }) => pruned).map(({ id }) => id);
+}
+
+async function newestAct(folder: string) {
+  const { lines } = await inboxOf(folder, (inbox) => auditLines(inbox));
+  const [line] = lines;
+  return line && { act: line.act, actor: line.actor, via: line.via, reason: line.reason, counts: line.counts };
+}
+
+const BY = ['--actor', 'ada', '--reason', 'tidying up'];
+const BY_ADA = { actor: 'ada', via: 'cli', reason: 'tidying up' };
+
+describe('hookbox events prune', () => {
+  it('counts on a dry run, asks, and takes only what is meant', async () => {
+    const cwd = await stockedFolder();
+    const meant = ['prune', '--older-than', '30d', '--state', 'processed', '--state', 'dead', ...BY];
+    const [dry, unasked, ageless] = await Promise.all([
+      events(cwd, ...meant, '--dry-run', '--json'),
+      events(cwd, ...meant),
+      events(cwd, 'prune', '--yes'),
+    ]);
+    expect(dry).toMatchObject({
+      code: 0,
+      stdout: '{\n  "pruned": 5,\n  "audit": null\n}\n',
+      stderr: expect.stringMatching(/^would prune 5 events \(processed, dead before \d{4}-\S+Z\)\n$/),
+    });
+    expect(unasked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Add --yes') });
+    expect(ageless).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--older-than <age>') });
+    expect(await prunedIn(cwd)).toEqual(['evt_pruned']);
+
+    const ran = await events(cwd, ...meant, '--yes');
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/\n5 events pruned\.\n$/) });
+    expect(await prunedIn(cwd)).toEqual([
+      'evt_invalid',
+      'evt_hostile',
+      'evt_dead_2',
+      'evt_dead_1',
+      'evt_done',
+      'evt_pruned',
+    ]);
+    expect(await newestAct(cwd)).toEqual({ act: 'prune', ...BY_ADA, counts: { pruned: 5 } });
+  });
+});
+
+describe('hookbox events erase', () => {
+  it('counts on a dry run, and removes what is kept', async () => {
+    const cwd = await stockedFolder();
+    const [dry, none] = await Promise.all([
+      events(cwd, 'erase', 'ord_42', '--dry-run'),
+      events(cwd, 'erase', 'ord_no', '--yes'),
+    ]);
+    expect(dry).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'would erase 1 event: bodies, errors and other bodies, and the name itself.\n',
+    });
+    expect(none).toMatchObject({ code: 4, stderr: 'Nothing in hookbox.db is about "ord_no".\n' });
+    const ran = await events(cwd, 'erase', 'ord_42', '--yes', '--json', ...BY);
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ erased: 1, inProcessing: 0, audit: expect.any(Number) });
+    expect(await prunedIn(cwd)).toContain('evt_dead_1');
+    expect(await newestAct(cwd)).toMatchObject({ act: 'erase', ...BY_ADA });
+  });
+
+  it('says what is left because its handler runs', async () => {
+    const cwd = await stockedFolder();
+    await inboxOf(cwd, (inbox) =>
+      inbox.claimOne(
+        { endpoint: 'default', id: 'evt_new' },
+        { types: '*', ordered: false, leaseMs: 60_000, now: Date.now() },
+      ),
+    );
+    expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('1 event is in processing and left: erase again when its handler has ended.'),
+    });
+  });
+});
+
+describe('hookbox events export and import', () => {
+  it('bring an inbox to another place as it is', async () => {
+    const cwd = await stockedFolder();
+    const [printed, saved, some] = await Promise.all([
+      events(cwd, 'export', ...BY),
+      events(cwd, 'export', '--out', 'all.ndjson'),
+      events(cwd, 'export', '--state', 'dead', '--out', 'dead.ndjson'),
+    ]);
+    expect(printed).toMatchObject({ code: 0, stderr: '10 events exported\n' });
+    expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events in all.ndjson\n' });
+    expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events in dead.ndjson\n' });
+    expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(printed.stdout.split('\n').length).toBe(readFileSync(join(cwd, 'all.ndjson'), 'utf8').split('\n').length);
+
+    const [dry, piped] = await Promise.all([
+      events(cwd, 'import', 'all.ndjson', '--dry-run', '--json'),
+      imported(printed.stdout, { cwd }),
+    ]);
+    expect(JSON.parse(dry.stdout)).toEqual({ imported: 0, known: 10, different: 0, audit: null });
+    expect(piped).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'note: new.db is a new inbox.\n10 events imported, 0 here already, 0 here already with other bytes\n',
+    });
+    const original = await inboxOf(cwd, (inbox) => listEvents(inbox));
+    const copy = await inboxOf(cwd, (inbox) => listEvents(inbox), 'new.db');
+    expect(copy.events.map(({ id, state, attempts }) => [id, state, attempts])).toEqual(
+      original.events.map(({ id, state, attempts }) => [id, state, attempts]),
+    );
+    const exact = await inboxOf(cwd, (inbox) => inbox.get({ endpoint: 'default', id: 'evt_exact' }), 'new.db');
+    expect(Buffer.from(exact?.body ?? []).toString()).toBe(EXACT);
+    expect(STOCKED).toHaveLength(10);
+  });
+
+  it('write over nothing, and take in nothing that is no export', async () => {
+    const cwd = await stockedFolder();
+    writeFileSync(join(cwd, 'there.ndjson'), 'precious');
+    writeFileSync(join(cwd, 'odd.ndjson'), '{"some":"JSON"}\n');
+    const [exported, odd, missing, folder] = await Promise.all([
+      events(cwd, 'export', '--out', 'there.ndjson'),
+      events(cwd, 'import', 'odd.ndjson'),
+      events(cwd, 'import', 'no.ndjson'),
+      events(cwd, 'import', '.'),
+    ]);
+    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining('there.ndjson is there already.') });
+    expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
+    expect(odd).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^error: odd\.ndjson: .*Line 1 /) });
+    expect(missing).toMatchObject({ code: 4, stderr: 'error: There is no file no.ndjson.\n' });
+    expect(folder).toMatchObject({ code: 2, stderr: 'error: . is a folder. Give the path of a file.\n' });
+  });
+
+  it('say that an export which was cut is not complete, and what came is there', async () => {
+    const cwd = await stockedFolder();
+    const { stdout } = await events(cwd, 'export');
+    const cut = await imported(stdout.split('\n').slice(0, 6).join('\n'), { cwd });
+    expect(cut).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('error: -: ') });
+    expect(existsSync(join(cwd, 'new.db'))).toBe(true);
+    const whole = await imported(stdout, { cwd });
+    expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' here already, 0 here') });
+  });
+});
+
+function imported(input: string, options: RunOptions): Promise<Ran> {
+  return runHookbox(['events', 'import', '-', '--db', 'new.db'], { ...options, input });
+}
+
+it('hookbox events import ends with Ctrl-C although its input goes on, and what came is there', async () => {
+  const cwd = await stockedFolder();
+  const { stdout } = await events(cwd, 'export');
+  const run = running(['events', 'import', '-', '--db', 'new.db'], { cwd });
+  run.child.stdin?.write(stdout.split('\n').slice(0, 6).join('\n'));
+  await run.note('note: new.db is a new inbox.');
+  expect(await run.stop('SIGINT')).toMatchObject({
+    code: 130,
+    stdout: '',
+    stderr: expect.stringContaining('Stopped. Import the same again to go on'),
+  });
+  expect(await imported(stdout, { cwd })).toMatchObject({ code: 0 });
+});
+
+describe('hookbox events backup', () => {
+  it('copies the inbox into a new file', async () => {
+    const cwd = await stockedFolder();
+    const ran = await events(cwd, 'backup', 'copy.db', '--json', ...BY);
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ bytes: readFileSync(join(cwd, 'copy.db')).byteLength });
+    expect(ran.stderr).toMatch(/^\S+ KiB in copy\.db\n$/);
+    const { events: copied } = await inboxOf(cwd, (inbox) => listEvents(inbox), 'copy.db');
+    expect(copied.map(({ id }) => id)).toEqual(STOCKED.toReversed());
+    expect(await newestAct(cwd)).toMatchObject({ act: 'backup', ...BY_ADA });
+    expect(await events(cwd, 'backup', 'copy.db')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('copy.db'),
+    });
+    expect(readFileSync(join(cwd, 'copy.db')).byteLength).toBe((JSON.parse(ran.stdout) as { bytes: number }).bytes);
+  });
+});
+
+describe('the lines of a stream', () => {
+  async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+    for (const text of texts) yield Buffer.from(text, 'latin1');
+  }
+
+  it('are cut at line feeds alone, wherever the chunks are cut', async () => {
+    const text = Buffer.from('one\r\n{"a":"\u2028\u2029\u0085é"}\n\nlast').toString('latin1');
+    const whole = ['one\r', '{"a":"\u2028\u2029\u0085é"}', '', 'last'];
+    for (let at = 0; at <= text.length; at += 1) {
+      const read = [];
+      for await (const line of linesOf(chunks(text.slice(0, at), text.slice(at)))) read.push(line);
+      expect(read).toEqual(whole);
+    }
+  });
+});

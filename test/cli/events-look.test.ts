@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
+import { prettyJson, readablePayload } from '../../src/cli/events/payload.ts';
+import { eventFilterOf } from '../../src/cli/events/filter.ts';
+import { withFilter } from '../../src/cli/events/options.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
+import { EXACT, sharedStockedFolder, STOCKED } from './stocked-inbox.ts';
+
+let folder: Awaited<ReturnType<typeof sharedStockedFolder>>;
+beforeAll(async () => {
+  folder = await sharedStockedFolder();
+});
+afterAll(() => folder[Symbol.dispose]());
+
+function events(...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', ...args], { cwd: folder.path });
+}
+
+/** Everything that would steer a terminal. */
+const STEERING = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+describe('hookbox events list', () => {
+  it('prints a table, the newest first, in which nobody else begins a line', async () => {
+    const { code, stdout, stderr } = await events('list');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).not.toMatch(STEERING);
+    const [head, dashes, ...rows] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^received +id +type +entity +state +attempts +last error$/);
+    expect(dashes).toMatch(/^[- ]+$/);
+    expect(rows.map((row) => row.split(/ {2,}/)[1])).toEqual(
+      STOCKED.map((id) => (id === 'evt_other' ? 'evt_other (shop-2)' : id)).toReversed(),
+    );
+    expect(rows.find((row) => row.includes('evt_dead_1'))).toMatch(
+      /^2026-01-01T00:00:00Z {2}evt_dead_1 +order\.ready +order::ord_42 +dead \(failed\) +1 +Error: the shop is down$/,
+    );
+    expect(rows.find((row) => row.includes('evt_hostile'))).toContain('TypeError: \\u{1b}[31mred\\u{9b}2J');
+    expect(stdout).toContain('pending (retrying)');
+    expect(stdout).toContain('processed (pruned)');
+  });
+
+  it('takes filters, and prints as JSON what listEvents returns', async () => {
+    const filter: EventFilter = { states: ['dead'], error: 'SHOP is', until: new Date('2026-01-02') };
+    const [ran, none] = await Promise.all([
+      events('list', '--state', 'dead', '--error', 'SHOP is', '--until', '2026-01-02', '--json'),
+      events('list', '--type', 'order.craeted'),
+    ]);
+    await using inbox = sqliteInbox(join(folder.path, 'hookbox.db'));
+    const page = await listEvents(inbox, filter);
+    expect(page.events.map(({ id }) => id)).toEqual(['evt_dead_2', 'evt_dead_1']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ndjson(ran)).toEqual(asJson(page.events));
+    expect(none).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'Nothing in hookbox.db fits.\nhookbox knows no type "order.craeted". Did you mean order.created?\n',
+    });
+  });
+
+  it('stops at the limit and says how to go on; all of them are there in the end', async () => {
+    const first = await events('list', '--limit', '4', '--json');
+    const [, before = ''] = /To go on, add --before (\d+)\n$/.exec(first.stderr) ?? [];
+    const rest = await events('list', '--all', '--before', before, '--json');
+    expect(rest.stderr).toBe('');
+    expect([...ndjson(first), ...ndjson(rest)].map(({ id }) => id)).toEqual(STOCKED.toReversed());
+  });
+
+  it('groups dead letters', async () => {
+    const [people, programs] = await Promise.all([events('list', '--groups'), events('list', '--groups', '--json')]);
+    const groups = ndjson(programs);
+    expect(groups[0]).toMatchObject({ count: 2, reason: 'failed', sample: { message: 'the shop is down' } });
+    expect(people.code).toBe(0);
+    expect(people.stdout).toMatch(
+      new RegExp(`^2 .* ${String(groups[0]?.['fingerprint'])} +failed +evt_dead_2 +Error: the shop is down$`, 'm'),
+    );
+    expect(people.stdout).not.toMatch(STEERING);
+    expect(people.stderr).toBe('To handle a group again: hookbox events rerun --fingerprint <group>\n');
+  });
+});
+
+describe('hookbox events show', () => {
+  it('shows the timeline, the error with its stack, and the payload as it was written', async () => {
+    const [dead, exact] = await Promise.all([events('show', 'evt_hostile'), events('show', 'evt_exact')]);
+    expect(dead).toMatchObject({ code: 0, stderr: '' });
+    expect(dead.stdout).not.toMatch(STEERING);
+    expect(dead.stdout).toMatch(/^evt_hostile {2}order\.created {2}dead \(failed\)\n/);
+    expect(dead.stdout).toMatch(
+      /delivered and stored\n.*attempt 1 failed after 1 ms: TypeError: .*second line\n +at handle \(\/shop\/handlers\.js:7:3\)\n.* {2}dead\n/,
+    );
+    expect(exact.stdout).toMatch(/delivered again\n[^]*delivered with other bytes\n/);
+    expect(exact.stdout).toContain(
+      '    "total": 12.50,\n    "big": 12345678901234567890,\n    "name": "T\\u00e9a",\n    "name": "Tea",\n',
+    );
+    expect(exact.stdout).toContain('The newest other body that came under its id');
+  });
+
+  it('prints the stored bytes alone, everything as JSON, and masks fields', async () => {
+    const [raw, json, masked, other] = await Promise.all([
+      events('show', 'evt_exact', '--raw'),
+      events('show', 'evt_exact', '--json'),
+      events('show', 'evt_exact', '--mask', 'data.email', '--mask', 'data.total'),
+      events('show', 'evt_other'),
+    ]);
+    expect(raw).toEqual({ code: 0, stdout: EXACT, stderr: '' });
+    await using inbox = sqliteInbox(join(folder.path, 'hookbox.db'));
+    const history = await getEvent(inbox, { endpoint: 'default', id: 'evt_exact' });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      id: 'evt_exact',
+      body: EXACT,
+      conflict: { count: 1, body: `${EXACT} ` },
+      redeliveries: { count: 2 },
+      timeline: asJson(history?.timeline ?? []),
+    });
+    expect(masked.stdout).toContain('"email": "•••"');
+    expect(masked.stdout).not.toMatch(/ada@example|12\.50/);
+    expect(other.stdout).toMatch(/^evt_other \(shop-2\) /);
+  });
+
+  it('says what is not there', async () => {
+    const [none, elsewhere, pruned] = await Promise.all([
+      events('show', 'evt_\u001b[2J'),
+      events('show', 'evt_other', '--endpoint', 'default'),
+      events('show', 'evt_pruned', '--raw'),
+    ]);
+    expect(none).toEqual({ code: 4, stdout: '', stderr: 'There is no event "evt_\\u001b[2J" in hookbox.db.\n' });
+    expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
+    expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
+  });
+});
+
+describe('the options of a filter', () => {
+  it('cover everything that a filter can say', () => {
+    const args =
+      '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
+      '--until 2026-01-02T03:04:05+01:00 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
+      '--conflict --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
+    const everything: Required<EventFilter> = {
+      types: ['order.ready', 'cart.abandoned'],
+      states: ['dead', 'ignored'],
+      deadReasons: ['failed'],
+      since: new Date('2026-01-01T00:00:00Z'),
+      until: new Date('2026-01-02T02:04:05Z'),
+      id: 'evt_1',
+      entity: 'ord_42',
+      merchant: 'mer_7',
+      error: 'timed',
+      redelivered: true,
+      conflict: true,
+      retrying: true,
+      payload: [
+        { path: 'data.total', value: '12.5' },
+        { path: 'a', value: 'b=c' },
+      ],
+      fingerprint: '5f3a',
+      endpoint: 'shop',
+    };
+    const parsed = withFilter(new Command()).parse(args.split(' '), { from: 'user' });
+    expect(eventFilterOf(parsed.opts())).toEqual(everything);
+    expect(eventFilterOf(withFilter(new Command()).parse([], { from: 'user' }).opts())).toEqual({});
+  });
+
+  it.each(['data.total', '=12'])('refuse %s as a condition', (payload) => {
+    expect(() => eventFilterOf({ payload: [payload] })).toThrow('is no path=value');
+  });
+});
+
+describe('a payload for people', () => {
+  it('is indented like JSON.stringify does it, whatever it holds', () => {
+    for (const value of [{ a: [1, { b: [{}], c: [] }], d: '"}{[,: \\' }, [], {}, 'text', 1.5, null, [[[]]]]) {
+      expect(prettyJson(JSON.stringify(value))).toBe(JSON.stringify(value, null, 2));
+    }
+  });
+
+  it('stays small and quick for a megabyte of brackets', () => {
+    const deep = '['.repeat(500_000) + ']'.repeat(500_000);
+    expect(prettyJson(deep).length).toBeLessThan(deep.length * 1.1);
+  });
+
+  it('that is no JSON is shown as it is, but for what steers a terminal', () => {
+    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toBe('{"a": \\u{1b}[2J\n\\u{9b}');
+    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toBe('{\n  "a": "\\u009b\\u202e\\u2028é"\n}');
+  });
+});
+
+type Line = Readonly<Record<string, unknown>>;
+
+function ndjson({ stdout }: Ran): readonly Line[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { Follower } from '../../src/cli/events/follower.ts';
+import { rerunEvents, type EventFilter } from '../../src/ops/index.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+import { FAILED, handleAgain, handled, RETRY } from '../ops/events-in-states.ts';
+import { orderEvent, store } from '../processing/order-event.ts';
+import { runHookbox } from './run-hookbox.ts';
+import { running } from './serving.ts';
+import { stockedFolder, STOCKED } from './stocked-inbox.ts';
+
+const KEY = { endpoint: 'default', id: 'evt_dead_1' };
+
+describe('hookbox events tail', () => {
+  it('prints the last events, oldest first', async () => {
+    const { code, stdout, stderr } = await runHookbox(['events', 'tail', '-n', '3', '--type', 'order.created'], {
+      cwd: await stockedFolder(),
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const ids = STOCKED.filter((id) => stdout.includes(`  ${id} `) || stdout.includes(`  ${id}\n`));
+    expect(ids).toEqual(['evt_retrying', 'evt_new', 'evt_other']);
+    expect(stdout).toMatch(
+      /^2026-01-01T00:00:00Z {2}pending \(retrying\) {2}order\.created .* evt_retrying +1 attempt, Error: the shop is down\n/,
+    );
+  });
+
+  it('with -f goes on as events arrive and change, until Ctrl-C', async () => {
+    const cwd = await stockedFolder();
+    const tail = running(['events', 'tail', '-f', '-n', '2', '--json'], { cwd });
+    await tail.line('"evt_other"');
+    await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+    await store(inbox, orderEvent('evt_later'));
+    await tail.line(/"what":"stored".*"evt_later"/);
+    // It was not among those that were printed, and is watched all the same.
+    await rerunEvents(inbox, [KEY], { actor: 'test' });
+    expect(JSON.parse(await tail.line(/"what":"changed".*"evt_dead_1"/))).toMatchObject({ state: 'pending' });
+    await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_later'));
+    await tail.line(/"what":"changed".*"evt_later".*"processed"/);
+    const { code, stdout } = await tail.stop('SIGINT');
+    expect(code).toBe(130);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(5);
+  });
+});
+
+describe('following', () => {
+  async function following(filter: EventFilter) {
+    const inbox = sqliteInbox(scratchFile());
+    const follower = new Follower(inbox, filter, new AbortController().signal);
+    const silent = { show() {}, above: (print: () => void) => print(), end() {} };
+    const changes = async () =>
+      (await follower.changes()).map(({ what, event }) => `${event.id} ${what} ${event.state}`);
+    return { inbox, changes, last: (count: number) => follower.last(count, silent) };
+  }
+
+  it('tells of what begins to fit, and of what fits no longer until it is settled', async () => {
+    const { inbox, changes, last } = await following({ states: ['pending'] });
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await handled(inbox, FAILED, orderEvent('evt_dead'));
+    expect((await last(10)).map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
+    expect(await changes()).toEqual([]);
+
+    const claimed = await inbox.claimOne(orderEvent('evt_1'), {
+      types: '*',
+      ordered: false,
+      leaseMs: 60_000,
+      now: Date.now(),
+    });
+    expect(await changes()).toEqual(['evt_1 changed processing']);
+    if (typeof claimed !== 'string') await inbox.settle(claimed.lease, { outcome: 'processed' }, Date.now());
+    await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_dead' }], { actor: 'test' });
+    expect(await changes()).toEqual(['evt_1 changed processed', 'evt_dead changed pending']);
+    expect(await changes()).toEqual([]);
+
+    await handleAgain(inbox, RETRY, orderEvent('evt_2'));
+    await store(inbox, orderEvent('evt_3'), orderEvent('evt_3'));
+    expect(await changes()).toEqual(['evt_2 changed pending', 'evt_3 stored pending']);
+    await inbox.close();
+  });
+
+  it('does not take what is older than it looks at for something new', async () => {
+    const { inbox, changes, last } = await following({ states: ['pending'] });
+    await storeMany(inbox, 520, 'evt');
+    expect(await last(1)).toMatchObject([{ id: 'evt_519' }]);
+    await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_519'), orderEvent('evt_300'));
+    expect(await changes()).toEqual(['evt_300 changed processed', 'evt_519 changed processed']);
+    await storeMany(inbox, 700, 'more');
+    expect(await changes()).toHaveLength(700);
+    expect(await changes()).toEqual([]);
+    await inbox.close();
+  });
+});
+
+/** In as few commits as it takes. */
+async function storeMany(inbox: Inbox, count: number, prefix: string): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, n) => store(inbox, orderEvent(`${prefix}_${n}`))));
+}

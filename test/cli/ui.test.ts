@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { accessOf } from '../../src/cli/ui/credentials.ts';
+import { listening } from './listening.ts';
+import { runHookbox, type RunOptions } from './run-hookbox.ts';
+import { running, type Running } from './serving.ts';
+import { stockedFolder } from './stocked-inbox.ts';
+
+// The page is JSX, which Node does not run from its source.
+const fromSource = process.env['HOOKBOX_FROM_SOURCE'] === '1';
+
+/** `hookbox ui` on a port of its own, which listens already. */
+async function showing(args: readonly string[], options: RunOptions): Promise<Running & { readonly url: string }> {
+  const ui = running(['ui', '--port', '0', ...args], options);
+  const announced = await ui.note('hookbox shows hookbox.db at');
+  return { ...ui, url: /http:\S+/.exec(announced)?.[0] ?? '' };
+}
+
+async function token(url: string): Promise<string> {
+  const page = await (await fetch(`${url}events/default/evt_dead_1`)).text();
+  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+}
+
+describe.skipIf(fromSource)('hookbox ui', () => {
+  it('shows the page to this machine, whose users are operators, until it is stopped', async () => {
+    const cwd = await stockedFolder();
+    const ui = await showing([], { cwd });
+    await ui.note('Whoever can use this machine is an operator: there is no log-in.');
+    const list = await fetch(`${ui.url}events`);
+    expect(list.status).toBe(200);
+    expect(await list.text()).toContain('evt_dead_1');
+    expect((await fetch(`${ui.url}assets/page.css`)).status).toBe(200);
+    // A site whose name was made to lead here.
+    expect((await fetch(`${ui.url}events`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
+
+    const rerun = await fetch(`${ui.url}events/default/evt_dead_1/rerun`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Origin: new URL(ui.url).origin },
+      body: new URLSearchParams({ csrf: await token(ui.url), reason: 'mended' }),
+    });
+    expect(rerun.status).toBe(303);
+    const audit = await runHookbox(['events', 'audit', '--json'], { cwd });
+    expect(JSON.parse(audit.stdout)).toMatchObject({ act: 'rerun', via: 'page', actor: 'local', reason: 'mended' });
+
+    // A stream that a browser keeps open does not hold it up.
+    const live = await fetch(`${ui.url}live`);
+    expect(live.status).toBe(200);
+    expect(await ui.stop('SIGINT')).toMatchObject({ code: 130, stdout: '' });
+    await live.body?.cancel().catch(() => {});
+  });
+
+  it('with --read-only lets nobody act, and masks what it is told to', async () => {
+    const cwd = await stockedFolder();
+    const ui = await showing(['--read-only', '--mask', 'data.email'], { cwd });
+    await ui.note('Whoever can use this machine is a viewer');
+    const event = await (await fetch(`${ui.url}events/default/evt_exact`)).text();
+    expect(event).toContain('12.50');
+    expect(event).not.toContain('ada@example.com');
+    expect(event).not.toContain('name="csrf"');
+    const rerun = await fetch(`${ui.url}events/default/evt_dead_1/rerun`, {
+      method: 'POST',
+      headers: { Origin: new URL(ui.url).origin },
+      body: new URLSearchParams({ csrf: 'guessed' }),
+    });
+    expect(rerun.status).toBe(403);
+    expect(await ui.stop('SIGTERM')).toMatchObject({ code: 0 });
+  });
+
+  it('asks for the password, which is not printed, and takes a token from programs', async () => {
+    const cwd = await stockedFolder();
+    writeFileSync(join(cwd, 'password'), 'open sesame\n');
+    const ui = await showing(['--host', '0.0.0.0', '--password-file', 'password'], {
+      cwd,
+      env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a token for programs' },
+    });
+    await ui.note('It is for the user ada, as operator. Passwords and payloads cross the network as they are');
+    const status = async (path: string, authorization?: string): Promise<number> =>
+      (await fetch(`${ui.url}${path}`, authorization === undefined ? {} : { headers: { authorization } })).status;
+    const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+    expect(await status('events')).toBe(401);
+    expect(await status('events', basic('ada:open sesame!'))).toBe(401);
+    expect(await status('events', basic('ada:open sesame'))).toBe(200);
+    expect(await status('metrics', 'Bearer no')).toBe(401);
+    const { stdout, stderr } = await ui.stop('SIGTERM');
+    expect(stdout + stderr).not.toMatch(/sesame|programs/);
+  });
+
+  it('says what is wrong, and does not start', async () => {
+    const cwd = await stockedFolder();
+    const taken = await listening(() => {});
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['--port', new URL(taken.url).port], 1, 'is taken. Choose another --port.'],
+      [['--host', '0.0.0.0', '--port', '0'], 2, 'needs a log-in: set HOOKBOX_UI_PASSWORD'],
+      [['--db', 'none.db'], 4, 'There is no file none.db.'],
+      [['--password-file', 'none'], 4, 'The password cannot be read'],
+      [['--mask', 'data..email', '--port', '0'], 2, '"data..email" is no path'],
+    ];
+    await Promise.all(
+      cases.map(async ([args, code, message]) => {
+        const ran = await runHookbox(['ui', ...args], { cwd });
+        expect(ran, args.join(' ')).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+      }),
+    );
+    await taken.close();
+  });
+});
+
+describe('who may see the page', () => {
+  it.each(['0.0.0.0', '::', '192.0.2.1', 'shop.example', '127.shop.example', 'localhost.shop.example', '10.127.0.1'])(
+    'without a log-in is nobody, where others reach it at %s',
+    (host) => {
+      expect(() => accessOf({ host })).toThrow('needs a log-in');
+    },
+  );
+
+  it.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost'])('without a log-in is this machine, at %s', (host) => {
+    expect(accessOf({ host }).page).toEqual({ unsafeOpen: true });
+    expect(accessOf({ host, readOnly: true }).page).not.toHaveProperty('unsafeOpen');
+  });
+});

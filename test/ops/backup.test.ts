@@ -1,0 +1,132 @@
+import Database from 'better-sqlite3';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { By } from '../../src/inbox/operations/acts.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { auditLines } from '../../src/ops/audit.ts';
+import { backup } from '../../src/ops/transfer.ts';
+import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
+import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { scratchFile, scratchFolder } from '../inbox/scratch-folder.ts';
+import { START } from '../processing/virtual-clock.ts';
+import { deliverDuring } from './deliver-during.ts';
+
+const ADA: By = { actor: 'ada', via: 'cli', reason: 'nightly', now: START };
+
+let file: string;
+let target: string;
+let inbox: Inbox;
+
+beforeEach(() => {
+  file = scratchFile();
+  target = join(scratchFolder(), 'copy.db');
+  inbox = sqliteInbox(file);
+  onTestFinished(() => inbox.close());
+});
+
+describe('backup', () => {
+  it('has every event up to one moment, and deliveries go on while it is made', async () => {
+    const body = Buffer.alloc(20_000, 'x');
+    await Promise.all(severalIncoming(500, { body }).map((event) => inbox.accept(event, later())));
+    // Nobody waits for the copy: there is time for many commits while it is made.
+    const { taken } = await deliverDuring(inbox, backup(inbox, target, ADA), (n) => ({ id: `evt_${500 + n}`, body }));
+    expect(taken).toBeGreaterThan(5);
+
+    await using restored = sqliteInbox(target);
+    const events = await restored.list({ limit: 501 + taken });
+    expect(events.map(({ id }) => id)).toEqual(events.map((_, n) => `evt_${n}`));
+    expect(events.length).toBeGreaterThanOrEqual(500);
+    expect(events.every((event) => event.body !== null && Buffer.compare(event.body, body) === 0)).toBe(true);
+    // It is an inbox like any other.
+    const more = incoming({ id: 'evt_0', body });
+    expect(await restored.accept(more, later())).toMatchObject({ result: 'duplicate', conflict: false });
+    expect(await restored.accept(incoming({ id: 'new' }), later())).toMatchObject({ result: 'stored' });
+  });
+
+  it('says how large it is, keeps its permissions, and leaves nothing else', async () => {
+    await inbox.accept(incoming(), later());
+    chmodSync(file, 0o640);
+    const { bytes, file: named } = await backup(inbox, target, ADA);
+    expect([bytes, named]).toEqual([statSync(target).size, target]);
+    expect(statSync(target).mode & 0o777).toBe(0o640);
+    expect(readdirSync(dirname(target))).toEqual(['copy.db']);
+  });
+
+  it("copies a merchant's own database whole, opened by a relative path", async () => {
+    const own = merchantDatabase(relative(process.cwd(), scratchFile('own.db')));
+    await using adopted = sqliteInbox({ database: own });
+    await adopted.accept(incoming(), later());
+    await backup(adopted, target, ADA);
+    const copy = new Database(target, { readonly: true });
+    onTestFinished(() => void copy.close());
+    for (const table of ['orders', 'events', 'large_orders', 'hookbox_events', 'hookbox_migrations']) {
+      const rows = `SELECT * FROM ${table}`;
+      expect(copy.prepare(rows).all()).toEqual(own.prepare(rows).all());
+    }
+  });
+
+  it('is audited by its name and size, and the copy has the line, too', async () => {
+    const { bytes, audit } = await backup(inbox, target, ADA);
+    const line = {
+      seq: audit,
+      actor: 'ada',
+      via: 'cli',
+      act: 'backup',
+      reason: 'nightly',
+      filter: { file: 'copy.db' },
+    };
+    expect((await auditLines(inbox)).lines).toMatchObject([{ ...line, counts: { bytes } }]);
+    await using restored = sqliteInbox(target);
+    expect((await auditLines(restored)).lines).toMatchObject([{ ...line, counts: { bytes: 0 } }]);
+  });
+
+  it.each([
+    ['a file', () => writeFileSync(target, 'mine')],
+    ['a link that leads nowhere', () => symlinkSync('/nowhere/at/all', target)],
+    ['a folder', () => mkdirSync(target)],
+    ['the inbox itself', () => (target = file)],
+  ])('refuses a path that is %s', async (_, make) => {
+    make();
+    const before = readdirSync(dirname(target));
+    await expect(backup(inbox, target, ADA)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: `${target} exists already. Give a path that does not.`,
+    });
+    expect(readdirSync(dirname(target))).toEqual(before);
+  });
+
+  it('refuses a folder that is not there', async () => {
+    await expect(backup(inbox, join(target, 'in', 'it.db'), ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('leaves nothing when it cannot be made, and says so in the audit', async () => {
+    const body = Buffer.alloc(5_000, 'x');
+    await Promise.all(severalIncoming(200, { body }).map((event) => inbox.accept(event, later())));
+    const other = new Database(file);
+    other.pragma('wal_checkpoint(TRUNCATE)');
+    other.close();
+    const descriptor = openSync(file, 'r+');
+    // The pages behind the first ones, as a failing disk leaves them.
+    writeSync(descriptor, Buffer.alloc(40 * 4_096, 0xa5), 0, 40 * 4_096, 60 * 4_096);
+    closeSync(descriptor);
+    await expect(backup(inbox, target, ADA)).rejects.toMatchObject({
+      name: 'InboxUnavailableError',
+      code: 'FAILED',
+      message: expect.stringMatching(/^The backup could not be made: .*malformed/) as unknown,
+    });
+    expect(readdirSync(dirname(target))).toEqual([]);
+    expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', counts: { bytes: 0, failed: 1 } }]);
+  });
+});

@@ -1,0 +1,399 @@
+import Database from 'better-sqlite3';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { By } from '../../src/inbox/operations/acts.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { discardEvents, previewBulk, rerunEvents } from '../../src/ops/act.ts';
+import { auditLines } from '../../src/ops/audit.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
+import { eraseEntity } from '../../src/ops/remove.ts';
+import { later } from '../inbox/incoming-event.ts';
+import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+import { orderEvent, store } from '../processing/order-event.ts';
+import { START } from '../processing/virtual-clock.ts';
+import { deliverDuring } from './deliver-during.ts';
+import { ANY, FAILED, handleAgain, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
+
+const ADA: By = { actor: 'ada', reason: 'request 17', now: START + 5 };
+const EVENT = orderEvent('evt');
+const ENTITY = 'order::evt';
+/** What each body, error and conflict about the erased entity says, and nothing else. */
+const SECRET = 'Ada-Lovelace-St-James-Square';
+
+let file: string;
+let inbox: Inbox;
+let database: Database.Database;
+
+beforeEach(() => {
+  file = scratchFile();
+  inbox = sqliteInbox(file);
+  database = new Database(file);
+  onTestFinished(async () => {
+    database.close();
+    await inbox.close();
+  });
+});
+
+describe('eraseEntity', () => {
+  const settled = [
+    'processed',
+    'dead (failed)',
+    'dead (crashed)',
+    'ignored',
+    'dead (invalid), which fits today',
+  ] as const;
+  it.each(settled)('leaves a bare tombstone of an event that is %s', async (name) => {
+    await inStates[name](inbox);
+    const before = await inbox.get(EVENT);
+    const attempts = await inbox.attempts(EVENT);
+    await inbox.accept(EVENT, later());
+    await inbox.accept({ ...EVENT, body: Buffer.from('{"other":1}'), valid: false }, later());
+
+    expect(await eraseEntity(inbox, ENTITY, ADA)).toEqual({
+      erased: 1,
+      inProcessing: 0,
+      audit: 1,
+      logEmptied: true,
+    });
+    // A valid body would have brought the invalid one back, before it was erased.
+    const state = name === 'dead (invalid), which fits today' ? 'ignored' : before?.state;
+    expect(await inbox.get(EVENT)).toMatchObject({
+      seq: before?.seq,
+      state,
+      body: null,
+      entity: null,
+      conflict: null,
+      redeliveries: { count: 2 },
+    });
+    expect(await inbox.attempts(EVENT)).toEqual(
+      attempts.map((attempt) => ({
+        ...attempt,
+        error: attempt.error === null ? null : { name: 'Erased', message: '', stack: null },
+      })),
+    );
+    expect(kept()).toEqual({ terms: [], entities: [], conflicts: 0, fingerprints: 0, erased: [START + 5] });
+  });
+
+  it('puts a pending event away, and lets go of what waits for it', async () => {
+    const first = orderEvent('first', { order: 'ord_1', createdAt: 0 });
+    const second = orderEvent('second', { order: 'ord_1', createdAt: 1 });
+    await inbox.announce('*', START, null);
+    await store(inbox, first, second);
+    // The second waits for the first, which has just failed.
+    const [claimed] = await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 2);
+    if (claimed === undefined) throw new Error('nothing was claimed');
+    const error = { name: 'Error', message: SECRET, stack: null };
+    await inbox.settle(claimed.lease, { outcome: 'retry', error, dueAt: START + 1_000 }, START + 2);
+    expect(await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 3 }, 2)).toEqual([]);
+
+    // The index knows the first alone, as when the second arrives in this moment.
+    await operationsOf(inbox).indexNew(1);
+    expect(await operationsOf(inbox).erase('ord_1', { ...ADA, now: START + 4 }, false)).toMatchObject({ erased: 1 });
+    expect(await inbox.get(first)).toMatchObject({ state: 'ignored', body: null, entity: null });
+    const now = START + 5;
+    expect(await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now }, 2)).toMatchObject([{ id: 'second' }]);
+  });
+
+  it('leaves an event whose handler runs, says so, and takes it the next time', async () => {
+    await store(inbox, EVENT);
+    const claimed = await inbox.claimOne(EVENT, { ...ANY, now: START + 1 });
+    if (typeof claimed === 'string') throw new Error(claimed);
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 0, inProcessing: 1 });
+    expect(await inbox.settle(claimed.lease, { outcome: 'processed' }, START + 2)).toBe(true);
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1, inProcessing: 0 });
+    expect(kept()).toMatchObject({ terms: [], entities: [] });
+  });
+
+  it('finds events by the name of the entity or by an id in it, at every endpoint, and no others', async () => {
+    const events = [
+      orderEvent('a', { order: 'ord_1' }),
+      { ...orderEvent('b', { order: 'ord_1' }), endpoint: 'second' },
+      orderEvent('c', { order: 'ord_11' }),
+      { ...orderEvent('d'), entity: 'my own name' },
+      { ...orderEvent('e'), entity: 'inventory:mer_7:prod_1:loc_1' },
+      { ...orderEvent('f'), entity: 'inventory:mer_7:prod_1:loc_2' },
+      { ...orderEvent('g'), entity: 'inventory:mer_7:prod_2:loc_2' },
+      { ...orderEvent('h'), entity: null },
+    ];
+    const erased = async (entity: string): Promise<unknown> => {
+      await eraseEntity(inbox, entity, ADA);
+      return (await inbox.list()).filter(({ body }) => body === null).map(({ id }) => id);
+    };
+    await store(inbox, ...events);
+    expect(await erased('prod_3')).toEqual([]);
+    expect(await erased('mer_7')).toEqual([]);
+    expect(await erased('my')).toEqual([]);
+    expect(await erased('ord_1')).toEqual(['a', 'b']);
+    expect(await erased('my own name')).toEqual(['a', 'b', 'd']);
+    expect(await erased('inventory:mer_7:prod_1:loc_1')).toEqual(['a', 'b', 'd', 'e']);
+    expect(await erased('prod_1')).toEqual(['a', 'b', 'd', 'e', 'f']);
+  });
+
+  it('finds an invalid event by what its body says', async () => {
+    const invalid = (id: string, data: unknown): IncomingEvent =>
+      invalidThen({ ...orderEvent(id), body: Buffer.from(JSON.stringify({ id, type: 'order.ready', data })) });
+    await store(
+      inbox,
+      invalid('by id', { id: 'ord_1', items: 'none' }),
+      invalid('with merchant', { id: 'ord_1', merchant_id: 'mer_7' }),
+      invalid('other', { id: 'ord_2', note: 'ord_1' }),
+      invalid('number', { id: 1 }),
+      invalid('no data', null),
+      { ...invalidThen(orderEvent('no JSON')), body: Buffer.from('ord_1') },
+    );
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 2 });
+    const left = (await inbox.list()).filter(({ body }) => body !== null).map(({ id }) => id);
+    expect(left).toEqual(['other', 'number', 'no data', 'no JSON']);
+  });
+
+  it('finds an invalid event that was discarded since, which has no entity either', async () => {
+    await store(inbox, invalidThen(EVENT), invalidThen(orderEvent('other')), { ...orderEvent('alone'), entity: null });
+    const keys = ['evt', 'other', 'alone'].map((id) => ({ endpoint: 'default', id }));
+    expect((await discardEvents(inbox, keys.slice(0, 2), ADA)).counts).toEqual({ done: 2 });
+    expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', entity: null });
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
+    expect((await inbox.list()).map(({ body }) => body === null)).toEqual([true, false, false]);
+    expect(await eraseEntity(inbox, 'alone', ADA)).toMatchObject({ erased: 0 });
+  });
+
+  it('takes an event that was pruned before, whose name and history are left', async () => {
+    await handled(inbox, FAILED, EVENT);
+    await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 9), states: ['dead'] }, 1);
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
+    expect(kept()).toMatchObject({ terms: [], entities: [], fingerprints: 0, erased: [START + 5] });
+    expect(await inbox.accept(EVENT, later())).toMatchObject({ result: 'duplicate', conflict: false });
+  });
+
+  it('has nothing left to do the second time', async () => {
+    await handled(inbox, FAILED, EVENT);
+    await eraseEntity(inbox, 'evt', ADA);
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 0, inProcessing: 0 });
+  });
+
+  it('only counts when asked to', async () => {
+    await handled(inbox, FAILED, orderEvent('a', { order: 'ord_1' }), orderEvent('b', { order: 'ord_1' }));
+    await store(inbox, orderEvent('c', { order: 'ord_1' }));
+    await inbox.claimOne(orderEvent('c'), { ...ANY, now: START + 1 });
+    const before = database.prepare('SELECT * FROM hookbox_events').all();
+    expect(await eraseEntity(inbox, 'ord_1', ADA, { dryRun: true })).toEqual({
+      erased: 2,
+      inProcessing: 1,
+      audit: null,
+      logEmptied: false,
+    });
+    expect(database.prepare('SELECT * FROM hookbox_events').all()).toEqual(before);
+    expect((await auditLines(inbox)).lines).toEqual([]);
+  });
+
+  it('takes hundreds in several transactions that deliveries can come between, and counts them exactly', async () => {
+    plantDead(database, ...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+    const erasing = eraseEntity(inbox, 'ord_1', ADA);
+    const { taken, result } = await deliverDuring(inbox, erasing, (n) => ({ id: `new_${n}`, entity: null }));
+    expect(taken).toBeGreaterThan(3);
+    expect(result).toMatchObject({ erased: 350 });
+    expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { erased: 350, inProcessing: 0 } }]);
+  });
+
+  it('counts exactly what it has come to when it breaks down', async () => {
+    plantDead(database, ...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+    database.exec(`
+      CREATE TRIGGER broken BEFORE UPDATE OF body ON hookbox_events WHEN old.seq = 250
+      BEGIN SELECT RAISE(ABORT, 'no'); END
+    `);
+    await expect(eraseEntity(inbox, 'ord_1', ADA)).rejects.toThrow('no');
+    const erased = kept().erased.length;
+    expect(erased).toBeGreaterThan(0);
+    expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { erased } }]);
+    database.exec('DROP TRIGGER broken');
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 350 - erased });
+  });
+
+  it('refuses to erase nothing in particular', async () => {
+    await expect(eraseEntity(inbox, '', ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+});
+
+describe('a redelivery of an erased event', () => {
+  it('is a duplicate; other bytes are counted, and not kept', async () => {
+    await handled(inbox, FAILED, EVENT);
+    await eraseEntity(inbox, 'evt', ADA);
+    expect(await inbox.accept(EVENT, later())).toEqual({ result: 'duplicate', conflict: false, replaced: false });
+    for (const n of [1, 2]) {
+      const other = { ...EVENT, body: Buffer.from(JSON.stringify({ n, to: SECRET })) };
+      expect(await inbox.accept(other, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
+    }
+    const event = await inbox.get(EVENT);
+    expect(event).toMatchObject({ body: null, entity: null, redeliveries: { count: 3 }, conflict: { count: 2 } });
+    expect(event?.conflict?.body).toHaveLength(0);
+    expect(onDisk(SECRET)).toEqual([]);
+  });
+
+  it('does not bring back what was invalid, with a valid body', async () => {
+    await store(inbox, { ...invalidThen(EVENT), body: Buffer.from('{"type":"order.ready","data":{"id":"evt"}}') });
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
+    expect(await inbox.accept(EVENT, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
+    expect(await inbox.get(EVENT)).toMatchObject({ state: 'dead', deadReason: 'invalid', body: null, entity: null });
+  });
+
+  it('does not bring back the very bytes that were invalid once', async () => {
+    await store(inbox, invalidThen(EVENT));
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
+    expect(await inbox.accept(EVENT, later())).toEqual({ result: 'duplicate', conflict: false, replaced: false });
+    expect(await inbox.get(EVENT)).toMatchObject({ state: 'dead', deadReason: 'invalid', body: null, entity: null });
+  });
+
+  it('does not bring back what nobody had signed, with a signature', async () => {
+    await store(inbox, { ...EVENT, verified: false });
+    await eraseEntity(inbox, 'evt', ADA);
+    const signed = { ...EVENT, body: Buffer.from(`{"to":"${SECRET}"}`) };
+    expect(await inbox.accept(signed, later())).toEqual({ result: 'duplicate', conflict: true, replaced: false });
+    expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', body: null });
+    expect(onDisk(SECRET)).toEqual([]);
+  });
+});
+
+describe('what is left on the disk after erasing', () => {
+  it('holds nothing of the bodies, the errors, the other bodies and the name', async () => {
+    // Of all sizes, so that they share pages, fill some, and need several; each was written again and again.
+    const sizes = [40, 900, 2_500, 5_000, 70_000];
+    const about = (n: number): { order: string; text: string } =>
+      n % 9 === 4 ? { order: `ord_${SECRET}`, text: SECRET } : { order: `ord_${n}`, text: `Charles-Babbage-${n}` };
+    const text = (n: number, other = 0): Buffer =>
+      Buffer.from(`${other} ` + `${about(n).text} `.repeat(Math.ceil((sizes[(n + other * 4) % 5] ?? 1) / 30)));
+    const events = Array.from({ length: 180 }, (_, n) => ({
+      ...orderEvent(`evt_${n}`, { order: about(n).order, createdAt: n }),
+      body: text(n),
+    }));
+    await inbox.announce('*', START, null);
+    for (const [n, event] of events.entries()) {
+      await inbox.accept(event, later());
+      for (let other = 0; other < n % 4; other += 1) {
+        await inbox.accept({ ...event, body: text(n, 1 + other) }, later());
+      }
+      if (n % 20 !== 19) continue;
+      for (const attempt of [1, 2, 3]) {
+        const now = START + n * 10 + attempt;
+        for (const { id, lease } of await inbox.claim({ ...ANY, now }, 12)) {
+          const { text: secret } = about(Number(id.slice(4)));
+          const error = { name: 'Error', message: `no ${secret}`, stack: `at ${secret}\n`.repeat(20) };
+          if (attempt === 1) await inbox.settle(lease, { outcome: 'retry', error, dueAt: now }, now);
+          if (attempt === 2) await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, now);
+          if (attempt === 3) await inbox.settle(lease, { outcome: 'processed' }, now);
+        }
+      }
+    }
+    // Some were pruned before, and their bodies with several pages went then.
+    await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 700) }, 20);
+    expect(onDisk(SECRET)).not.toEqual([]);
+    const claimed = database.prepare("SELECT count(*) FROM hookbox_events WHERE state = 'processing'").pluck().get();
+    expect(claimed).toBe(0);
+
+    expect(await eraseEntity(inbox, `ord_${SECRET}`, ADA)).toMatchObject({ erased: 20, logEmptied: true });
+    expect(onDisk(SECRET)).toEqual([]);
+    // The search does find what is there.
+    expect(onDisk('Charles-Babbage-100')).not.toEqual([]);
+    expect(await inbox.list({ limit: 500 })).toHaveLength(180);
+    expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+  });
+
+  it('is in the log until nobody reads any more', async () => {
+    const body = Buffer.from(JSON.stringify({ id: 'evt', to: SECRET }));
+    await handled(inbox, FAILED, { ...EVENT, body });
+    const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
+    reading.next();
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1, logEmptied: false });
+    expect(onDisk(SECRET)).toEqual([`${file}-wal`]);
+    reading.return?.();
+    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 0, logEmptied: true });
+    expect(onDisk(SECRET)).toEqual([]);
+  });
+
+  it.each(['OFF', 'ON', 'FAST'])('is decided without changing secure_delete = %s of a connection', async (setting) => {
+    const own = merchantDatabase(scratchFile('own.db'));
+    own.pragma(`secure_delete = ${setting}`);
+    own.pragma('busy_timeout = 777');
+    const before = own.pragma('secure_delete', { simple: true });
+    await using adopted = sqliteInbox({ database: own });
+    await handled(adopted, FAILED, { ...EVENT, body: Buffer.from(SECRET) });
+    expect(await eraseEntity(adopted, 'evt', ADA)).toMatchObject({ erased: 1, logEmptied: true });
+    expect(own.pragma('secure_delete', { simple: true })).toBe(before);
+    expect(own.pragma('busy_timeout', { simple: true })).toBe(777);
+  });
+});
+
+describe('the audit after erasing', () => {
+  it('says who has erased and why, and of whom only by a hash', async () => {
+    await handled(inbox, FAILED, EVENT);
+    await eraseEntity(inbox, ENTITY, { ...ADA, reason: `letter about ${ENTITY}, not about evt_2.` });
+    const hash = createHash('sha256').update(ENTITY).digest('hex').slice(0, 16);
+    expect((await auditLines(inbox)).lines).toEqual([
+      {
+        seq: 1,
+        at: new Date(START + 5),
+        actor: 'ada',
+        via: 'code',
+        act: 'erase',
+        reason: 'letter about (erased), not about evt_2.',
+        filter: { entity: `sha256:${hash}` },
+        counts: { erased: 1, inProcessing: 0 },
+      },
+    ]);
+  });
+
+  it('does not name what was erased any more, in acts and in bulk acts', async () => {
+    const about = orderEvent('evt_7', { order: 'ord_7' });
+    await handled(inbox, FAILED, about, orderEvent('evt_77', { order: 'ord_77' }));
+    const key = { endpoint: 'default', id: 'evt_7' };
+    await rerunEvents(inbox, [key, { ...key, id: 'evt_77' }], { ...ADA, reason: 'evt_7: asked for by (ord_7)' });
+    const note = (filter: unknown) => operationsOf(inbox).note('export', { ...ADA, reason: 'ord_77' }, filter, {});
+    await note({ entity: 'order::ord_7', since: '2026-01-01' });
+    await note({ payload: [{ path: 'data.id', value: 'ord_7' }], error: 'ord_7 and ord_77 fail' });
+    await note({ id: 'evt_7', types: ['order.created'] });
+    await previewBulk(inbox, 'rerun', { entity: 'ord_7' }, { ...ADA, reason: 'ord_7!' });
+    await handleAgain(inbox, FAILED, about);
+
+    await eraseEntity(inbox, 'ord_7', ADA);
+    const { lines } = await auditLines(inbox);
+    expect(lines.slice(1).map(({ filter, reason }) => [filter, reason])).toEqual([
+      [{ id: '(erased)', types: ['order.created'] }, 'ord_77'],
+      [{ payload: [{ path: 'data.id', value: '(erased)' }], error: '(erased) and ord_77 fail' }, 'ord_77'],
+      [{ entity: '(erased)', since: '2026-01-01' }, 'ord_77'],
+      [{ endpoint: 'default', ids: ['(erased)', 'evt_77'] }, '(erased): asked for by ((erased))'],
+    ]);
+    expect(await operationsOf(inbox).bulks({})).toMatchObject([
+      { filter: { entity: '(erased)' }, reason: '(erased)!' },
+    ]);
+    // The tombstone needs its id; nothing else has it, or the name.
+    expect(onDisk('ord_7"')).toEqual([]);
+    expect(onDisk('order::ord_7 ')).toEqual([]);
+  });
+
+  it('hides names in more lines than fit into one look', async () => {
+    await handled(inbox, FAILED, EVENT);
+    for (let n = 0; n < 230; n += 1) await operationsOf(inbox).note('export', ADA, { entity: ENTITY, n }, {});
+    await eraseEntity(inbox, 'evt', ADA);
+    const filters = database.prepare<[], string>('SELECT DISTINCT filter FROM hookbox_audit').pluck().all();
+    expect(filters).toHaveLength(231);
+    expect(filters.filter((filter) => filter.includes(ENTITY))).toEqual([]);
+  });
+});
+
+/** What there still is of anything that could name an entity. */
+function kept() {
+  const all = (sql: string): unknown[] => database.prepare(sql).pluck().all();
+  return {
+    terms: all('SELECT term FROM hookbox_terms'),
+    entities: all('SELECT entity FROM hookbox_entities'),
+    conflicts: all('SELECT 1 FROM hookbox_conflicts').length,
+    fingerprints: all('SELECT 1 FROM hookbox_events WHERE fingerprint IS NOT NULL').length,
+    erased: all('SELECT erased_ms FROM hookbox_events WHERE erased_ms IS NOT NULL'),
+  };
+}
+
+/** The files of the inbox that a text stands in, whatever SQLite makes of the place. */
+function onDisk(text: string): string[] {
+  return [file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path) && readFileSync(path).includes(text));
+}

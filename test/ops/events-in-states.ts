@@ -1,0 +1,101 @@
+import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Settlement } from '../../src/inbox/work.ts';
+import { later } from '../inbox/incoming-event.ts';
+import { orderEvent, store } from '../processing/order-event.ts';
+import { START } from '../processing/virtual-clock.ts';
+
+export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
+export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };
+export const RETRY: Settlement = { outcome: 'retry', error: failure, dueAt: START + 3_600_000 };
+
+/** Handlers for every type, which take events in any order. */
+export const ANY = { types: '*', ordered: false, leaseMs: 60_000 } as const;
+
+/** Stores events and lets the handler of each end as told. */
+export async function handled(
+  inbox: Inbox,
+  settlement: Settlement,
+  ...events: readonly IncomingEvent[]
+): Promise<void> {
+  await store(inbox, ...events);
+  await handleAgain(inbox, settlement, ...events);
+}
+
+export async function handleAgain(
+  inbox: Inbox,
+  settlement: Settlement,
+  ...events: readonly IncomingEvent[]
+): Promise<void> {
+  for (const event of events) {
+    const claimed = await inbox.claimOne(event, { ...ANY, now: START + 1 });
+    if (typeof claimed === 'string') throw new Error(`${event.id} is ${claimed}`);
+    await inbox.settle(claimed.lease, settlement, START + 2);
+  }
+}
+
+/** One that was stored when the schemas were stricter. */
+export function invalidThen(event: IncomingEvent): IncomingEvent {
+  return { ...event, type: null, created: null, entity: null, valid: false };
+}
+
+/** An event in each state that there is, by how the tests call it; `database` is a connection to the same file. */
+export const inStates = {
+  pending: (inbox) => store(inbox, orderEvent('evt')),
+  retrying: (inbox) => handled(inbox, RETRY, orderEvent('evt')),
+  'in processing': async (inbox) => {
+    await store(inbox, orderEvent('evt'));
+    await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
+  },
+  processed: (inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt')),
+  'dead (failed)': (inbox) => handled(inbox, FAILED, orderEvent('evt')),
+  'dead (crashed)': async (inbox) => {
+    await store(inbox, orderEvent('evt'));
+    for (let crash = 0; crash < 3; crash += 1) {
+      await inbox.claimOne(orderEvent('evt'), { ...ANY, leaseMs: 1, now: START + crash * 10 });
+    }
+    await inbox.claim({ ...ANY, types: [], now: START + 100 }, 1);
+  },
+  'dead (invalid)': (inbox) => store(inbox, { ...invalidThen(orderEvent('evt')), body: Buffer.from('{"id":"evt"}') }),
+  'dead (invalid), which fits today': (inbox) => store(inbox, invalidThen(orderEvent('evt'))),
+  ignored: async (inbox) => {
+    await store(inbox, orderEvent('evt'));
+    await inbox.announce(['order.ready'], START + 3_600_000, START + 3_000_000);
+  },
+  'processed and pruned': async (inbox, database) => {
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
+    bury(database, 'evt');
+  },
+  'dead (failed) and pruned': async (inbox, database) => {
+    await handled(inbox, FAILED, orderEvent('evt'));
+    bury(database, 'evt');
+  },
+  'dead (invalid) and pruned': async (inbox, database) => {
+    await inbox.accept(invalidThen(orderEvent('evt')), later());
+    bury(database, 'evt');
+  },
+} satisfies Record<string, (inbox: Inbox, database: SqliteDatabase) => Promise<void>>;
+
+/** Puts many dead events into the file at once, each with its one attempt, without running anything. */
+export function plantDead(database: SqliteDatabase, ...events: readonly IncomingEvent[]): void {
+  const insert = database.prepare(`
+    INSERT INTO hookbox_events (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason,
+      received_ms, due_ms, settled_ms, attempts, failures, body)
+    VALUES (?, ?, ?, ?, ?, ?, 1, 'dead', 'failed', ?, ?, ?, 1, 1, ?)
+  `);
+  const attempt = database.prepare(`
+    INSERT INTO hookbox_attempts VALUES (?, 1, 'auto', 'failed', ?, ?, 'Error', 'the shop is down', NULL)
+  `);
+  database.exec('BEGIN IMMEDIATE');
+  for (const { endpoint, id, type, created, entity, receivedAt, body } of events) {
+    const key = [endpoint, id, type, created?.ms, created?.ns, entity] as const;
+    const { lastInsertRowid } = insert.run(...key, receivedAt, receivedAt, receivedAt + 2, body);
+    attempt.run(lastInsertRowid, receivedAt + 1, receivedAt + 2);
+  }
+  database.exec('COMMIT');
+}
+
+/** What pruning leaves of an event. */
+export function bury(database: SqliteDatabase, id: string): void {
+  database.prepare("UPDATE hookbox_events SET body = NULL, body_sha256 = x'00' WHERE id = ?").run(id);
+}

@@ -1,0 +1,159 @@
+import Database from 'better-sqlite3';
+import { renameSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { InboxUnavailableError } from '../../src/errors.ts';
+import { memoryInbox } from '../../src/inbox/memory.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { readiness } from '../../src/ops/health.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
+import { Child } from '../inbox/child.ts';
+import { later, severalIncoming } from '../inbox/incoming-event.ts';
+import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+
+const PINGING = new URL('pinging-process.ts', import.meta.url);
+const report = z.object({
+  stored: z.number(),
+  refused: z.number(),
+  readiness: z.object({ ready: z.boolean(), why: z.string().optional() }),
+});
+
+function opened(file = scratchFile()) {
+  const database = merchantDatabase(file);
+  const inbox = sqliteInbox({ database });
+  onTestFinished(() => inbox.close());
+  return { database, inbox, file };
+}
+
+describe('an inbox that can store', () => {
+  it('is ready, and as it was before', async () => {
+    const { database, inbox } = opened();
+    const tables = ['hookbox_events', 'hookbox_counts', 'hookbox_count_sums', 'hookbox_rejected', 'hookbox_progress'];
+    const rows = () => tables.map((table) => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+    const before = rows();
+    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(rows()).toEqual(before);
+    expect(await operationsOf(inbox).totals()).toEqual([]);
+  });
+
+  it('does not grow with how often it is asked', async () => {
+    const { database, inbox } = opened();
+    await readiness(inbox);
+    const pages = database.pragma('page_count', { simple: true });
+    for (let n = 0; n < 100; n += 1) await readiness(inbox);
+    expect(database.pragma('page_count', { simple: true })).toBe(pages);
+  });
+
+  it('writes to the disk each time: what is only tried and rolled back says nothing about it', async () => {
+    const { inbox, file } = opened();
+    const reader = new Database(file);
+    onTestFinished(() => void reader.close());
+    const version = () => reader.pragma('data_version', { simple: true });
+    const before = version();
+    await readiness(inbox);
+    expect(version()).not.toBe(before);
+  });
+
+  it('is ready while deliveries come in, and they are stored', async () => {
+    const { inbox } = opened();
+    const accepted = severalIncoming(500).map((event) => inbox.accept(event, later()));
+    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect((await Promise.all(accepted)).every(({ result }) => result === 'stored')).toBe(true);
+  });
+});
+
+describe('an inbox that cannot store', () => {
+  it('is not ready after two seconds of waiting for a lock, whoever holds it, and is again afterwards', async () => {
+    const file = scratchFile();
+    const executed: string[] = [];
+    const database = merchantDatabase(file, { verbose: (sql) => executed.push(String(sql)) });
+    await using inbox = sqliteInbox({ database });
+    const holder = new Database(file);
+    onTestFinished(() => void holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    const { database: merchant, inbox: between } = opened();
+    merchant.exec('BEGIN');
+
+    const probes = Array.from({ length: 50 }, () => readiness(inbox));
+    const inTransaction = readiness(between);
+    const pinged = operationsOf(inbox).ping();
+    await expect(pinged).rejects.toBeInstanceOf(InboxUnavailableError);
+    const expected = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
+    expect(await Promise.all(probes)).toEqual(probes.map(() => expected));
+    holder.exec('COMMIT');
+    expect(await readiness(inbox)).toEqual({ ready: true });
+    // Probes do not queue up behind a lock: the first of them was still to be written, and perhaps the one of now.
+    expect(executed.filter((sql) => sql.startsWith('DELETE')).length).toBeLessThanOrEqual(2);
+
+    expect(await inTransaction).toEqual(expected);
+    merchant.exec('COMMIT');
+    expect(await readiness(between)).toEqual({ ready: true });
+  });
+
+  it('is not ready while the database may only be read', async () => {
+    const { database, inbox } = opened();
+    database.pragma('query_only = 1');
+    expect(await readiness(inbox)).toEqual({
+      ready: false,
+      code: 'FAILED',
+      why: 'attempt to write a readonly database',
+    });
+    database.pragma('query_only = 0');
+    expect(await readiness(inbox)).toEqual({ ready: true });
+  });
+
+  it('is not ready while the database has no room for another event', async () => {
+    const { database, inbox } = opened();
+    database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true }))}`);
+    expect(await readiness(inbox)).toEqual({ ready: false, code: 'FAILED', why: 'database or disk is full' });
+    expect(database.inTransaction).toBe(false);
+    database.pragma('max_page_count = 100000');
+    expect(await readiness(inbox)).toEqual({ ready: true });
+  });
+
+  it.skipIf(process.platform === 'win32')('is not ready while its disk takes no more', async () => {
+    const file = scratchFile();
+    const around = ['/bin/sh', '-c', 'ulimit -f 400; exec "$@"', 'sh'];
+    await using child = new Child(PINGING, [file], around);
+    expect(await child.line()).toBe('ready');
+    const ask = async (deliveries: number) => {
+      child.say(String(deliveries));
+      return report.parse(JSON.parse(await child.line()));
+    };
+    expect((await ask(5)).readiness).toEqual({ ready: true });
+    const full = await ask(5_000);
+    expect(full.refused).toBe(10);
+    expect(full.readiness.ready).toBe(false);
+    // An operator without that limit empties the log into the database, so that the log has room again.
+    const operator = new Database(file);
+    operator.pragma('wal_checkpoint(TRUNCATE)');
+    operator.close();
+    expect(await ask(1)).toMatchObject({ refused: 0, readiness: { ready: true } });
+    await child.finish();
+  });
+
+  it('says which file is gone', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    expect(await readiness(inbox)).toEqual({ ready: true });
+    renameSync(file, `${file}.away`);
+    expect(await readiness(inbox)).toMatchObject({
+      ready: false,
+      code: 'FAILED',
+      why: `${file} is gone. Put the file back; it holds which events are known.`,
+    });
+    renameSync(`${file}.away`, file);
+    expect(await readiness(inbox)).toEqual({ ready: true });
+  });
+
+  it('is not ready once it is closed', async () => {
+    const { inbox } = opened();
+    await inbox.close();
+    expect(await readiness(inbox)).toEqual({ ready: false, code: 'CLOSED', why: 'the inbox is closed' });
+  });
+
+  it('cannot be asked when it cannot be looked into', async () => {
+    await expect(readiness(memoryInbox())).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+});

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { eventCommand } from '../../../src/ops/page/act-command.ts';
+import { hostileTexts } from '../../browser/hostile-texts.ts';
+
+test.for([
+  ['evt_1', 'default', 'hookbox events show --db hookbox.db evt_1'],
+  ['evt_1', 'b', 'hookbox events show --db hookbox.db --endpoint b evt_1'],
+  ['-rf', 'default', 'hookbox events show --db hookbox.db -- -rf'],
+  [`it's; rm -rf ~`, 'default', String.raw`hookbox events show --db hookbox.db 'it'\''s; rm -rf ~'`],
+  ['$(reboot)`reboot`', 'default', "hookbox events show --db hookbox.db '$(reboot)`reboot`'"],
+  // Pasted as they are, these would steer the terminal.
+  ["\u001b[31m'\\\n", 'default', String.raw`hookbox events show --db hookbox.db $'\u001b[31m\'\\\u000a'`],
+] as const)('the command for %j at %j', ([id, endpoint, expected]) => {
+  expect(eventCommand('show', { endpoint, id })).toBe(expected);
+});
+
+test('says what else the act needs', () => {
+  expect(eventCommand('rerun', { endpoint: 'default', id: 'evt_1' }, '--force')).toBe(
+    'hookbox events rerun --db hookbox.db --force evt_1',
+  );
+});
+
+test('a shell reads the very id, whatever it is', () => {
+  // No argument of a program can have a null byte.
+  const ids = Object.values<string>(hostileTexts).filter((text) => !text.includes('\0'));
+  const script = ids.map((id) => eventCommand('rerun', { endpoint: id, id })).join('\n');
+  const definition = `hookbox() { printf '%s\\0' "\${@: -1}"; }`;
+  const output = execFileSync('bash', ['--norc', '-c', `${definition}\n${script}`], {
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+  });
+  expect(output.toString().split('\0').slice(0, -1)).toEqual(ids);
+  expect(script).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+});

@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest';
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import { eventHref } from '../../../src/ops/page/links.ts';
+import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
+import { incoming, later } from '../../inbox/incoming-event.ts';
+import { orderEvent, store } from '../../processing/order-event.ts';
+import { ANY, bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
+import { START } from '../../processing/virtual-clock.ts';
+import Database from 'better-sqlite3';
+import { openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
+
+const EVENT = '/events/default/evt_1';
+
+async function withBody(opened: OpenedPage, body: string | Uint8Array): Promise<void> {
+  await opened.inbox.accept(incoming({ body }), later());
+}
+
+async function failed(inbox: Inbox, name: string, message: string, stack: string | null): Promise<void> {
+  await handled(inbox, { outcome: 'dead', reason: 'failed', error: { name, message, stack } }, orderEvent('evt_1'));
+}
+
+/** The commands that somebody could copy. */
+function commandsIn(html: string): readonly string[] {
+  return Array.from(html.matchAll(/<code>(hookbox [^<]*)<\/code>/g), ([, command = '']) => command);
+}
+
+describe('what has happened', () => {
+  test('is told in order: deliveries, attempts with their errors, and how it stands', async () => {
+    const { inbox, html } = openedPage();
+    await handled(inbox, RETRY, orderEvent('evt_1'));
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7 }));
+    await handleAgain(inbox, FAILED, orderEvent('evt_1'));
+    const page = await html(EVENT);
+    const entries = page
+      .match(/<li id="(?:stored|redeliver|conflict|attempt|settled)[^"]*"/g)
+      ?.map((tag) => tag.replace(/.*id="([a-z]+).*/, '$1'));
+    expect(entries).toEqual(
+      expect.arrayContaining(['stored', 'redelivered', 'conflict', 'attempt', 'attempt', 'settled']),
+    );
+    const timeline = textOf(partOf(page, 'timeline'));
+    expect(timeline).toContain('attempt 1: failed after 1 ms Error: the shop is down Stack Error: the shop is down');
+    expect(timeline).toMatch(/dead \(failed\)$/);
+    expect(textOf(partOf(page, 'headline'))).toBe(
+      'dead (failed) Nobody handles it unless you act: Error: the shop is down',
+    );
+    expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
+  });
+
+  test.for([
+    ['pending', (inbox: Inbox) => store(inbox, orderEvent('evt_1')), 'It waits for a processor'],
+    [
+      'retrying',
+      (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
+      'It has failed 1 time, and is tried again',
+    ],
+    [
+      'processing',
+      async (inbox: Inbox) => {
+        await store(inbox, orderEvent('evt_1'));
+        await inbox.claimOne(orderEvent('evt_1'), { ...ANY, now: START + 1 });
+      },
+      'Its handler runs now.',
+    ],
+    [
+      'processed',
+      (inbox: Inbox) => handled(inbox, { outcome: 'processed' }, orderEvent('evt_1')),
+      'Its handler has succeeded.',
+    ],
+  ] as const)('of one that is %s is said in a sentence', async ([, make, said]) => {
+    const { inbox, html } = openedPage();
+    await make(inbox);
+    expect(textOf(partOf(await html(EVENT), 'headline'))).toContain(said);
+  });
+
+  test('of one that is not there: nothing, with 404', async () => {
+    const { get } = openedPage();
+    const answer = await get(eventHref('', { endpoint: 'default', id: hostileTexts.script }));
+    const text = await answer.text();
+    expect(answer.status).toBe(404);
+    expect(textOf(partOf(text, 'main'))).toContain(`There is no event ${hostileTexts.script} here.`);
+    expect(tagsOf(text).filter(({ name }) => name === 'script').length).toBe(1);
+  });
+});
+
+describe('what can be done', () => {
+  test.for([
+    ['dead', FAILED, ['rerun', 'discard']],
+    ['retrying', RETRY, ['discard']],
+    ['processed', { outcome: 'processed' }, ['rerun']],
+  ] as const)('with one that is %s', async ([, settlement, acts]) => {
+    const { inbox, html } = openedPage();
+    await handled(inbox, settlement, orderEvent('evt_1'));
+    const page = await html(EVENT);
+    const to = tagsOf(page).flatMap(({ name, attributes }) => (name === 'form' ? (attributes['action'] ?? []) : []));
+    expect(to).toEqual(acts.map((act) => `/ops${EVENT}/${act}`));
+    const force = settlement.outcome === 'processed' ? ' --force' : '';
+    expect(commandsIn(page)).toEqual([
+      ...acts.map((act) => `hookbox events ${act} --db hookbox.db${act === 'rerun' ? force : ''} evt_1`),
+      'hookbox events show --db hookbox.db evt_1',
+    ]);
+    expect(tagsOf(page).filter(({ attributes }) => 'data-confirm' in attributes).length).toBe(acts.length);
+  });
+
+  test('is told to viewers as commands', async () => {
+    const { inbox, get } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1'));
+    const page = await (await get(EVENT, signedIn(VIC))).text();
+    expect(tagsOf(page).filter(({ name }) => name === 'form')).toEqual([]);
+    expect(commandsIn(page).length).toBe(3);
+  });
+
+  test('with a tombstone is said: it cannot be rerun', async () => {
+    const { inbox, html, file } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1'));
+    const database = new Database(file);
+    bury(database, 'evt_1');
+    database.close();
+    const page = await html(EVENT);
+    expect(textOf(partOf(page, 'acts'))).toContain('Its body was pruned, so it cannot be rerun.');
+    expect(partOf(page, 'payload')).toBe('');
+    expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
+  });
+});
+
+describe('the body', () => {
+  test('is a tree with every digit, and with names that come twice', async () => {
+    const opened = openedPage();
+    await withBody(
+      opened,
+      '{"id":"evt_1","data":{"total":42.50,"n":1e2,"n":9007199254740993,"who":"Ada <b>"},"list":[true,null]}',
+    );
+    const payload = partOf(await opened.html(EVENT), 'payload');
+    expect(textOf(payload)).toContain(
+      'id: “evt_1” data: {4} total: 42.50 n: 1e2 n: again: 9007199254740993 who: “Ada <b>” list: [2] true null',
+    );
+    expect(tagsOf(payload).filter(({ name }) => name === 'b')).toEqual([]);
+  });
+
+  test('is shown raw and in hexadecimal', async () => {
+    const opened = openedPage();
+    await withBody(opened, '{"id":"evt_1", "x":"\u202Ea\u0007é"}\n');
+    const raw = textOf(partOf(await opened.html(`${EVENT}?view=raw`), 'payload'));
+    expect(raw).toContain('{"id":"evt_1", "x":"\\u{202e}a\\u{7}é"}');
+    const hex = partOf(await opened.html(`${EVENT}?view=hex`), 'payload');
+    expect(hex).toContain(
+      '00000000  7b 22 69 64 22 3a 22 65 76 74 5f 31 22 2c 20 22  |{&quot;id&quot;:&quot;evt_1&quot;, &quot;|',
+    );
+    expect(hex).toContain('00000010  78 22 3a 22 e2 80 ae 61 07 c3 a9 22 7d 0a        |x&quot;:&quot;...a...&quot;}.|');
+  });
+
+  test('is downloaded byte by byte, never as a page', async () => {
+    const opened = openedPage();
+    const body = Buffer.from('{"id":"evt_1","x":"<script>alert(1)</script>\u0000"}');
+    await withBody(opened, body);
+    const answer = await opened.get(`${EVENT}/raw`);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true);
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="body.json"');
+    expect((await opened.get(`${EVENT}/conflict`)).status).toBe(404);
+  });
+
+  test('has the other bytes under its id beside it', async () => {
+    const opened = openedPage();
+    await withBody(opened, '{"id":"evt_1","total":1}');
+    await withBody(opened, '{"id":"evt_1","total":2.50}');
+    const payload = textOf(partOf(await opened.html(EVENT), 'payload'));
+    expect(payload).toMatch(/The bytes that count .* total: 1 .* The newest other bytes under this id .* total: 2\.50/);
+    expect(await (await opened.get(`${EVENT}/conflict`)).text()).toBe('{"id":"evt_1","total":2.50}');
+  });
+
+  test('that is no JSON is shown as what it is', async () => {
+    const opened = openedPage();
+    await withBody(opened, Uint8Array.from([0x7b, 0xff, 0xfe, 0x3c]));
+    expect(textOf(partOf(await opened.html(EVENT), 'payload'))).toContain('The body is no JSON in UTF-8. Show it raw');
+    expect(textOf(partOf(await opened.html(`${EVENT}?view=hex`), 'payload'))).toContain('7b ff fe 3c');
+  });
+
+  test.for([
+    ...hostileData().map((data, n) => [`hostile data ${n}`, `{"id":"evt_1","data":${data}}`] as const),
+    ['a megabyte of brackets', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`],
+    ['a megabyte of text', `{"a":"${'<'.repeat(1_000_000)}"}`],
+    ['a megabyte of names', `{${Array.from({ length: 60_000 }, (_, n) => `"<key ${n}>":1`).join(',')}}`],
+  ] as const)('of %s stays within a page, in all three views', async ([, body]) => {
+    const opened = openedPage();
+    await withBody(opened, body);
+    for (const view of ['tree', 'raw', 'hex']) {
+      const page = await opened.html(`${EVENT}?view=${view}`);
+      expect(page.length, view).toBeLessThan(1_500_000);
+      expect(tagsOf(page).filter(({ name }) => name === 'script').length, view).toBe(1);
+      if (view === 'tree' && body.length > 200_000)
+        expect(textOf(partOf(page, 'payload'))).toMatch(/left out here.* Show raw|characters\)/);
+    }
+  });
+
+  test('of an unknown view is the tree', async () => {
+    const opened = openedPage();
+    await withBody(opened, '{"id":"evt_1"}');
+    expect(await opened.html(`${EVENT}?view=constructor`)).toContain('class="tree"');
+  });
+});
+
+describe('masked fields', () => {
+  const MASK = ['data.customer.email', 'data.items[].name'];
+
+  test('are shown nowhere: not in the tree, raw, in hexadecimal, in downloads or in other bytes', async () => {
+    const opened = openedPage({ mask: MASK });
+    const body = (email: string): string =>
+      `{"id":"evt_1","data":{"customer":{"email":"${email}"},"items":[{"name":"${email}"}],"total":1.50}}`;
+    await withBody(opened, body('ada-s3cret'));
+    await withBody(opened, body('eve-s3cret'));
+    for (const path of ['', '?view=raw', '?view=hex', '/raw', '/conflict']) {
+      const text = await opened.html(`${EVENT}${path}`);
+      expect(text, path).not.toContain('s3cret');
+      expect(text, path).not.toContain('2d 73 33 63');
+      if (!path.startsWith('/')) expect(textOf(text), path).toContain('those are not the bytes that were received');
+    }
+    expect(textOf(await opened.html(EVENT))).toContain('total: 1.50');
+    expect(await opened.html(`${EVENT}/raw`)).toContain('"email":"•••"');
+  });
+
+  test('are not searched for', async () => {
+    const { html } = openedPage({ mask: MASK });
+    const page = await html('/events?payload=data.customer.email%3Dada');
+    expect(textOf(partOf(page, 'problems'))).toContain('data.customer.email is masked on this page');
+    expect(partOf(page, 'live')).toBe('');
+  });
+});
+
+test('hostile texts of an error are text', async () => {
+  for (const text of [hostileTexts.script, hostileTexts['attribute that ends'], hostileTexts['null byte']]) {
+    const { inbox, html } = openedPage();
+    await failed(inbox, text, text, `${text}\n    at ${text}`);
+    const tags = tagsOf(await html(EVENT));
+    expect(tags.filter(({ name }) => name === 'script').length).toBe(1);
+    expect(
+      tags.flatMap(({ attributes }) => Object.keys(attributes).filter((name) => /^on|^style$/.test(name))),
+    ).toEqual([]);
+  }
+});

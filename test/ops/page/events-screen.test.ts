@@ -1,0 +1,178 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Operations } from '../../../src/inbox/operations/operations.ts';
+import { orderEvent, store } from '../../processing/order-event.ts';
+import { FAILED, handled } from '../events-in-states.ts';
+import { openedPage, signedIn, VIC } from './opened-page.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
+import { summary } from './stub-visit.ts';
+
+function rowsIn(html: string): readonly string[] {
+  return tagsOf(html).flatMap(({ name, attributes }) => (name === 'tr' ? (attributes['data-href'] ?? []) : []));
+}
+
+function olderIn(html: string): string {
+  return /href="([^"]*)"/.exec(partOf(html, 'older'))?.[1]?.replaceAll('&amp;', '&') ?? '';
+}
+
+describe('the list', () => {
+  test('has the newest first, with what matters of each', async () => {
+    const { inbox, html } = openedPage();
+    await handled(inbox, FAILED, orderEvent('evt_1', { order: 'ord_1' }));
+    await store(inbox, orderEvent('evt_2', { type: 'order.ready' }), orderEvent('evt_2', { type: 'order.ready' }));
+    const page = await html('/events');
+    expect(rowsIn(page)).toEqual(['/ops/events/default/evt_2', '/ops/events/default/evt_1']);
+    expect(textOf(partOf(page, 'event-1'))).toMatch(
+      /^order\.created evt_1 dead \(failed\) order::ord_1 .* UTC \(.* ago\) 1 Error: the shop is down$/,
+    );
+    expect(textOf(partOf(page, 'event-2'))).toMatch(/^order\.ready evt_2 pending .* sent again 1 time 0 –$/);
+  });
+
+  test('goes on to older ones by the cursor, with the filter', async () => {
+    const { inbox, html } = openedPage();
+    for (let n = 1; n <= 120; n += 1)
+      await store(inbox, orderEvent(`evt_${n}`, { type: n % 2 === 0 ? 'order.ready' : 'order.created' }));
+    const seen: string[] = [];
+    let query = '?type=order.ready';
+    for (let pages = 0; query !== ''; pages += 1) {
+      expect(pages).toBeLessThan(5);
+      const page = await html(`/events${query}`);
+      seen.push(...rowsIn(page));
+      query = olderIn(page);
+      if (query !== '') expect(query).toMatch(/^\?type=order\.ready&before=\d+$/);
+    }
+    expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => `/ops/events/default/evt_${120 - 2 * n}`));
+  });
+
+  test('says when it has looked at many and found few, and goes on from there', async () => {
+    const { inbox, html } = openedPage();
+    const search = vi.spyOn(inbox.operations as Operations, 'search');
+    search.mockResolvedValueOnce({ events: [summary()], next: 777, examined: 5_000 });
+    const page = await html('/events?error=x');
+    expect(textOf(partOf(page, 'older'))).toBe(
+      'Looked at 5,000 events and found 1 here; there are older ones. Go on looking',
+    );
+    expect(olderIn(page)).toBe('?error=x&before=777');
+    search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
+    expect(textOf(partOf(await html('/events'), 'live'))).toBe(
+      'Looked at 5,000 events and found 0 here; there are older ones. Go on looking',
+    );
+  });
+
+  test.for([
+    ['/events', 'No event fits.'],
+    ['/events?before=7', 'No older event fits.'],
+    ['/events?before=x', 'No event fits.'],
+    ['/events?before=-1', 'No event fits.'],
+    ['/events?before=99999999999999999999', 'No event fits.'],
+  ] as const)('at %s: %s', async ([path, said]) => {
+    const { html } = openedPage();
+    expect(textOf(partOf(await html(path), 'live'))).toBe(said);
+  });
+});
+
+describe('the filter bar', () => {
+  const QUERY =
+    'entity=ord_1&id=evt_1&error=down&since=2h&until=5m&state=dead&state=ignored&type=order.ready&type=shop.own&deadReason=failed' +
+    '&merchant=mer_7&payload=data.a%3D1&payload=data.b%3D%22%3E&endpoint=b&fingerprint=abc&retrying=yes&redelivered=no&conflict=yes';
+
+  test('mirrors the URL in every field', async () => {
+    const { html } = openedPage();
+    const tags = tagsOf(partOf(await html(`/events?${QUERY}`), 'filters'));
+    const valueOf = (name: string): readonly string[] =>
+      tags.flatMap(({ name: tag, attributes }) =>
+        tag === 'input' && attributes['name'] === name && attributes['type'] === 'text'
+          ? [attributes['value'] ?? '']
+          : [],
+      );
+    const checked = tags
+      .filter(({ attributes }) => 'checked' in attributes)
+      .map(({ attributes }) => attributes['value']);
+    expect(
+      ['entity', 'id', 'error', 'since', 'until', 'merchant', 'endpoint', 'fingerprint'].map(
+        (name) => valueOf(name)[0],
+      ),
+    ).toEqual(['ord_1', 'evt_1', 'down', '2h', '5m', 'mer_7', 'b', 'abc']);
+    expect(valueOf('payload')).toEqual(['data.a=1', 'data.b=">', '']);
+    expect(checked).toEqual(['dead', 'ignored', 'order.ready', 'shop.own', 'failed']);
+    expect(
+      tags.filter(({ attributes }) => 'selected' in attributes).map(({ attributes }) => attributes['value']),
+    ).toEqual(['yes', 'no', 'yes']);
+    // What is folded away is not hidden when it filters.
+    expect(tags.find(({ name }) => name === 'details')?.attributes).toHaveProperty('open');
+  });
+
+  test('asks the inbox for exactly what it says', async () => {
+    const { inbox, html } = openedPage();
+    const search = vi.spyOn(inbox.operations as Operations, 'search');
+    await html(`/events?${QUERY}&before=9`);
+    expect(search).toHaveBeenCalledExactlyOnceWith(
+      {
+        endpoint: 'b',
+        id: 'evt_1',
+        types: ['order.ready', 'shop.own'],
+        states: ['dead', 'ignored'],
+        deadReasons: ['failed'],
+        since: expect.any(Date),
+        until: expect.any(Date),
+        entity: 'ord_1',
+        merchant: 'mer_7',
+        error: 'down',
+        fingerprint: 'abc',
+        retrying: true,
+        redelivered: false,
+        conflict: true,
+        payload: [
+          { path: 'data.a', value: '1' },
+          { path: 'data.b', value: '">' },
+        ],
+      },
+      { before: 9, limit: 50 },
+    );
+  });
+
+  test.for([
+    ['since=soon', 'since is no time'],
+    ['state=undead', '"undead" is none of'],
+    ['payload=x', '"x" is no path and value'],
+    // The inbox itself refuses this one.
+    ['payload=data%5B%3D1', 'data['],
+    ['retrying=perhaps', 'retrying is yes or no'],
+    [`id=${'x'.repeat(2_000)}`, 'id is longer than 1000 characters'],
+    ['state=%3Cscript%3Ealert(1)%3C%2Fscript%3E', '"<script>alert(1)</script>" is none of'],
+  ] as const)('says what is wrong with %s, and lists nothing that was not asked for', async ([query, said]) => {
+    const { inbox, html } = openedPage();
+    await store(inbox, orderEvent('evt_1'));
+    const page = await html(`/events?${query}`);
+    expect(textOf(partOf(page, 'problems'))).toContain(said);
+    expect(rowsIn(page)).toEqual([]);
+    expect(tagsOf(page).filter(({ name }) => name === 'script').length).toBe(1);
+    expect(partOf(page, 'acts')).toBe('');
+  });
+});
+
+describe('what can be done with all that match', () => {
+  test('keeps the filter as it was read, with times that stand still', async () => {
+    const { html } = openedPage();
+    const page = await html('/events?since=2h&state=dead&payload=data.a%3D%22%3E');
+    const acts = partOf(page, 'acts');
+    const hidden = tagsOf(acts).filter(
+      ({ attributes }) => attributes['type'] === 'hidden' && attributes['name'] !== 'csrf',
+    );
+    const fields = hidden.map(({ attributes }) => [attributes['name'], attributes['value']]);
+    const filter = [
+      ['state', 'dead'],
+      ['since', expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)],
+      ['payload', 'data.a=">'],
+    ];
+    expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
+    expect(textOf(acts)).toBe('Rerun all that match… processed ones too Discard all that match… Export all that match');
+    expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;payload=data\.a%3D%22%3E"/);
+  });
+
+  test('is nothing for a viewer', async () => {
+    const { get } = openedPage();
+    const page = await (await get('/events?state=dead', signedIn(VIC))).text();
+    expect(partOf(page, 'acts')).toBe('');
+    expect(page).not.toContain('csrf');
+  });
+});

@@ -1,0 +1,119 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EventFilter } from '../../../src/inbox/operations/filter.ts';
+import { deadReasons, eventStates } from '../../../src/inbox/state.ts';
+import { readFilter } from '../../../src/ops/page/filter-query.ts';
+import { filterFields } from '../../../src/ops/page/links.ts';
+
+const NOW = new Date('2026-03-14T03:59:07.250Z');
+
+function read(query: string): ReturnType<typeof readFilter> {
+  return readFilter(new URLSearchParams(query), NOW);
+}
+
+test('what a link says is what is read', () => {
+  const text = fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' }).filter((value) => value === value.trim());
+  const flag = fc.option(fc.boolean(), { nil: undefined });
+  const word = fc.option(text, { nil: undefined });
+  const moment = fc.option(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }), {
+    nil: undefined,
+  });
+  const path = fc.stringMatching(/^[a-z]{1,5}(\.[a-z]{1,5}|\[\d\]){0,3}$/);
+  const filters = fc.record({
+    endpoint: word,
+    id: word,
+    types: fc.option(fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), { nil: undefined }),
+    states: fc.option(fc.subarray([...eventStates], { minLength: 1 }), { nil: undefined }),
+    deadReasons: fc.option(fc.subarray([...deadReasons], { minLength: 1 }), { nil: undefined }),
+    since: moment,
+    until: moment,
+    entity: word,
+    merchant: word,
+    error: word,
+    fingerprint: word,
+    retrying: flag,
+    redelivered: flag,
+    conflict: flag,
+    payload: fc.option(
+      fc.uniqueArray(fc.record({ path, value: fc.string() }), {
+        minLength: 1,
+        maxLength: 3,
+        selector: ({ path: at, value }) => `${at}=${value}`,
+      }),
+      { nil: undefined },
+    ),
+  });
+  const holds = fc.property(filters, (asked) => {
+    const filter = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as EventFilter;
+    const query = new URLSearchParams(filterFields(filter)).toString();
+    expect(read(query)).toEqual({ filter, problems: [] });
+  });
+  fc.assert(holds, { numRuns: 200 });
+});
+
+test('fields that were left alone ask for nothing', () => {
+  expect(read('id=&entity=++&type=&payload=&since=&retrying=&before=17&done=rerun&x=y')).toEqual({
+    filter: {},
+    problems: [],
+  });
+});
+
+test('what is pasted with white space around it is found', () => {
+  expect(read('id=%20evt_1%0A&entity=ord_42%20').filter).toEqual({ id: 'evt_1', entity: 'ord_42' });
+});
+
+describe('times', () => {
+  test.for([
+    ['2h', '2026-03-14T01:59:07.250Z'],
+    ['15 m', '2026-03-14T03:44:07.250Z'],
+    ['30s', '2026-03-14T03:58:37.250Z'],
+    ['7d', '2026-03-07T03:59:07.250Z'],
+    ['2026-03-14', '2026-03-14T00:00:00.000Z'],
+    ['2026-03-14 03:00', '2026-03-14T03:00:00.000Z'],
+    ['2026-03-14 03:00:09 UTC', '2026-03-14T03:00:09.000Z'],
+    ['2026-03-14T03:00:09.5', '2026-03-14T03:00:09.500Z'],
+    ['2026-03-14T03:00:09+02:00', '2026-03-14T01:00:09.000Z'],
+  ] as const)('%s is %s', ([text, expected]) => {
+    expect(read(new URLSearchParams({ since: text }).toString())).toEqual({
+      filter: { since: new Date(expected) },
+      problems: [],
+    });
+  });
+
+  test.for([
+    'yesterday',
+    '2h ago',
+    '-2h',
+    '2026-02-30',
+    '2026-03-14 25:00',
+    '99999999999d',
+    '999999999d',
+    '1e3h',
+    '14.03.2026',
+  ] as const)('%s is none', (text) => {
+    const { filter, problems } = read(new URLSearchParams({ until: text }).toString());
+    expect(filter).toEqual({});
+    expect(problems).toEqual([`until is no time: "${text}". Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`]);
+  });
+});
+
+test('says what is wrong with each field that cannot be read', () => {
+  const { filter, problems } = read(
+    'state=dead&state=undead&deadReason=bored&retrying=maybe&payload=data.x&payload==1&id=a',
+  );
+  expect(filter).toEqual({ id: 'a', states: ['dead'] });
+  expect(problems).toEqual([
+    '"undead" is none of pending, processing, processed, dead and ignored.',
+    '"bored" is none of failed, crashed and invalid.',
+    'retrying is yes or no, not "maybe".',
+    '"data.x" is no path and value. Write data.items[0].name=Espresso, for example.',
+    '"=1" is no path and value. Write data.items[0].name=Espresso, for example.',
+  ]);
+});
+
+test('repeats no more of a text than fits, and nothing that turns others round', () => {
+  expect(read(`id=${'x'.repeat(1_001)}`)).toEqual({ filter: {}, problems: ['id is longer than 1000 characters.'] });
+  expect(read('state=%E2%80%AEdaed%0A').problems).toEqual([
+    '"\\u{202e}daed\\u{a}" is none of pending, processing, processed, dead and ignored.',
+  ]);
+});

@@ -1,0 +1,74 @@
+import { onTestFinished } from 'vitest';
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { opsPage, type OpsPageOptions } from '../../../src/ops/page/page.tsx';
+import { Hono } from 'hono';
+import { scratchFile } from '../../inbox/scratch-folder.ts';
+
+export const ADA = { user: 'ada', password: 'a password of ada', role: 'operator' } as const;
+export const VIC = { user: 'vic', password: 'a password of vic', role: 'viewer' } as const;
+const ORIGIN = 'http://shop.example';
+
+type Fields = Readonly<Record<string, string | readonly string[]>>;
+
+/** A shop's app with the page at `/ops`, over an inbox in a file of its own. */
+export interface OpenedPage {
+  readonly app: Hono;
+  readonly inbox: Inbox;
+  readonly file: string;
+  /** as an operator, unless headers say otherwise */
+  readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
+  /** the text of an answer that has to be 200 */
+  readonly html: (path: string) => Promise<string>;
+  /** what the page's own form would send, with its token */
+  readonly post: (path: string, fields?: Fields | FormData) => Promise<Response>;
+}
+
+export function openedPage(options: Partial<OpsPageOptions> = {}): OpenedPage {
+  const file = scratchFile();
+  const inbox = sqliteInbox(file);
+  onTestFinished(() => inbox.close());
+  const asks = 'authorize' in options || 'unsafeOpen' in options ? {} : { basic: [ADA, VIC] };
+  const app = new Hono().route('/ops', opsPage({ inbox }, { ...asks, ...options }));
+
+  const get: OpenedPage['get'] = async (path, headers = signedIn(ADA)) => {
+    return app.request(`${ORIGIN}/ops${path}`, { headers });
+  };
+  const html: OpenedPage['html'] = async (path) => {
+    const answer = await get(path);
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`${path} is answered ${answer.status}: ${text}`);
+    return text;
+  };
+  const post: OpenedPage['post'] = async (path, fields = {}) => {
+    const body = formOf(fields);
+    body.set('csrf', tokenIn(await html('/maintenance')));
+    return app.request(`${ORIGIN}/ops${path}`, { method: 'POST', headers: { ...signedIn(ADA), origin: ORIGIN }, body });
+  };
+  return { app, inbox, file, get, html, post };
+}
+
+export function signedIn({ user, password }: { readonly user: string; readonly password: string }): {
+  authorization: string;
+} {
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+/** The token of the first form of a page. */
+export function tokenIn(html: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+}
+
+/** Where an answer leads to, below the page. */
+export function leadsTo(answer: Response): string {
+  return (answer.headers.get('location') ?? '').replace(/^\/ops/, '');
+}
+
+function formOf(fields: Fields | FormData): FormData {
+  if (fields instanceof FormData) return fields;
+  const form = new FormData();
+  for (const [name, values] of Object.entries(fields)) {
+    for (const value of [values].flat()) form.append(name, value);
+  }
+  return form;
+}

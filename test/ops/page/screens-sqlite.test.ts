@@ -1,0 +1,93 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '../../../src/ops/index.ts';
+import { auditScreen } from '../../../src/ops/page/audit.tsx';
+import { bulkScreen } from '../../../src/ops/page/bulk.tsx';
+import { bulksScreen } from '../../../src/ops/page/bulks.tsx';
+import { deadLettersScreen } from '../../../src/ops/page/dead-letters.tsx';
+import { healthScreen } from '../../../src/ops/page/health-screen.tsx';
+import { overviewScreen } from '../../../src/ops/page/overview.tsx';
+import { rejectedScreen } from '../../../src/ops/page/rejected.tsx';
+import type { Screen, Visit } from '../../../src/ops/page/visit.ts';
+import { scratchFile } from '../../inbox/scratch-folder.ts';
+import { orderEvent, store } from '../../processing/order-event.ts';
+import { partOf, textOf } from './read-html.ts';
+import { htmlOf, stubVisit } from './stub-visit.ts';
+
+const ADA = { actor: 'ada', via: 'page', reason: 'the tax service is back' } as const;
+
+function openInbox(): Inbox {
+  const inbox = sqliteInbox(scratchFile());
+  onTestFinished(() => inbox.close());
+  return inbox;
+}
+
+/** Events that failed for good: the handler knew no tax for these orders. */
+async function storeDead(inbox: Inbox, ids: readonly string[], receivedAt: number): Promise<void> {
+  await store(inbox, ...ids.map((id) => orderEvent(id, { receivedAt })));
+  const claimed = await inbox.claim({ now: Date.now(), leaseMs: 15_000, types: '*', ordered: true }, 100);
+  for (const { id, lease } of claimed) {
+    const error = { name: 'TypeError', message: `no tax for ${id}_0123456789abcdef`, stack: null };
+    await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, Date.now());
+  }
+}
+
+function visitTo(inbox: Inbox): Visit {
+  return { ...stubVisit(), operated: { inbox }, now: new Date() };
+}
+
+async function textOn(screen: Promise<Screen>, id: string): Promise<string> {
+  return textOf(partOf(await htmlOf(await screen), id));
+}
+
+test('an operator sees what is dead and what waits, reruns a group, and finds both in the bulk acts and in the audit', async () => {
+  const inbox = openInbox();
+  const long = Date.now() - 47 * 60_000;
+  await storeDead(inbox, ['evt_1', 'evt_2', 'evt_3'], long);
+  await store(inbox, orderEvent('evt_4', { receivedAt: long }));
+
+  const headline = await textOn(overviewScreen(visitTo(inbox)), 'headline');
+  expect(headline).toMatch(
+    /^1 order is stuck: the oldest pending event has waited since .+ UTC \(47 min\); never tried/,
+  );
+  expect(headline).toMatch(/3 events are dead in 1 group: TypeError: no tax for evt_\d_0123456789abcdef$/);
+  expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
+  expect(await textOn(deadLettersScreen(visitTo(inbox)), 'groups')).toMatch(/TypeError: no tax .+ 3 failed /);
+
+  const [group] = await deadGroups(inbox);
+  const { id } = await previewBulk(inbox, 'rerun', { fingerprint: group?.fingerprint ?? '' }, ADA);
+  expect(await textOn(bulkScreen(visitTo(inbox), id), 'sentence')).toBe(
+    'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
+  );
+  await runBulk(inbox, id, ADA);
+  expect(await textOn(bulkScreen(visitTo(inbox), id), 'progress')).toContain('3 of 3 (100%) 100% 3 rerun');
+  expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
+  expect(await textOn(deadLettersScreen(visitTo(inbox)), 'none')).toContain('No event is dead.');
+
+  const audit = await textOn(auditScreen(visitTo(inbox)), 'audit');
+  expect(audit).toMatch(
+    /rerun ada through this page bulk act \d+ filter group \w+ .*total 3 3 done the tax service is back$/,
+  );
+});
+
+test('acts on single events and prunes can be read in the audit', async () => {
+  const inbox = openInbox();
+  await storeDead(inbox, ['evt_1'], Date.now());
+  await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], ADA);
+  const settledBefore = new Date(Date.now() + 1_000);
+  await pruneEvents(inbox, { settledBefore, states: ['ignored'] }, ADA);
+  const html = await htmlOf(await auditScreen(visitTo(inbox)));
+  expect(textOf(html)).toMatch(/prune ada through this page .*settled before .+ UTC state ignored.* 1 pruned/);
+  expect(textOf(html)).toMatch(/discard ada through this page endpoint default events evt_1 1 done/);
+});
+
+test('an inbox without anything in it has words on every screen', async () => {
+  const visit = visitTo(openInbox());
+  expect(await textOn(overviewScreen(visit), 'headline')).toMatch(/^Nothing is stuck/);
+  expect(await textOn(deadLettersScreen(visit), 'none')).toMatch(/^No event is dead/);
+  expect(await textOn(rejectedScreen(visit), 'rates')).toContain('No delivery was rejected.');
+  expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No events were rerun/);
+  expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No operator/);
+  expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
+});

@@ -1,0 +1,620 @@
+import { describe, expect, test } from 'vitest';
+import type { CountRow } from '../../../src/inbox/operations/counts.ts';
+import type { PageRequest } from '../../../src/inbox/operations/filter.ts';
+import { auditScreen } from '../../../src/ops/page/audit.tsx';
+import { bulkScreen } from '../../../src/ops/page/bulk.tsx';
+import { bulksScreen } from '../../../src/ops/page/bulks.tsx';
+import { deadLettersScreen } from '../../../src/ops/page/dead-letters.tsx';
+import { healthScreen } from '../../../src/ops/page/health-screen.tsx';
+import { maintenanceScreen } from '../../../src/ops/page/maintenance.tsx';
+import { overviewScreen } from '../../../src/ops/page/overview.tsx';
+import { rejectedScreen } from '../../../src/ops/page/rejected.tsx';
+import { causeOfRejection } from '../../../src/ops/page/rejection-causes.ts';
+import type { Screen } from '../../../src/ops/page/visit.ts';
+import { refusal, type Reason } from '../../../src/outcome.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
+import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, NOW, stubVisit, summary } from './stub-visit.ts';
+
+async function textOfPart(screen: Promise<Screen>, id: string): Promise<string> {
+  return textOf(partOf(await htmlOf(await screen), id));
+}
+
+/** The names and values of the fields that a form sends, by the path that it is sent to. */
+function formsOf(html: string): Map<string, Record<string, string>[]> {
+  const forms = new Map<string, Record<string, string>[]>();
+  let fields: Record<string, string> = {};
+  for (const { name, attributes } of tagsOf(html)) {
+    if (name === 'form') {
+      fields = {};
+      const to = attributes['action'] ?? '';
+      forms.set(to, [...(forms.get(to) ?? []), fields]);
+    }
+    if (name === 'input') fields[attributes['name'] ?? ''] = attributes['value'] ?? '';
+  }
+  return forms;
+}
+
+function hrefsOf(html: string): readonly string[] {
+  return tagsOf(html).flatMap(({ name, attributes }) => (name === 'a' ? (attributes['href'] ?? []) : []));
+}
+
+function counted(minutesAgo: number, what: CountRow['what'], detail: string, count: number): CountRow {
+  return { at: Math.floor(ago(minutesAgo).getTime() / 60_000) * 60_000, what, detail, count };
+}
+
+describe('Overview', () => {
+  test('says that nothing is stuck when nothing is', async () => {
+    const html = await htmlOf(await overviewScreen(stubVisit()));
+    expect(textOf(partOf(html, 'headline'))).toBe(
+      'Nothing is stuck: no event has been pending for more than a minute, and none is dead.',
+    );
+    expect(partOf(html, 'waiting')).toBe('');
+  });
+
+  test('says first what is stuck, since when and why, with links', async () => {
+    const waits = summary({ seq: 1, id: 'evt_1', receivedAt: ago(47), attempts: 3, failures: 3, dueAt: ago(-5) });
+    const lastError = { name: 'TypeError', message: 'no vat' };
+    const visit = stubVisit({
+      search: async () => ({
+        events: [
+          summary({ seq: 8, entity: 'order:mer_7:ord_43', receivedAt: ago(2) }),
+          summary({ seq: 5, entity: waits.entity, receivedAt: ago(20) }),
+          { ...waits, lastError },
+        ],
+        next: null,
+        examined: 3,
+      }),
+      deadGroups: async () => [
+        deadGroup(),
+        deadGroup({ fingerprint: 'crashed', reason: 'crashed', sample: null, count: 2 }),
+      ],
+      gauges: async () => ({
+        ...noGauges,
+        dead: { count: 14, more: false },
+        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47) },
+      }),
+    });
+    const html = await htmlOf(await overviewScreen(visit));
+    expect(textOf(partOf(html, 'headline'))).toBe(
+      '2 orders are stuck: the oldest pending event has waited since 03:12 UTC (47 min); ' +
+        'failed 3 times: TypeError: no vat; tried again in 5 min. 14 events are dead in 2 groups, ' +
+        'the largest (12): TypeError: Cannot read properties of undefined',
+    );
+    expect(hrefsOf(partOf(html, 'headline'))).toEqual([
+      '/ops/events/default/evt_1',
+      '/ops/dead',
+      '/ops/events?state=dead&fingerprint=0123456789abcdef',
+    ]);
+    expect(textOf(partOf(html, 'waiting-1'))).toContain('order:mer_7:ord_42 2 2026-03-14 03:12:07 UTC (47 min ago)');
+    expect(hrefsOf(partOf(html, 'waiting-1'))).toEqual([
+      '/ops/events?endpoint=default&entity=order%3Amer_7%3Aord_42',
+      '/ops/events/default/evt_1',
+    ]);
+  });
+
+  test('names an event that no processor has taken, and counts kinds apart', async () => {
+    const visit = stubVisit({
+      search: async () => ({
+        events: [
+          summary({ seq: 4, entity: null }),
+          summary({ seq: 3, entity: 'cart::cart_1' }),
+          summary({ seq: 2, entity: 'inventory:m:p:l' }),
+          summary({ seq: 1, entity: 'named by the merchant' }),
+        ],
+        next: 1,
+        examined: 5_000,
+      }),
+    });
+    const headline = await textOfPart(overviewScreen(visit), 'headline');
+    expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
+    expect(headline).toContain('never tried');
+    expect(headline).toContain('No event is dead.');
+  });
+
+  test('takes in the oldest pending event when the search has looked at newer ones only', async () => {
+    const oldest = summary({ seq: 1, id: 'evt_old', entity: null, receivedAt: ago(600) });
+    const visit = stubVisit({
+      search: async ({ id }) =>
+        id === 'evt_old' ? { events: [oldest], next: null, examined: 1 } : { events: [], next: 17, examined: 5_000 },
+      gauges: async () => ({
+        ...noGauges,
+        oldestPending: { endpoint: 'default', id: 'evt_old', receivedAt: oldest.receivedAt },
+      }),
+    });
+    expect(await textOfPart(overviewScreen(visit), 'headline')).toContain(
+      'At least 1 event is stuck: the oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
+    );
+  });
+
+  test('tiles tell of the span and of now, and lead to the events they count', async () => {
+    const visit = stubVisit(
+      {
+        ...counting([
+          counted(3, 'stored', 'order.created', 30),
+          counted(3, 'duplicate', '', 10),
+          counted(2, 'processed', 'order.created', 28),
+          counted(2, 'failed', 'order.created', 1),
+          counted(2, 'dead', 'order.created', 2),
+        ]),
+        gauges: async () => ({ ...noGauges, retrying: { count: 10_000, more: true }, dead: { count: 5, more: false } }),
+      },
+      { path: '/?range=24h' },
+    );
+    const html = await htmlOf(await overviewScreen(visit));
+    const tiles = partOf(html, 'tiles');
+    expect(textOf(partOf(tiles, 'tile-received'))).toBe('Received in 24 h 30 and 10 redeliveries (25%)');
+    expect(textOf(partOf(tiles, 'tile-processed'))).toBe('Processed in 24 h 28 and 1 failed attempt, tried again');
+    expect(textOf(partOf(tiles, 'tile-retrying'))).toContain('10,000+');
+    expect(textOf(partOf(tiles, 'tile-dead'))).toBe('Dead now 5 2 died in 24 h');
+    expect(textOf(partOf(tiles, 'tile-oldest-pending'))).toBe('Oldest pending none no event waits');
+    expect(hrefsOf(tiles)).toEqual([
+      '/ops/events?since=2026-03-13T04%3A00%3A00.000Z',
+      '/ops/events?state=processed&since=2026-03-13T04%3A00%3A00.000Z',
+      '/ops/events?state=pending&retrying=yes',
+      '/ops/dead',
+      '/ops/events?state=pending',
+    ]);
+  });
+
+  test.for([
+    ['', '1 h', 60],
+    ['?range=24h', '24 h', 48],
+    ['?range=7d', '7 d', 56],
+    ['?range=30d', '30 d', 60],
+    ['?range=<b>', '1 h', 60],
+  ] as const)('with "%s" it shows %s in %d steps that end with the one under way', async ([query, label, steps]) => {
+    const spans: (readonly [number, number])[] = [];
+    const visit = stubVisit(
+      {
+        totals: async (span) => {
+          spans.push([span?.since ?? 0, span?.until ?? 0]);
+          return [];
+        },
+      },
+      { path: `/${query}` },
+    );
+    const html = await htmlOf(await overviewScreen(visit));
+    const [since, until] = [spans[0]?.[0] ?? 0, spans.at(-1)?.[1] ?? 0];
+    const step = (until - since) / steps;
+    expect(spans.length).toBe(steps);
+    expect([since % step, until % step]).toEqual([0, 0]);
+    expect(until).toBeGreaterThan(NOW.getTime());
+    expect(until - NOW.getTime()).toBeLessThanOrEqual(step);
+    const current = tagsOf(html).filter(({ attributes }) => attributes['aria-current'] === 'true');
+    expect(current.map(({ attributes }) => attributes['href'])).toEqual([`?range=${label.replace(' ', '')}`]);
+  });
+});
+
+describe('Dead letters', () => {
+  test('says that none is dead', async () => {
+    expect(await textOfPart(deadLettersScreen(stubVisit()), 'none')).toContain('No event is dead.');
+  });
+
+  test('a group has its error, its count, its times, an event of it, and a row that keys can open', async () => {
+    const visit = stubVisit({ deadGroups: async () => [deadGroup({ count: 10_000, more: true })] });
+    const row = partOf(await htmlOf(await deadLettersScreen(visit)), 'group-0123456789abcdef');
+    expect(textOf(row)).toContain('TypeError: Cannot read properties of undefined 10,000+ failed');
+    expect(textOf(row)).toContain('2026-03-14 00:39:07 UTC (3 h 20 min ago)');
+    expect(hrefsOf(row)).toEqual(['/ops/events?state=dead&fingerprint=0123456789abcdef', '/ops/events/default/evt_9']);
+    expect(tagsOf(row)[0]?.attributes['data-href']).toBe('/ops/events?state=dead&fingerprint=0123456789abcdef');
+  });
+
+  test('its forms ask for a preview of exactly this group', async () => {
+    const visit = stubVisit({ deadGroups: async () => [deadGroup()] });
+    const forms = formsOf(await htmlOf(await deadLettersScreen(visit)));
+    const fields = { csrf: 'token-of-ada', fingerprint: '0123456789abcdef' };
+    expect([...forms]).toEqual([
+      [
+        '/ops/bulks',
+        [
+          { ...fields, act: 'rerun' },
+          { ...fields, act: 'discard' },
+        ],
+      ],
+    ]);
+  });
+
+  test('a group without an error says why its events are dead', async () => {
+    const visit = stubVisit({
+      deadGroups: async () => [deadGroup({ fingerprint: 'crashed', reason: 'crashed', sample: null })],
+    });
+    expect(await textOfPart(deadLettersScreen(visit), 'group-crashed')).toContain('the process ended three times');
+  });
+});
+
+describe('Rejected', () => {
+  test('says that none was rejected', async () => {
+    const html = await htmlOf(await rejectedScreen(stubVisit()));
+    expect(textOf(partOf(html, 'rates'))).toBe('In the last 24 h No delivery was rejected.');
+    expect(textOf(partOf(html, 'latest'))).toContain('No rejected delivery is kept.');
+  });
+
+  test('gives rates by reason, in words, with what to do', async () => {
+    const visit = stubVisit({
+      ...counting([
+        counted(9, 'stored', 'order.created', 90),
+        counted(9, 'rejected', 'signature-mismatch', 9),
+        counted(8, 'rejected', 'body-too-large', 1),
+      ]),
+    });
+    const html = await htmlOf(await rejectedScreen(visit));
+    expect(textOf(partOf(html, 'rates'))).toContain('10 deliveries were rejected: 10% of all.');
+    expect(textOf(partOf(html, 'reason-signature-mismatch'))).toMatch(/^signature-mismatch 9 90% Its signature is not/);
+    expect(textOf(partOf(html, 'reason-body-too-large'))).toContain('maxBodyBytes');
+  });
+
+  test('lists what was refused: cause, size, hash, source, how often and when', async () => {
+    const visit = stubVisit({
+      rejected: async () => [
+        {
+          seq: 4,
+          endpoint: 'default',
+          reason: 'signature-missing',
+          bytes: 812,
+          sha256: 'a3'.repeat(32),
+          source: '203.0.113.7',
+          count: 214,
+          firstAt: ago(500),
+          lastAt: ago(1),
+        },
+        {
+          seq: 5,
+          endpoint: 'default',
+          reason: 'body-too-slow',
+          bytes: null,
+          sha256: null,
+          source: null,
+          count: 1,
+          firstAt: ago(2),
+          lastAt: ago(2),
+        },
+      ],
+    });
+    const html = await htmlOf(await rejectedScreen(visit));
+    expect(textOf(partOf(html, 'rejection-4'))).toBe(
+      'It came without a signature. 214 2026-03-14 03:58:07 UTC (1 min ago) 2026-03-13 19:39:07 UTC (8 h 20 min ago) ' +
+        `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
+    );
+    expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
+  });
+
+  test('there are words for every reason a delivery is refused for, and for unknown ones', () => {
+    const reasons: Record<Reason, true> = {
+      'signature-missing': true,
+      'signature-malformed': true,
+      'signature-mismatch': true,
+      'not-an-event': true,
+      'body-incomplete': true,
+      'body-too-large': true,
+      'encoding-unsupported': true,
+      'method-not-allowed': true,
+      'body-not-base64': true,
+      'body-too-slow': true,
+      'body-consumed': true,
+      'no-secret': true,
+      overloaded: true,
+      closing: true,
+      deadline: true,
+      internal: true,
+      'handler-busy': true,
+      'handler-failed': true,
+      'handler-timeout': true,
+      'handler-late': true,
+      'handler-lost': true,
+      'not-passed-on': true,
+      'not-passed-on-in-time': true,
+      'inbox-failing': true,
+    };
+    const refused = Object.keys(reasons).filter((reason) => {
+      return ['rejected', 'unavailable'].includes(refusal(reason as Reason).kind);
+    });
+    for (const reason of refused) expect(causeOfRejection(reason).cause, reason).toMatch(/^[A-Z].*\.$/);
+    expect(refused.length).toBeGreaterThan(15);
+    for (const reason of ['of-another-version', 'constructor', '__proto__']) {
+      expect(causeOfRejection(reason).cause).toBe(reason);
+    }
+  });
+});
+
+describe('Bulk reruns', () => {
+  test('says where to begin when there are none', async () => {
+    expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Begin on Dead letters');
+  });
+
+  test('lists them, and leads to older ones only when the page is full', async () => {
+    const asked: PageRequest[] = [];
+    const bulks = Array.from({ length: 50 }, (_, n) => bulkOf({ id: 90 - n }));
+    const answered = async (page: PageRequest) => {
+      asked.push(page);
+      return page.before === null ? bulks : bulks.slice(0, 3);
+    };
+    const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
+    expect(textOf(partOf(html, 'bulk-90'))).toBe(
+      'rerun 90 previewed, not run 128 state dead group 0123456789abcdef ada 2026-03-14 03:54:07 UTC (5 min ago)',
+    );
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=41']);
+    const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=41' })));
+    expect(partOf(last, 'older')).toBe('');
+    await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=-1%20OR%201' }));
+    expect(asked.map(({ before }) => before)).toEqual([null, 41, null]);
+  });
+
+  test('an unknown one is a 404 that leads back', async () => {
+    const screen = await bulkScreen(stubVisit(), 4_711);
+    expect(screen.status).toBe(404);
+    expect(hrefsOf(await htmlOf(screen))).toEqual(['/ops/bulks']);
+  });
+
+  test.for([
+    [
+      bulkOf(),
+      'Will rerun 128 events: 120 order.created and 8 order.ready; all dead (failed). Nothing has happened yet.',
+    ],
+    [
+      bulkOf({
+        act: 'discard',
+        state: 'done',
+        total: 10,
+        breakdown: {
+          types: { 'order.ready': 10 },
+          states: { dead: 8, pending: 2 },
+          deadReasons: { crashed: 3, failed: 5 },
+        },
+      }),
+      'Discarded 10 events: 10 order.ready; 8 dead (5 failed, 3 crashed) and 2 pending.',
+    ],
+    [
+      bulkOf({
+        state: 'running',
+        total: 28,
+        breakdown: {
+          types: Object.fromEntries('abcdefg'.split('').map((type, n) => [type, 7 - n])),
+          states: { ignored: 28 },
+          deadReasons: {},
+        },
+      }),
+      'Reruns 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored.',
+    ],
+    [
+      bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {} } }),
+      'No event fits: there is nothing to rerun. A rerun takes dead and ignored events.',
+    ],
+  ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
+    expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
+  });
+
+  test('a preview can be run at a rate and with a reason, or cancelled', async () => {
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf({ reason: 'fixed' }) }), 7));
+    expect([...formsOf(html)]).toEqual([
+      ['/ops/bulks/7/run', [{ csrf: 'token-of-ada', rate: '500', reason: 'fixed' }]],
+      ['/ops/bulks/7/cancel', [{ csrf: 'token-of-ada' }]],
+    ]);
+    expect(textOf(partOf(html, 'acts'))).toContain('Rerun 128 events');
+    expect(partOf(html, 'progress')).toBe('');
+  });
+
+  test('one that has nothing to do cannot be run', async () => {
+    const nothing = bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {} } });
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => nothing }), 7));
+    expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
+  });
+
+  test('one that runs shows how far it is and what came of it, and can be resumed', async () => {
+    const running = bulkOf({
+      state: 'running',
+      startedAt: ago(2),
+      worked: 32,
+      counts: { done: 30, 'still invalid': 1, pruned: 1 },
+      audit: 3,
+    });
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => running }), 7));
+    const progress = partOf(html, 'progress');
+    expect(textOf(progress)).toContain('32 of 128 (25%)');
+    expect(textOf(partOf(html, 'results'))).toBe(
+      '30 rerun 1 still invalid under today’s schemas 1 pruned: no body is left to run a handler with',
+    );
+    const bar = tagsOf(progress).find(({ name }) => name === 'progress');
+    expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
+    expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
+  });
+
+  test.for(['done', 'cancelled'] as const)('one that is %s has no forms', async (state) => {
+    const ended = bulkOf({ state, startedAt: ago(3), endedAt: ago(1), worked: 128, counts: { done: 128 }, audit: 3 });
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => ended }), 7));
+    expect(formsOf(html).size).toBe(0);
+    expect(textOf(partOf(html, 'progress'))).toContain('128 of 128 (100%)');
+    expect(textOf(partOf(html, 'progress'))).toContain('Took 2 min.');
+  });
+});
+
+describe('Audit', () => {
+  const line = {
+    seq: 12,
+    at: ago(10),
+    actor: 'grace@shop-1',
+    via: 'cli',
+    act: 'rerun',
+    reason: 'the tax service is back',
+    filter: { endpoint: 'default', ids: ['evt_1', 'evt 2/3'] },
+    counts: { done: 1, 'not needed': 1 },
+  } as const;
+
+  test('says that nothing was done yet', async () => {
+    expect(await textOfPart(auditScreen(stubVisit()), 'none')).toContain('No operator has done anything yet.');
+  });
+
+  test('a line says who did what, through what, to what, with what outcome and why', async () => {
+    const visit = stubVisit({ lines: async () => ({ lines: [line], next: 12 }) });
+    const html = await htmlOf(await auditScreen(visit));
+    expect(textOf(partOf(html, 'audit-12'))).toBe(
+      '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 through the command line ' +
+        'endpoint default events evt_1, evt 2/3 1 done, 1 not needed the tax service is back',
+    );
+    expect(hrefsOf(partOf(html, 'audit-12'))).toEqual(['/ops/events/default/evt_1', '/ops/events/default/evt%202%2F3']);
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=12']);
+  });
+
+  test.for([
+    [null, 'all events'],
+    [{}, 'all events'],
+    [
+      { states: ['dead', 'ignored'], since: '2026-03-01T00:00:00.000Z' },
+      'state dead, ignored received since 2026-03-01 00:00:00 UTC',
+    ],
+    [
+      { payload: [{ path: 'data.total', value: '12.5' }], redelivered: true },
+      'body has data.total = 12.5 redelivered yes',
+    ],
+    [
+      { bulk: 1_234, filter: { error: 'timeout' }, total: 5_000 },
+      'bulk act 1,234 filter error has timeout total 5,000',
+    ],
+    [
+      {
+        events: [
+          { endpoint: 'a', ids: ['1'] },
+          { endpoint: 'b', ids: ['2'] },
+        ],
+      },
+      'events endpoint a; events 1, endpoint b; events 2',
+    ],
+    [{ ids: Array.from({ length: 500 }, (_, n) => n) }, 'events 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 490 more'],
+    ['a text', 'what a text'],
+    [{ unheard: { of: null } }, 'unheard all events'],
+  ] as const)('what it was about is readable: %j', async ([filter, words]) => {
+    const visit = stubVisit({ lines: async () => ({ lines: [{ ...line, filter }], next: null }) });
+    const row = await textOfPart(auditScreen(visit), 'audit-12');
+    expect(row).toContain(`through the command line ${words} 1 done`);
+  });
+
+  test('does not tell the values of masked fields that somebody searched for elsewhere', async () => {
+    const filter = {
+      merchant: 'mer_7',
+      payload: ['data.customer.email', 'data.total'].map((path) => ({ path, value: 'x@y' })),
+    };
+    const masked = ['data.customer.email', 'data.merchant_id'];
+    const visit = stubVisit({ lines: async () => ({ lines: [{ ...line, filter }], next: null }) }, { masked });
+    expect(await textOfPart(auditScreen(visit), 'audit-12')).toContain(
+      'merchant ••• body has data.customer.email = ••• and data.total = x@y',
+    );
+  });
+
+  test('something nested without end is shown as it is', async () => {
+    const filter: unknown = JSON.parse(`${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`);
+    const visit = stubVisit({ lines: async () => ({ lines: [{ ...line, filter }], next: null }) });
+    expect(await textOfPart(auditScreen(visit), 'audit-12')).toContain('{"a":{"a":');
+  });
+});
+
+describe('Health', () => {
+  test('says whether a delivery could be stored, how things stand, and where monitoring looks', async () => {
+    const visit = stubVisit({
+      gauges: async () => ({
+        ...noGauges,
+        pending: { count: 3, more: false },
+        retrying: { count: 1, more: false },
+        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47) },
+      }),
+      ...counting([counted(3, 'answer-ms', '7', 99), counted(3, 'answer-ms', '1500', 1)]),
+    });
+    const html = await htmlOf(await healthScreen(visit));
+    expect(textOf(partOf(html, 'ready'))).toContain('Ready: a delivery that came now would be stored.');
+    const standing = textOf(partOf(html, 'standing'));
+    expect(standing).toContain('oldest pending evt_1, received 2026-03-14 03:12:07 UTC (47 min ago)');
+    expect(standing).toContain('3 pending (1 of them after a failure)');
+    expect(standing).toContain('p50 7 ms, p99 7 ms, of 100 deliveries');
+    expect(hrefsOf(html)).toEqual(expect.arrayContaining(['/ops/metrics', '/ops/health/live', '/ops/health/ready']));
+  });
+
+  test('is there when nothing else works', async () => {
+    const broken = async () => {
+      throw new Error('disk I/O error');
+    };
+    const html = await htmlOf(await healthScreen(stubVisit({ ping: broken, gauges: broken })));
+    expect(textOf(partOf(html, 'ready'))).toContain('Not ready');
+    expect(textOf(partOf(html, 'standing'))).toContain('The inbox cannot be read: disk I/O error');
+  });
+});
+
+describe('Maintenance', () => {
+  test('has a form for each act, which says what is lost', async () => {
+    const html = await htmlOf(await maintenanceScreen(stubVisit()));
+    expect([...formsOf(html).keys()]).toEqual([
+      '/ops/maintenance/prune',
+      '/ops/maintenance/erase',
+      '/ops/maintenance/import',
+      '/ops/maintenance/backup',
+    ]);
+    expect(hrefsOf(html)).toContain('/ops/maintenance/export');
+    for (const act of ['prune', 'erase', 'export', 'import', 'backup']) {
+      expect(textOf(partOf(html, act))).toMatch(/Lost for good: |Nothing is lost/);
+    }
+    const upload = tagsOf(html).find(({ attributes }) => attributes['action'] === '/ops/maintenance/import');
+    expect(upload?.attributes['enctype']).toBe('multipart/form-data');
+  });
+
+  test('asks whether to prune what was found, and sends back what was asked and the count', async () => {
+    const html = await htmlOf(
+      await maintenanceScreen(stubVisit(), {
+        act: 'prune',
+        olderThanDays: 30,
+        states: ['processed', 'dead'],
+        types: ['order.ready'],
+        count: 1_234,
+      }),
+    );
+    const preview = partOf(html, 'preview');
+    expect(textOf(preview)).toContain(
+      'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready.',
+    );
+    expect(textOf(preview)).toContain('Dead and ignored events cannot be rerun any more');
+    const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
+    expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
+      'csrf=token-of-ada',
+      'olderThanDays=30',
+      'states=processed',
+      'states=dead',
+      'types=order.ready',
+      'confirm=1234',
+    ]);
+  });
+
+  test('has nothing to confirm when nothing fits', async () => {
+    const html = await htmlOf(
+      await maintenanceScreen(stubVisit(), {
+        act: 'prune',
+        olderThanDays: 1,
+        states: ['processed'],
+        types: [],
+        count: 0,
+      }),
+    );
+    expect(textOf(partOf(html, 'preview'))).toContain(
+      'No event fits: processed, settled more than 1 day ago, of all types.',
+    );
+    expect(formsOf(partOf(html, 'preview')).size).toBe(0);
+  });
+
+  test('asks whether to erase, and tells of what is in processing', async () => {
+    const report = { erased: 3, inProcessing: 1, logEmptied: true, audit: null };
+    const html = await htmlOf(await maintenanceScreen(stubVisit(), { act: 'erase', entity: 'ord_42', report }));
+    const preview = partOf(html, 'preview');
+    expect(textOf(preview)).toContain('Would erase 3 events about ord_42.');
+    expect(textOf(preview)).toContain('1 event more is in processing');
+    expect([...formsOf(preview)]).toEqual([
+      ['/ops/maintenance/erase', [{ csrf: 'token-of-ada', entity: 'ord_42', confirm: '3', reason: '' }]],
+    ]);
+  });
+
+  test('hands out no copy where fields are masked', async () => {
+    const html = await htmlOf(await maintenanceScreen(stubVisit({}, { masked: ['data.customer'] })));
+    expect(hrefsOf(html)).not.toContain('/ops/maintenance/export');
+    expect([...formsOf(html).keys()]).not.toContain('/ops/maintenance/backup');
+  });
+
+  test('says what was wrong', async () => {
+    const message = 'olderThanDays must be a number of days.';
+    const screen = maintenanceScreen(stubVisit(), { act: 'problem', message });
+    expect(await textOfPart(screen, 'problem')).toBe(message);
+  });
+});

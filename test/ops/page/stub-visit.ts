@@ -1,0 +1,140 @@
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { Bulk } from '../../../src/inbox/operations/acts.ts';
+import type { CountRow, Gauges } from '../../../src/inbox/operations/counts.ts';
+import type { Operations } from '../../../src/inbox/operations/operations.ts';
+import type { DeadGroup, EventSummary } from '../../../src/inbox/operations/search.ts';
+import { createMask } from '../../../src/ops/page/mask.ts';
+import type { Screen, Visit } from '../../../src/ops/page/visit.ts';
+
+export const NOW = new Date('2026-03-14T03:59:07.000Z');
+
+export function ago(minutes: number): Date {
+  return new Date(NOW.getTime() - minutes * 60_000);
+}
+
+interface StubOptions {
+  readonly path?: string;
+  readonly role?: Visit['visitor']['role'];
+  readonly base?: string;
+  /** the paths of masked fields */
+  readonly masked?: readonly string[];
+}
+
+/** A visit to an inbox that answers with what a test says, and with nothing otherwise. */
+export function stubVisit(
+  operations: Partial<Operations> = {},
+  { path = '/', role = 'operator', base = '/ops', masked = [] }: StubOptions = {},
+): Visit {
+  const inbox = { operations: { ...empty, ...operations } };
+  return {
+    operated: { inbox: inbox as Partial<Inbox> as Inbox },
+    visitor: { role, name: 'ada' },
+    base,
+    csrf: 'token-of-ada',
+    url: new URL(`http://127.0.0.1:3223${base}${path}`),
+    now: NOW,
+    ...createMask(masked),
+  };
+}
+
+const nobody = { count: 0, more: false };
+
+export const noGauges: Gauges = {
+  pending: nobody,
+  retrying: nobody,
+  processing: nobody,
+  dead: nobody,
+  ignored: nobody,
+  oldestPending: null,
+};
+
+const empty: Partial<Operations> = {
+  search: async () => ({ events: [], next: null, examined: 0 }),
+  deadGroups: async () => [],
+  totals: async () => [],
+  gauges: async () => noGauges,
+  rejected: async () => [],
+  bulk: async () => null,
+  bulks: async () => [],
+  lines: async () => ({ lines: [], next: null }),
+  ping: async () => {},
+};
+
+export function summary(parts: Partial<EventSummary> = {}): EventSummary {
+  return {
+    seq: 1,
+    endpoint: 'default',
+    id: 'evt_1',
+    type: 'order.created',
+    entity: 'order:mer_7:ord_42',
+    verified: true,
+    state: 'pending',
+    deadReason: null,
+    receivedAt: ago(47),
+    settledAt: null,
+    dueAt: null,
+    attempts: 0,
+    failures: 0,
+    redeliveries: 0,
+    conflicts: 0,
+    lastError: null,
+    fingerprint: null,
+    pruned: false,
+    ...parts,
+  };
+}
+
+export function deadGroup(parts: Partial<DeadGroup> = {}): DeadGroup {
+  const dead = { state: 'dead', deadReason: 'failed', settledAt: ago(30) } as const;
+  return {
+    fingerprint: '0123456789abcdef',
+    reason: 'failed',
+    sample: { name: 'TypeError', message: 'Cannot read properties of undefined' },
+    count: 12,
+    more: false,
+    oldest: summary({ seq: 3, id: 'evt_3', receivedAt: ago(200), ...dead }),
+    newest: summary({ seq: 9, id: 'evt_9', receivedAt: ago(90), ...dead }),
+    ...parts,
+  };
+}
+
+export function bulkOf(parts: Partial<Bulk> = {}): Bulk {
+  return {
+    id: 7,
+    act: 'rerun',
+    state: 'previewed',
+    filter: { states: ['dead'], fingerprint: '0123456789abcdef' },
+    force: false,
+    actor: 'ada',
+    reason: null,
+    createdAt: ago(5),
+    startedAt: null,
+    endedAt: null,
+    total: 128,
+    breakdown: {
+      states: { dead: 128 },
+      types: { 'order.ready': 8, 'order.created': 120 },
+      deadReasons: { failed: 128 },
+    },
+    worked: 0,
+    counts: {},
+    audit: null,
+    ...parts,
+  };
+}
+
+/** What was counted, as `stats` asks for it. */
+export function counting(rows: readonly CountRow[]): Pick<Operations, 'totals'> {
+  return {
+    totals: async ({ since, until } = { since: -Infinity, until: Infinity }) => {
+      return rows.filter(({ at }) => at >= since && at < until);
+    },
+  };
+}
+
+/** The HTML of a screen's content. */
+export async function htmlOf(screen: Screen): Promise<string> {
+  // With components that wait for something it would be a promise, which its type does not say.
+  const html: unknown = (await screen.content).toString();
+  return String(await html);
+}

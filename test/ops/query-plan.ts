@@ -1,0 +1,46 @@
+import type Database from 'better-sqlite3';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+
+/** Every text that is prepared on a connection from now on. */
+export function recorded(database: Database.Database): ReadonlySet<string> {
+  const texts = new Set<string>();
+  const prepare = database.prepare.bind(database);
+  Object.assign(database, {
+    prepare(sql: string) {
+      texts.add(sql);
+      return prepare(sql);
+    },
+  });
+  return texts;
+}
+
+/** What SQLite is going to do for a statement, a line for each table. */
+export function planOf(database: SqliteDatabase, sql: string): string[] {
+  const named = Object.fromEntries([...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, null]));
+  const unnamed = Array.from(sql.matchAll(/\?/g), () => null);
+  const parameters = Object.keys(named).length > 0 ? [named] : unnamed;
+  const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
+  return rows.map((row) => (row as { detail: string }).detail);
+}
+
+/** What may be gone through whole: values of the statement's own, and the events whose handlers run at the moment. */
+const SMALL = [
+  /^SCAN (json_each|candidate|types|prints)\b/,
+  /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
+  /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
+];
+
+/**
+ * What is wrong with a plan: a table is gone through whole, a range of it is read without a bound, or everything that fits
+ * is read to be sorted.
+ */
+export function faults(sql: string, plan: readonly string[]): string[] {
+  const isBounded = /\bLIMIT\b/.test(sql);
+  return plan.filter((line) => {
+    if (line.startsWith('SCAN ')) return !SMALL.some((small) => small.test(line));
+    if (line.startsWith('SEARCH ')) return /rowid[<>]/.test(line) && !isBounded;
+    // An id has an event for each endpoint; the other one is put in order as it is.
+    if (line.includes('TEMP B-TREE FOR ORDER BY')) return !/\bid = :id AND\b/.test(sql);
+    return false;
+  });
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { EventFilter } from '../../src/inbox/operations/filter.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { eventStates } from '../../src/inbox/state.ts';
+import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
+import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { busyShop } from './busy-shop.ts';
+import { faults, planOf, recorded } from './query-plan.ts';
+import { noteImported } from '../../src/inbox/sqlite/operations/search-ranges.ts';
+
+const conditions: EventFilter = {
+  endpoint: 'default',
+  id: 'evt_1',
+  types: ['order.created', 'order.ready'],
+  states: ['dead', 'pending'],
+  deadReasons: ['failed'],
+  since: new Date(0),
+  until: new Date(8e15),
+  entity: 'ord_1',
+  merchant: 'mer_1',
+  error: 'till',
+  fingerprint: 'failed',
+  retrying: true,
+  redelivered: true,
+  conflict: true,
+  payload: [{ path: 'data.id', value: 'ord_1' }],
+};
+
+/** Each condition alone, each two together, all of them, the states in all their combinations, and none. */
+function filters(): EventFilter[] {
+  const singles = Object.entries(conditions).map(([name, value]) => ({ [name]: value }));
+  const pairs = singles.flatMap((one, n) => singles.slice(n + 1).map((other) => ({ ...one, ...other })));
+  const states = Array.from({ length: 2 ** eventStates.length }, (_, bits) => ({
+    states: eventStates.filter((_state, n) => bits & (1 << n)),
+  }));
+  const off = { retrying: false, redelivered: false, conflict: false };
+  return [{}, ...singles, ...pairs, ...states, conditions, off];
+}
+
+describe('what operators ask', () => {
+  it.each([
+    ['as SQLite guesses how large the tables are', false],
+    ['with statistics of the tables', true],
+  ])('never goes through a whole table, %s', async (_, analysed) => {
+    const database = merchantDatabase();
+    await sqliteInbox({ database }).close();
+    const texts = recorded(database);
+    await using inbox = sqliteInbox({ database });
+    const before = new Set(texts);
+    await busyShop(inbox, database, 60);
+    noteImported(database, 20, 30);
+
+    while ((await inbox.operations?.indexNew(20)) !== 0);
+    for (const filter of filters()) {
+      const page = await listEvents(inbox, filter, { limit: 3 });
+      await listEvents(inbox, filter, { limit: 3, before: page.next });
+    }
+    await deadGroups(inbox);
+    await getEvent(inbox, { endpoint: 'default', id: 'evt_1' });
+
+    if (analysed) database.exec('ANALYZE');
+    const asked = [...texts].filter(
+      (sql) => !before.has(sql) && /\bhookbox_/.test(sql) && /^\s*(SELECT|WITH|DELETE|INSERT)/.test(sql),
+    );
+    const found = asked.flatMap((sql) => faults(sql, planOf(database, sql)).map((fault) => ({ sql, fault })));
+    expect(found).toEqual([]);
+
+    // Nothing of this is worth anything if it was not the statements of the search that were looked at.
+    const all = asked.join('\n');
+    for (const table of ['events', 'terms', 'attempts', 'redeliveries', 'conflicts', 'progress']) {
+      expect(all).toContain(`hookbox_${table}`);
+    }
+    for (const index of ['by_key', 'dead', 'put_away', 'retrying', 'aside', 'leased', 'due']) {
+      const plans = asked.flatMap((sql) => planOf(database, sql));
+      expect(plans.join('\n')).toContain(`INDEX hookbox_events_${index}`);
+    }
+  });
+
+  it.each([
+    ["SELECT seq FROM hookbox_events WHERE type = 'order.created' LIMIT 5", 'SCAN hookbox_events'],
+    [
+      "SELECT seq FROM hookbox_events WHERE state = 'dead' ORDER BY received_ms LIMIT 5",
+      'USE TEMP B-TREE FOR ORDER BY',
+    ],
+    ['SELECT count(*) FROM hookbox_events', 'SCAN hookbox_events USING COVERING INDEX'],
+    ['SELECT count(*) FROM hookbox_events WHERE seq > ?', 'SEARCH hookbox_events USING INTEGER PRIMARY KEY (rowid>?)'],
+    ['SELECT term FROM hookbox_terms WHERE seq = ?', 'SCAN hookbox_terms'],
+    ["SELECT seq FROM hookbox_attempts WHERE error_message LIKE '%x%'", 'SCAN hookbox_attempts'],
+    ['SELECT seq FROM hookbox_redeliveries WHERE count > 1', 'SCAN hookbox_redeliveries'],
+  ])('would be found out: %s', async (sql, fault) => {
+    const database = merchantDatabase();
+    await sqliteInbox({ database }).close();
+    expect(faults(sql, planOf(database, sql)).join('\n')).toContain(fault);
+  });
+});
