@@ -25,18 +25,18 @@ export interface PruneOptions {
   readonly onProgress?: (pruned: number) => void;
 }
 
-const FIRST_BATCH = 50;
-const SMALLEST_BATCH = 10;
+const FIRST_BATCH = 20;
+const SMALLEST_BATCH = 5;
 const LARGEST_BATCH = 1_000;
 /** For how long a batch should hold the writer: a delivery that arrives meanwhile waits for its end. */
-const GOAL_MS = 5;
+const GOAL_MS = 2;
 /** And the writer is left alone for so many times as long, so that most deliveries meet none. */
-const REST = 3;
+const REST = 4;
 
 /**
  * Makes tombstones of settled events: their bodies go, what errors said and other bodies under their ids; that they are
  * known stays, so redeliveries are still duplicates. Works in batches so small that deliveries hardly notice, and rests
- * three times as long after each. The audit's line is written first and counts along, so it is right for a run that was
+ * several times as long after each. The audit's line is written first and counts along, so it is right for a run that was
  * killed too; run it again to go on.
  *
  * @param criteria - which events; `processed` ones alone unless `states` says otherwise

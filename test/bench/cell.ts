@@ -104,7 +104,8 @@ async function loadOnce(row: Row, connections: number, settings: CellSettings): 
       seconds: warmUpSeconds,
       file: warmUp.file,
     });
-    await using _beside = await settings.beside?.(databaseFile);
+    await using meanwhile = new AsyncDisposableStack();
+    meanwhile.use(await settings.beside?.(databaseFile));
     if (row.handles) await beginHandling(server);
     const result = await runLoad(generator, {
       ...target,

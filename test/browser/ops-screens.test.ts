@@ -78,6 +78,16 @@ describe('hostile texts in every field that is stored', () => {
     const shown = (await ada.page.locator('main').innerText()).replaceAll(/[“”]/g, '"');
     for (const place of [`"${script}"`, `${script}: ${script}`]) expect(shown).toContain(place);
   });
+
+  it('do nothing either when they arrive while somebody looks', async () => {
+    const arriving = `${hostileTexts['event handler']} now`;
+    await using ada = await visitor(browser, site);
+    await ada.open('/events');
+    const created = '2026-03-14T08:02:11Z';
+    await site.deliver(JSON.stringify({ id: arriving, type: hostileTexts.script, created, data: {} }));
+    await ada.page.locator('#live').getByText(arriving).waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
 });
 
 /** Opens one screen after the other, two at a time, and holds that nothing happens that must not. */

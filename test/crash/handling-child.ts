@@ -30,7 +30,8 @@ export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kil
     output += chunk;
   });
   const handled = async (handlers: number): Promise<void> => {
-    while (output === '' || output.split('\nend ').length - 1 < handlers) await once(child.stdout, 'data');
+    const isEnough = (): boolean => output !== '' && output.split('\nend ').length > handlers;
+    while (!isEnough()) await once(child.stdout, 'data');
   };
   const ended = closed.then((): HandlingEnd => {
     const running = new Set<string>();

@@ -55,6 +55,15 @@ describe('backup', () => {
     expect(await restored.accept(incoming({ id: 'new' }), later())).toMatchObject({ result: 'stored' });
   });
 
+  it('is the work of another thread', async () => {
+    const body = Buffer.alloc(20_000, 'x');
+    await Promise.all(severalIncoming(500, { body }).map((event) => inbox.accept(event, later())));
+    const [thread, whole] = [process.threadCpuUsage(), process.cpuUsage()];
+    await backup(inbox, target, ADA);
+    const [own, all] = [process.threadCpuUsage(thread), process.cpuUsage(whole)];
+    expect((own.user + own.system) / (all.user + all.system)).toBeLessThan(0.5);
+  });
+
   it('says how large it is, keeps its permissions, and leaves nothing else', async () => {
     await inbox.accept(incoming(), later());
     chmodSync(file, 0o640);
@@ -121,12 +130,34 @@ describe('backup', () => {
     // The pages behind the first ones, as a failing disk leaves them.
     writeSync(descriptor, Buffer.alloc(40 * 4_096, 0xa5), 0, 40 * 4_096, 60 * 4_096);
     closeSync(descriptor);
-    await expect(backup(inbox, target, ADA)).rejects.toMatchObject({
-      name: 'InboxUnavailableError',
-      code: 'FAILED',
-      message: expect.stringMatching(/^The backup could not be made: .*malformed/) as unknown,
-    });
-    expect(readdirSync(dirname(target))).toEqual([]);
-    expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', counts: { bytes: 0, failed: 1 } }]);
+    await fails(inbox, /^The backup could not be made: .*malformed/);
+  });
+
+  it('does not take a copy for a backup whose events cannot be', async () => {
+    await inbox.accept(incoming(), later());
+    const other = new Database(file);
+    other.pragma('ignore_check_constraints = ON');
+    other.exec("UPDATE hookbox_events SET state = 'dead'");
+    other.close();
+    await fails(inbox, /^The backup could not be made: the copy is faulty: CHECK constraint failed in hookbox_events/);
+  });
+
+  it("is not kept from it by what is wrong in a merchant's own tables", async () => {
+    const own = merchantDatabase(scratchFile('own.db'));
+    own.exec('CREATE TABLE prices (price REAL CHECK (price > 0))');
+    own.pragma('ignore_check_constraints = ON');
+    own.exec('INSERT INTO prices VALUES (-1)');
+    await using adopted = sqliteInbox({ database: own });
+    expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
   });
 });
+
+async function fails(inbox: Inbox, message: RegExp): Promise<void> {
+  await expect(backup(inbox, target, ADA)).rejects.toMatchObject({
+    name: 'InboxUnavailableError',
+    code: 'FAILED',
+    message: expect.stringMatching(message) as unknown,
+  });
+  expect(readdirSync(dirname(target))).toEqual([]);
+  expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', counts: { bytes: 0, failed: 1 } }]);
+}

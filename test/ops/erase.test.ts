@@ -107,6 +107,28 @@ describe('eraseEntity', () => {
     expect(kept()).toMatchObject({ terms: [], entities: [] });
   });
 
+  it('leaves an event that is claimed between finding it and its turn', async () => {
+    await store(inbox, EVENT);
+    await operationsOf(inbox).indexNew(1);
+    const erasing = operationsOf(inbox).erase('evt', ADA, false);
+    const claiming = inbox.claimOne(EVENT, { ...ANY, now: START + 1 });
+    expect([await erasing, await claiming]).toMatchObject([{ erased: 0, inProcessing: 1 }, { id: 'evt' }]);
+    expect(await inbox.get(EVENT)).toMatchObject({ state: 'processing', body: EVENT.body, entity: ENTITY });
+  });
+
+  it('ends a transaction early when bodies are large', async () => {
+    const body = Buffer.alloc(300_000, 'x');
+    for (let n = 0; n < 7; n += 1) await store(inbox, { ...orderEvent(`evt_${n}`, { order: 'ord_1' }), body });
+    database.exec(`
+      CREATE TABLE batches (counts TEXT);
+      CREATE TRIGGER batch AFTER UPDATE OF counts ON hookbox_audit BEGIN INSERT INTO batches VALUES (new.counts); END;
+    `);
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 7 });
+    const erased = database.prepare<[], number>("SELECT counts ->> 'erased' FROM batches").pluck().all();
+    expect(erased.length).toBeGreaterThanOrEqual(4);
+    expect(erased.at(-1)).toBe(7);
+  });
+
   it('finds events by the name of the entity or by an id in it, at every endpoint, and no others', async () => {
     const events = [
       orderEvent('a', { order: 'ord_1' }),
@@ -156,7 +178,10 @@ describe('eraseEntity', () => {
     expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', entity: null });
     expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
     expect((await inbox.list()).map(({ body }) => body === null)).toEqual([true, false, false]);
+    // Not what stands alone by the merchant's own rule, dead or not.
+    await handled(inbox, FAILED, { ...orderEvent('dead alone'), entity: null });
     expect(await eraseEntity(inbox, 'alone', ADA)).toMatchObject({ erased: 0 });
+    expect(await eraseEntity(inbox, 'dead alone', ADA)).toMatchObject({ erased: 0 });
   });
 
   it('takes an event that was pruned before, whose name and history are left', async () => {
@@ -203,10 +228,13 @@ describe('eraseEntity', () => {
       CREATE TRIGGER broken BEFORE UPDATE OF body ON hookbox_events WHEN old.seq = 250
       BEGIN SELECT RAISE(ABORT, 'no'); END
     `);
+    await operationsOf(inbox).note('export', ADA, { id: 'evt_3' }, {});
     await expect(eraseEntity(inbox, 'ord_1', ADA)).rejects.toThrow('no');
     const erased = kept().erased.length;
     expect(erased).toBeGreaterThan(0);
-    expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { erased } }]);
+    // The next one does not know any more that this was about the entity.
+    const { lines } = await auditLines(inbox);
+    expect(lines).toMatchObject([{ act: 'erase', counts: { erased } }, { filter: { id: '(erased)' } }]);
     database.exec('DROP TRIGGER broken');
     expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 350 - erased });
   });
@@ -369,6 +397,20 @@ describe('the audit after erasing', () => {
     // The tombstone needs its id; nothing else has it, or the name.
     expect(onDisk('ord_7"')).toEqual([]);
     expect(onDisk('order::ord_7 ')).toEqual([]);
+  });
+
+  it('does not name it in what was done meanwhile either', async () => {
+    await handled(inbox, FAILED, EVENT);
+    database.exec(`
+      CREATE TRIGGER act AFTER UPDATE OF erased_ms ON hookbox_events BEGIN
+        INSERT INTO hookbox_audit (at_ms, actor, via, act, filter, counts) VALUES (1, 'x', 'cli', 'rerun', '{"id":"evt"}', '{}');
+      END;
+    `);
+    await eraseEntity(inbox, 'evt', ADA);
+    expect((await auditLines(inbox)).lines).toMatchObject([
+      { act: 'rerun', filter: { id: '(erased)' } },
+      { act: 'erase' },
+    ]);
   });
 
   it('hides names in more lines than fit into one look', async () => {

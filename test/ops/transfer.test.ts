@@ -145,14 +145,16 @@ describe('export and import', () => {
   });
 
   it('are found by their time and entity when older ones come behind newer ones', async () => {
-    const old = Array.from({ length: 300 }, (_, n) => orderEvent(`old_${n}`, { receivedAt: START + n }));
+    const monthLater = START + 30 * 86_400_000;
+    const old = Array.from({ length: 400 }, (_, n) => orderEvent(`old_${n}`, { receivedAt: START + n }));
+    const fresh = Array.from({ length: 200 }, (_, n) => orderEvent(`new_${n}`, { receivedAt: monthLater + n }));
     await storeAll(inbox, ...old);
     const copy = opened();
-    const monthLater = START + 30 * 86_400_000;
-    await storeAll(copy, ...old.map((_, n) => orderEvent(`new_${n}`, { receivedAt: monthLater + n })));
+    await storeAll(copy, ...fresh);
     await importEvents(copy, await exported(inbox), ADA);
-    const found = await listEvents(copy, { until: new Date(START + 1_000) }, { limit: 500 });
-    expect(found.events).toHaveLength(300);
+    const found = (filter: EventFilter) => listEvents(copy, filter, { limit: 500 });
+    expect((await found({ until: new Date(START + 1_000) })).events).toHaveLength(400);
+    expect((await found({ since: new Date(monthLater) })).events).toHaveLength(200);
     expect((await listEvents(copy, { entity: 'old_7' })).events).toMatchObject([{ id: 'old_7' }]);
   });
 
@@ -261,10 +263,12 @@ describe('exportEvents', () => {
     onTestFinished(() => void other.close());
     const reading = database(inbox);
     const exec = reading.exec.bind(reading);
+    let overtaken = false;
     // Right after the moment was fixed, somebody else ends the event's attempt.
     reading.exec = (sql) => {
       exec(sql);
       if (sql === 'BEGIN') {
+        overtaken = true;
         reading.prepare('SELECT 1 FROM hookbox_events').get();
         other.exec(`
           UPDATE hookbox_events SET state = 'processed', settled_ms = 1, attempts = 1, parked = 0;
@@ -275,6 +279,7 @@ describe('exportEvents', () => {
     };
     await using adopted = sqliteInbox({ database: reading });
     const [, line = ''] = await exported(adopted);
+    expect(overtaken).toBe(true);
     expect(JSON.parse(line)).toMatchObject({ event: { state: 'pending', begun: 0, attempts: [] } });
   });
 });

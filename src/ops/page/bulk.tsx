@@ -1,5 +1,6 @@
 import type { ActResult, Bulk } from '../../inbox/operations/acts.ts';
 import { getBulk } from '../act.ts';
+import { listEvents } from '../find.ts';
 import { doneOf, sentenceOf } from './bulk-words.ts';
 import { FilterWords } from './filter-words.tsx';
 import { ActForm } from './form.tsx';
@@ -9,7 +10,7 @@ import { ReasonField } from './reason-field.tsx';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time.tsx';
 import type { Screen, Visit } from './visit.ts';
-import { resultInWords } from './words.ts';
+import { causeOfDeath, resultInWords } from './words.ts';
 
 const USUAL_RATE = 500;
 
@@ -30,7 +31,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     };
   }
   return {
-    title: `${bulk.act === 'rerun' ? 'Rerun' : 'Discard'} ${number(bulk.id)}`,
+    title: `Bulk ${bulk.act} ${number(bulk.id)}`,
     current: '/bulks',
     content: (
       <div id="live">
@@ -39,10 +40,19 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
         </p>
         {bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
         <Acts bulk={bulk} visit={visit} />
-        <Facts bulk={bulk} visit={visit} />
+        <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
       </div>
     ),
   };
+}
+
+/** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
+async function causeOf({ state, filter }: Bulk, { operated }: Visit): Promise<string | null> {
+  if (state !== 'previewed' || filter.fingerprint === undefined) return null;
+  const { events } = await listEvents(operated.inbox, { ...filter, states: ['dead'] }, { limit: 1 });
+  const [newest] = events;
+  if (newest === undefined || newest.deadReason === null) return null;
+  return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
 
 function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
@@ -80,7 +90,16 @@ function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
   );
 }
 
-function Facts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
+function Facts({
+  bulk,
+  visit,
+  cause,
+}: {
+  readonly bulk: Bulk;
+  readonly visit: Visit;
+  /** of the group that it is about, where it is about one */
+  readonly cause: string | null;
+}) {
   const { base, now } = visit;
   return (
     <section class="panel" id="facts">
@@ -93,6 +112,14 @@ function Facts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) 
             <a href={eventsHref(base, bulk.filter)}>events that fit it now</a>
           </dd>
         </div>
+        {cause !== null && (
+          <div>
+            <dt>their last error</dt>
+            <dd>
+              <StoredText text={cause} />
+            </dd>
+          </div>
+        )}
         {bulk.act === 'rerun' && (
           <div>
             <dt>processed events</dt>

@@ -233,7 +233,7 @@ function Act({
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
         {force && <input type="hidden" name="force" value="yes" />}
         <ReasonField />
-        <button type="submit" class="primary" data-confirm>
+        <button type="submit" class={act === 'rerun' ? 'primary' : undefined} data-confirm>
           {button}
         </button>
       </ActForm>

@@ -9,7 +9,7 @@ import { number, plural } from './format.ts';
 import { eventHref, eventsHref, filterFields } from './links.ts';
 import { pageOf } from './pages.tsx';
 import { State } from './state.tsx';
-import { StoredText } from './stored-text.tsx';
+import { EntityName, StoredText } from './stored-text.tsx';
 import { Time } from './time.tsx';
 import type { Screen, Visit } from './visit.ts';
 
@@ -128,7 +128,7 @@ function EventRow({ event, visit: { base, now } }: { readonly event: EventSummar
           <span class="muted">–</span>
         ) : (
           <a href={eventsHref(base, { endpoint, entity })}>
-            <StoredText text={entity} atMost={80} />
+            <EntityName name={entity} />
           </a>
         )}
       </td>

@@ -9,7 +9,7 @@ import { age, bounded, number, percent, plural, shortMoment } from './format.ts'
 import { causeOfDeath } from './words.ts';
 import { eventHref, eventsHref } from './links.ts';
 import { rangeOf, Ranges, stepsOf } from './ranges.tsx';
-import { StoredText } from './stored-text.tsx';
+import { EntityName, StoredText } from './stored-text.tsx';
 import { findStuck, whatIsStuck, whyPending, type Stuck, type Waiting } from './stuck.ts';
 import { Time } from './time.tsx';
 import type { Screen, Visit } from './visit.ts';
@@ -230,7 +230,7 @@ function WaitingRow({
     <tr id={`waiting-${oldest.seq}`} data-href={all}>
       <th scope="row">
         <a href={all}>
-          <StoredText text={entity ?? oldest.id} atMost={80} />
+          <EntityName name={entity ?? oldest.id} />
         </a>
       </th>
       <td data-label="events">{number(count)}</td>

@@ -12,7 +12,24 @@ export function StoredText({ text, atMost }: { readonly text: string; readonly a
   return NOTHING_TO_SEE.test(line) ? <span class="muted">(blank)</span> : <bdi>{line}</bdi>;
 }
 
-/** The same where there is little room: what is longer is cut, and opens. */
+/** The name of an entity, which breaks between its parts before it breaks within one. */
+export function EntityName({ name }: { readonly name: string }) {
+  const line = oneLine(name, 80);
+  if (NOTHING_TO_SEE.test(line)) return <StoredText text={name} />;
+  const parts = line.split(/(?<=:)/);
+  return (
+    <bdi>
+      {parts.map((part, n) => (
+        <>
+          {n > 0 && <wbr />}
+          {part}
+        </>
+      ))}
+    </bdi>
+  );
+}
+
+/** A text that others wrote, where there is little room: what is longer is cut, and opens. */
 export function LongText({ text, atMost }: { readonly text: string; readonly atMost: number }) {
   if (text.length <= atMost) return <StoredText text={text} />;
   return (

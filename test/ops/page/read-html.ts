@@ -19,7 +19,8 @@ export function tagsOf(html: string): readonly Tag[] {
 
 /** What somebody reads who reads everything: without tags, and with one space where there is white space. */
 export function textOf(html: string): string {
-  return unescaped(html.replaceAll(/<(?:"[^"]*"|[^>"])*>/g, ' '))
+  // A place where a line may break is none that is read.
+  return unescaped(html.replaceAll(/<wbr ?\/?>/g, '').replaceAll(/<(?:"[^"]*"|[^>"])*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ (?=[.,:;)])/g, '')
     .replaceAll('( ', '(')

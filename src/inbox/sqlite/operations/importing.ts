@@ -2,7 +2,7 @@ import type { ExportedEvent, ExportedMark, ExportRecord } from '../../operations
 import type { ImportCounts, Transfer } from '../../operations/transfer.ts';
 import type { SqliteDatabase } from '../database.ts';
 import { hashOf } from '../tombstone.ts';
-import { FRESH, type WorkStatements } from '../work-statements.ts';
+import type { WorkStatements } from '../work-statements.ts';
 import { statement, type Access } from './access.ts';
 import { addToAuditLine } from './audit-counts.ts';
 import { newestSeq } from './progress.ts';
@@ -71,12 +71,10 @@ function importEvent(database: SqliteDatabase, statements: WorkStatements, event
     database,
     `INSERT INTO hookbox_events
        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
-        parked, attempts, failures, crashes, trigger, fingerprint, erased_ms,
-        discarded_ms, body, body_sha256)
+        attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256)
      VALUES
        (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-        :dueMs, :parked, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs,
-        :discardedMs, :body, :sha256)`,
+        :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256)`,
   ).run({
     endpoint: event.endpoint,
     id: event.id,
@@ -90,7 +88,6 @@ function importEvent(database: SqliteDatabase, statements: WorkStatements, event
     receivedMs: event.receivedMs,
     settledMs: event.settledMs,
     dueMs: interrupted ? Date.now() : event.dueMs,
-    parked: state === 'pending' ? FRESH : 0,
     begun: event.begun,
     failures: event.failures,
     crashes: event.crashes,
