@@ -112,7 +112,9 @@ it('that file is what the first version makes, in every table and index', async 
     const rows = of
       .prepare<[], { name: string; sql: string }>('SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL')
       .all();
-    return new Map(rows.map(({ name, sql }) => [name, sql.replaceAll(ADDED_COLUMNS, '').replaceAll(/\s+/g, ' ').trim()]));
+    return new Map(
+      rows.map(({ name, sql }) => [name, sql.replaceAll(ADDED_COLUMNS, '').replaceAll(/\s+/g, ' ').trim()]),
+    );
   };
   const now = schemaOf(fresh);
   const then = schemaOf(database);

@@ -115,7 +115,10 @@ const ways: Readonly<Record<string, Way>> = {
     code: (inbox) => importEvents(inbox, moreLines, by),
     cli: ['import', 'more.ndjson', '--yes', ...WHO],
     page: (page) =>
-      page.post('/maintenance/import', { reason: by.reason, file: new File([`${moreLines.join('\n')}\n`], 'more.ndjson') }),
+      page.post('/maintenance/import', {
+        reason: by.reason,
+        file: new File([`${moreLines.join('\n')}\n`], 'more.ndjson'),
+      }),
   },
   backup: {
     code: (inbox, folder) => backup(inbox, join(folder, 'inbox.db'), by),
@@ -189,7 +192,9 @@ function leftBehind(file: string): unknown {
     attempts: all('SELECT seq, number, trigger, outcome, error_name, error_message, error_stack FROM hookbox_attempts'),
     conflicts: all('SELECT seq, count, hex(body) AS body FROM hookbox_conflicts'),
     marks: all('SELECT * FROM hookbox_entities ORDER BY 1, 2'),
-    bulks: all('SELECT id, act, state, force, filter, actor, reason, total, breakdown, worked, counts FROM hookbox_bulks'),
+    bulks: all(
+      'SELECT id, act, state, force, filter, actor, reason, total, breakdown, worked, counts FROM hookbox_bulks',
+    ),
     results: all('SELECT * FROM hookbox_bulk_events ORDER BY 1, 2'),
     audit: all('SELECT act, actor, reason, filter, counts FROM hookbox_audit ORDER BY seq').map(withoutPlaces),
   };

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../errors.ts';
 import type { EventKey, Inbox, StoredEvent } from '../../inbox/inbox.ts';
 import { statesOf } from '../../inbox/operations/act-states.ts';
 import { discardEvents, getEvent, rerunEvents, type Act, type ActReport, type ActResult } from '../../ops/index.ts';
-import { resultInWords } from '../../ops/page/words.ts';
+import { resultInWords } from '../../ops/words/words.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { print, printNdjson, styled, tell } from '../output.ts';
 import { tellPending } from './bulk-report.ts';

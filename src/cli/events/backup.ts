@@ -1,5 +1,5 @@
 import { backup } from '../../ops/index.ts';
-import { bytes } from '../../ops/page/format.ts';
+import { bytes } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';

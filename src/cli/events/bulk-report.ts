@@ -1,7 +1,7 @@
 import type { Act, ActCounts, ActResult, Bulk, EventSummary } from '../../ops/index.ts';
-import { number, plural } from '../../ops/page/format.ts';
-import { sentenceOf } from '../../ops/page/bulk-words.ts';
-import { resultInWords } from '../../ops/page/words.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import { sentenceOf } from '../../ops/words/bulk-words.ts';
+import { resultInWords } from '../../ops/words/words.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { print, tell } from '../output.ts';
 import { eventTable } from './event-table.ts';

@@ -11,9 +11,9 @@ import {
   type EventFilter,
   type EventSummary,
 } from '../../ops/index.ts';
-import { quoted } from '../../ops/page/act-command.ts';
-import { sentenceOf } from '../../ops/page/bulk-words.ts';
-import { number, plural } from '../../ops/page/format.ts';
+import { quoted } from '../../ops/words/act-command.ts';
+import { sentenceOf } from '../../ops/words/bulk-words.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from '../confirm.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { printJson, tell } from '../output.ts';

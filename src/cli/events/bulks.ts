@@ -1,5 +1,5 @@
 import { listBulks, type Bulk } from '../../ops/index.ts';
-import { number } from '../../ops/page/format.ts';
+import { number } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { oneLine } from '../one-line.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents } from '../../ops/index.ts';
-import { plural } from '../../ops/page/format.ts';
+import { plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';

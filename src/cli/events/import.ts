@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { importEvents, type ImportCounts } from '../../ops/index.ts';
-import { number, plural } from '../../ops/page/format.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';

@@ -1,6 +1,6 @@
 import type { Inbox } from '../../inbox/inbox.ts';
 import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
-import { bounded } from '../../ops/page/format.ts';
+import { bounded } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';

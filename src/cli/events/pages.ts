@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { listEvents, type EventFilter, type EventPage } from '../../ops/index.ts';
-import { number, plural } from '../../ops/page/format.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import type { Progress } from '../progress.ts';
 
 /** The longest page there is. */

@@ -1,4 +1,4 @@
-import { jsonText, jsonTokens } from '../../ops/page/json-tokens.ts';
+import { jsonText, jsonTokens } from '../../ops/body/json-tokens.ts';
 import { oneLine } from '../one-line.ts';
 import { harmless } from '../output.ts';
 

@@ -1,5 +1,5 @@
 import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
-import { number, plural } from '../../ops/page/format.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from '../confirm.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';

@@ -1,6 +1,6 @@
 import { rejectedDeliveries, type RejectedDelivery } from '../../ops/index.ts';
-import { number } from '../../ops/page/format.ts';
-import { causeOfRejection } from '../../ops/page/rejection-causes.ts';
+import { number } from '../../ops/words/format.ts';
+import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { printNdjson, tell } from '../output.ts';

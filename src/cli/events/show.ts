@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../inbox/inbox.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
-import { bytes, plural, relative } from '../../ops/page/format.ts';
-import { createMask } from '../../ops/page/mask.ts';
+import { bytes, plural, relative } from '../../ops/words/format.ts';
+import { createMask } from '../../ops/body/mask.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
 import { harmless, print, printJson, styled } from '../output.ts';

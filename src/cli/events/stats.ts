@@ -1,5 +1,5 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
-import { age, bounded, latency, number, percent } from '../../ops/page/format.ts';
+import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { momentOf } from '../moment.ts';

@@ -1,6 +1,6 @@
 import type { Attempt } from '../../inbox/work.ts';
 import type { TimelineEntry } from '../../ops/index.ts';
-import { latency, number } from '../../ops/page/format.ts';
+import { latency, number } from '../../ops/words/format.ts';
 import { oneLine } from '../one-line.ts';
 import { styled } from '../output.ts';
 import { errorText } from './reading.ts';

@@ -15,7 +15,7 @@ import { FRESH } from './work-statements.ts';
 import { claim, claimOne } from './claim.ts';
 import { unparkNext } from './entity-queue.ts';
 import { sqliteOperations } from './operations/operations.ts';
-import { forgetTerms, reindex } from './operations/terms.ts';
+import { forgetTerms, reindex } from './operations/search/terms.ts';
 import { noteLateError, renew, settle } from './settle.ts';
 import { announce, attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
 

@@ -1,7 +1,7 @@
 import { isEventType } from '../../events/event.ts';
 import { LATENCY_BUCKETS_MS, type Counted, type CountRow } from '../operations/counts.ts';
 import type { SqliteDatabase } from './database.ts';
-import { addCount } from './operations/add-count.ts';
+import { addCount } from './operations/counts/add-count.ts';
 
 /**
  * Counts what one transaction does, and writes the sums with it: one row a minute for each kind, however many events share

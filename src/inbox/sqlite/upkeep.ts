@@ -2,7 +2,7 @@ import type { EventKey, IncomingEvent } from '../inbox.ts';
 import { TAKER_MS, type Attempt } from '../work.ts';
 import { unparkNext, type EntityColumns } from './entity-queue.ts';
 import { makeTombstone } from './tombstone.ts';
-import { reindex } from './operations/terms.ts';
+import { reindex } from './operations/search/terms.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
 export function rerun(

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { basePath } from 'hono/route';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Tokens } from './csrf.ts';
-import { flashOf } from './flash.ts';
+import type { Tokens } from './safety/csrf.ts';
+import { flashOf } from './acts/flash.ts';
 import { Layout, PlainPage } from './layout.tsx';
-import type { Mask } from './mask.ts';
+import type { Mask } from '../body/mask.ts';
 import type { Operated, Screen, Visit, Visitor } from './visit.ts';
 
 /** What the guard leaves for whoever answers the request. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { eventCommand } from '../../../src/ops/page/act-command.ts';
+import { eventCommand } from '../../../src/ops/words/act-command.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 
 test.for([

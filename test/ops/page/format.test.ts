@@ -12,7 +12,7 @@ import {
   plural,
   relative,
   shortMoment,
-} from '../../../src/ops/page/format.ts';
+} from '../../../src/ops/words/format.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

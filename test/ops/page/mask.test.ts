@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
-import { createMask, MASKED } from '../../../src/ops/page/mask.ts';
+import { createMask, MASKED } from '../../../src/ops/body/mask.ts';
 
 function masked(paths: readonly string[], body: string | Uint8Array): string {
   return Buffer.from(createMask(paths).mask(Buffer.from(body))).toString();

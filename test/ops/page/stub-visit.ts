@@ -3,7 +3,7 @@ import type { Bulk } from '../../../src/inbox/operations/acts.ts';
 import type { CountRow, Gauges } from '../../../src/inbox/operations/counts.ts';
 import type { Operations } from '../../../src/inbox/operations/operations.ts';
 import type { DeadGroup, EventSummary } from '../../../src/inbox/operations/search.ts';
-import { createMask } from '../../../src/ops/page/mask.ts';
+import { createMask } from '../../../src/ops/body/mask.ts';
 import type { Screen, Visit } from '../../../src/ops/page/visit.ts';
 
 export const NOW = new Date('2026-03-14T03:59:07.000Z');

@@ -1,5 +1,5 @@
 import type { Stats } from '../../stats.ts';
-import { number, oneLine, percent, plural } from '../format.ts';
+import { number, oneLine, percent, plural } from '../../words/format.ts';
 import { Bar, Patterns } from './bar.tsx';
 import { across, ChartFigure } from './frame.tsx';
 

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../stats.ts';
-import { shortMoment } from '../format.ts';
+import { shortMoment } from '../../words/format.ts';
 
 // All charts are as wide as there is room: what stands in them is placed by percent across and by pixels down, so that
 // neither strokes nor texts are stretched. They are styled by class only; the page allows no inline styles.

@@ -1,5 +1,5 @@
 import type { Stats } from '../../stats.ts';
-import { latency, number, plural, shortMoment } from '../format.ts';
+import { latency, number, plural, shortMoment } from '../../words/format.ts';
 import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, type Span } from './frame.tsx';
 
 /** The service gives up after this long (interface 6.4). */

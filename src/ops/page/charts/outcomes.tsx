@@ -1,5 +1,5 @@
 import type { StatsStep } from '../../stats.ts';
-import { number, shortMoment } from '../format.ts';
+import { number, shortMoment } from '../../words/format.ts';
 import { Bar, Patterns, type Ending } from './bar.tsx';
 import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, TOP, type Span } from './frame.tsx';
 

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withoutWaiting } from '../../connection.ts';
+import { isBusy, type SqliteDatabase } from '../../database.ts';
+import type { Access } from '../access.ts';
+
+/** As `PRAGMA secure_delete` reads them. */
+const SETTINGS = ['OFF', 'ON', 'FAST'] as const;
+
+/** Has everything that `work` deletes overwritten with zeros; the connection's own setting is back afterwards. */
+export function securely<T>(database: SqliteDatabase, work: () => T): T {
+  const before = Number(database.pragma('secure_delete', { simple: true }));
+  database.pragma('secure_delete = ON');
+  try {
+    return work();
+  } finally {
+    database.pragma(`secure_delete = ${SETTINGS[before] ?? 'OFF'}`);
+  }
+}
+
+const TRIES = 10;
+const BETWEEN_TRIES_MS = 50;
+
+/**
+ * Moves everything from the write-ahead log into the file and cuts the log to nothing, so that older versions of pages are
+ * gone too. `false` when somebody else was using it all the time.
+ */
+export async function emptyLog(access: Access): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    if (checkpointed(access.database())) return true;
+    if (tried === TRIES) return false;
+    await delay(BETWEEN_TRIES_MS);
+  }
+}
+
+function checkpointed(database: SqliteDatabase): boolean {
+  try {
+    const busy = withoutWaiting(database, () => database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }));
+    return busy === 0;
+  } catch (failure) {
+    // The merchant is in a transaction of their own, or reads rows one by one.
+    if (isBusy(failure) || failure instanceof TypeError) return false;
+    throw failure;
+  }
+}

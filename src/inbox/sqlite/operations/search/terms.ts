@@ -1,0 +1,118 @@
+import type { EventKey } from '../../../inbox.ts';
+import type { SqliteDatabase } from '../../database.ts';
+import { statement, type Access } from '../access.ts';
+import { textOf, tokenAt } from './body-text.ts';
+import { newestSeq, progressOf, setProgress } from '../progress.ts';
+
+/** What an event is found by, as hookbox_terms has it. */
+export type Term = `entity ${string}` | `merchant ${string}`;
+
+/** An event as far as its terms follow from it; its merchant stands in its body. */
+export interface TermRow {
+  readonly seq: number;
+  readonly entity: string | null;
+}
+
+/** How far the index goes, in hookbox_progress. */
+const INDEXED = 'terms';
+/** Deliveries share the commit: a batch of large bodies ends early. */
+const BATCH_MS = 10;
+
+/** The terms of events up to this `seq` are in the index. */
+export function indexedUpTo(database: SqliteDatabase): number {
+  return progressOf(database, INDEXED);
+}
+
+/**
+ * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
+ * merchant is the one in the name.
+ */
+export function termsOf(database: SqliteDatabase, { seq, entity }: TermRow): ReadonlySet<Term> {
+  const terms = new Set<Term>();
+  const name = entity ?? '';
+  if (name !== '') terms.add(`entity ${name}`);
+  for (const id of idsIn(name)) terms.add(`entity ${id}`);
+  const merchant = textOf(tokenAt(database, seq, ['data', 'merchant_id'])) ?? partsOf(name)[0] ?? '';
+  if (merchant !== '') terms.add(`merchant ${merchant}`);
+  return terms;
+}
+
+/** The ids in the name of an entity, without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
+export function idsIn(entity: string): readonly string[] {
+  return partsOf(entity)
+    .slice(1)
+    .filter((id) => id !== '');
+}
+
+/** Whether an event has a term: from the index as far as that goes, and from the event itself after that. */
+export function hasTerm(database: SqliteDatabase, row: TermRow, term: Term, indexed: number): boolean {
+  if (row.seq > indexed) return termsOf(database, row).has(term);
+  return statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?').get(term, row.seq) !== undefined;
+}
+
+/** Enters up to `limit` events that are not in the index yet; resolves with how many are left. */
+export async function indexNew(access: Access, limit: number): Promise<number> {
+  const database = access.database();
+  // Without a transaction while there is nothing to do.
+  if (newestSeq(database) <= indexedUpTo(database)) return 0;
+  return access.write((writing) => indexBatch(writing, limit));
+}
+
+function indexBatch(database: SqliteDatabase, limit: number): number {
+  const startedAt = performance.now();
+  let indexed = indexedUpTo(database);
+  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?');
+  for (const found of rows.all(indexed, limit)) {
+    const row = found as TermRow;
+    addTerms(database, row);
+    indexed = row.seq;
+    if (performance.now() - startedAt > BATCH_MS) break;
+  }
+  setProgress(database, INDEXED, indexed);
+  return newestSeq(database) - indexed;
+}
+
+/** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
+export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
+  const row = indexedRow(database, key);
+  if (row === null) return;
+  const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
+  for (const term of termsOf(database, row)) remove.run(term, row.seq);
+}
+
+/** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
+export function reindex(database: SqliteDatabase, key: EventKey): void {
+  const row = indexedRow(database, key);
+  if (row !== null) addTerms(database, row);
+}
+
+/** An event that the index has come to; the others will have their turn. */
+function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermRow | null {
+  const row = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE id = ? AND endpoint = ?').get(
+    id,
+    endpoint,
+  ) as TermRow | undefined;
+  return row !== undefined && row.seq <= indexedUpTo(database) ? row : null;
+}
+
+function addTerms(database: SqliteDatabase, row: TermRow): void {
+  const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
+  for (const term of termsOf(database, row)) add.run(term, row.seq);
+}
+
+/** The merchant and the ids in a name that `entityOf` gave (src/events/entity.ts); none in a name of the merchant's own. */
+function partsOf(entity: string): readonly string[] {
+  const [kind, ...parts] = entity.split(':');
+  const expected = PARTS.get(kind ?? '');
+  return parts.length === expected ? parts.map(unescaped) : [];
+}
+
+const PARTS: ReadonlyMap<string, number> = new Map([
+  ['order', 2],
+  ['cart', 2],
+  ['inventory', 3],
+]);
+
+function unescaped(part: string): string {
+  return part.replaceAll(/%(25|3A)/g, (_, code) => (code === '25' ? '%' : ':'));
+}

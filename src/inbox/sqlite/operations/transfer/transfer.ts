@@ -1,0 +1,10 @@
+import type { Transfer } from '../../../operations/transfer.ts';
+import type { Access } from '../access.ts';
+import { backup } from './backup.ts';
+import { exporting } from './exporting.ts';
+import { importing } from './importing.ts';
+
+/** Taking what is stored from one file to another. */
+export function transfer(access: Access): Transfer {
+  return { ...exporting(access), ...importing(access), backup: (file) => backup(access.database(), file) };
+}

@@ -1,0 +1,122 @@
+import { parseInstant } from '../../../events/instant.ts';
+import type { EventFilter, PayloadCondition } from '../../../inbox/operations/filter.ts';
+import { deadReasons, eventStates } from '../../../inbox/state.ts';
+import { listed, oneLine } from '../../words/format.ts';
+
+/** What the fields of the filter bar say. */
+export interface FilterQuery {
+  /** of the fields that could be read */
+  readonly filter: EventFilter;
+  /** what is wrong with the others, a sentence each */
+  readonly problems: readonly string[];
+}
+
+const MAX_TEXT = 1_000;
+
+/**
+ * Reads a filter from a URL or a form; `filterFields` in links.ts writes what this reads. Fields that are empty ask for
+ * nothing, as those of a form that were left alone.
+ *
+ * @param now - what `2h` is counted back from
+ */
+export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
+  const problems: string[] = [];
+
+  const all = (name: string): readonly string[] => {
+    const values = fields.getAll(name).filter((value) => value.trim() !== '');
+    const fitting = values.filter((value) => value.length <= MAX_TEXT);
+    if (fitting.length < values.length) problems.push(`${name} is longer than ${MAX_TEXT} characters.`);
+    return [...new Set(fitting)];
+  };
+  const one = (name: string): string | undefined => all(name)[0]?.trim();
+  const anyOf = <Value extends string>(name: string, known: readonly Value[]): readonly Value[] | undefined => {
+    const values = all(name);
+    const wrong = values.filter((value) => !known.some((each) => each === value));
+    for (const value of wrong) problems.push(`${shown(value)} is none of ${listed(known)}.`);
+    const right = known.filter((each) => values.includes(each));
+    return right.length > 0 ? right : undefined;
+  };
+  const yesOrNo = (name: string): boolean | undefined => {
+    const value = one(name);
+    if (value === undefined) return undefined;
+    if (value !== 'yes' && value !== 'no') problems.push(`${name} is yes or no, not ${shown(value)}.`);
+    return value === 'yes' ? true : value === 'no' ? false : undefined;
+  };
+  const moment = (name: string): Date | undefined => {
+    const value = one(name);
+    if (value === undefined) return undefined;
+    const read = readMoment(value, now);
+    if (read === null)
+      problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
+    return read ?? undefined;
+  };
+  const conditions = (): readonly PayloadCondition[] | undefined => {
+    const read = all('payload').flatMap((text) => {
+      const condition = readCondition(text);
+      if (condition === null) {
+        problems.push(`${shown(text)} is no path and value. Write data.items[0].name=Espresso, for example.`);
+      }
+      return condition ?? [];
+    });
+    return read.length > 0 ? read : undefined;
+  };
+
+  const types = all('type').map((type) => type.trim());
+  const filter = {
+    endpoint: one('endpoint'),
+    id: one('id'),
+    types: types.length > 0 ? types : undefined,
+    states: anyOf('state', eventStates),
+    deadReasons: anyOf('deadReason', deadReasons),
+    since: moment('since'),
+    until: moment('until'),
+    entity: one('entity'),
+    merchant: one('merchant'),
+    error: one('error'),
+    fingerprint: one('fingerprint'),
+    retrying: yesOrNo('retrying'),
+    redelivered: yesOrNo('redelivered'),
+    conflict: yesOrNo('conflict'),
+    payload: conditions(),
+  };
+  return { filter: given(filter), problems };
+}
+
+/** Whether it asks for anything at all. */
+export function asksForAll(filter: EventFilter): boolean {
+  return Object.keys(filter).length === 0;
+}
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `2h` ago, a date, or a date-time; without a zone it is UTC, as all times on the page are. */
+function readMoment(text: string, now: Date): Date | null {
+  const [, count, unit] = /^(\d{1,9})\s*([smhd])$/.exec(text) ?? [];
+  const ms =
+    count === undefined ? instantOf(text) : now.getTime() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
+  const read = ms === null ? null : new Date(ms);
+  return read === null || Number.isNaN(read.getTime()) ? null : read;
+}
+
+function instantOf(text: string): number | null {
+  const written = text
+    .replace(/^\S{10}$/, (date) => `${date}T00:00`)
+    .replace(/^(\S{10}) (?=\d)/, '$1T')
+    .replace(/ ?UTC$/i, 'Z');
+  return parseInstant(written)?.ms ?? null;
+}
+
+function readCondition(text: string): PayloadCondition | null {
+  const equals = text.indexOf('=');
+  const path = text.slice(0, Math.max(equals, 0)).trim();
+  return path === '' ? null : { path, value: text.slice(equals + 1) };
+}
+
+/** Without what was not asked for. */
+function given(filter: { readonly [Name in keyof EventFilter]: EventFilter[Name] | undefined }): EventFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+function shown(text: string): string {
+  return `"${oneLine(text, 100)}"`;
+}

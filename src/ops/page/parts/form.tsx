@@ -1,0 +1,27 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import type { Visit } from '../visit.ts';
+
+/** A form that does something: only operators get one, and it sends the token back. */
+export function ActForm({
+  visit,
+  to,
+  label,
+  enctype,
+  children,
+}: PropsWithChildren<{
+  readonly visit: Visit;
+  /** the path below the base, such as `/bulks` */
+  readonly to: string;
+  /** the accessible name of the form */
+  readonly label: string;
+  /** for a form that sends a file */
+  readonly enctype?: 'multipart/form-data';
+}>) {
+  if (visit.visitor.role !== 'operator') return <></>;
+  return (
+    <form method="post" action={`${visit.base}${to}`} aria-label={label} enctype={enctype}>
+      <input type="hidden" name="csrf" value={visit.csrf} />
+      {children}
+    </form>
+  );
+}

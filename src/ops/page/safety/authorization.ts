@@ -1,0 +1,139 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { ConfigurationError } from '../../../errors.ts';
+import type { Visitor } from '../visit.ts';
+
+/** Who may see the page. At least one is needed. */
+export interface AuthorizationOptions {
+  /**
+   * Asks your own log-in: what it returns is who looks at the page, and `null` refuses. It must leave the body of the request
+   * alone.
+   */
+  readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
+  /** Users with a password, whom the browser asks for it; viewers unless `role` says otherwise. Only over HTTPS. */
+  readonly basic?: readonly { readonly user: string; readonly password: string; readonly role?: Visitor['role'] }[];
+  /** Tokens for programs, such as the one that reads `/metrics`; viewers unless `role` says otherwise. */
+  readonly bearer?: readonly { readonly token: string; readonly role?: Visitor['role']; readonly name?: string }[];
+  /** `true` makes an operator of everybody who can reach the page. For a page on the loopback address alone. */
+  readonly unsafeOpen?: boolean;
+}
+
+/** Who it is, or how to answer. */
+export type Verdict =
+  | { readonly visitor: Visitor }
+  | { readonly refused: 401; readonly challenges: readonly string[] }
+  | { readonly refused: 403 };
+
+const REALM = 'hookbox';
+const CHALLENGES = {
+  basic: `Basic realm="${REALM}", charset="UTF-8"`,
+  bearer: `Bearer realm="${REALM}"`,
+} as const;
+const MAX_NAME = 200;
+
+/**
+ * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
+ *
+ * @throws ConfigurationError when nobody would be asked for anything, and for credentials that anybody could guess
+ */
+export function createAuthorization(options: AuthorizationOptions): (request: Request) => Promise<Verdict> {
+  const { authorize, basic = [], bearer = [], unsafeOpen = false } = options;
+  const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
+  if (!asks && !unsafeOpen) {
+    throw refusal(
+      'opsPage needs authorize, basic or bearer: who can reach the page sees every event and can rerun all of them. ' +
+        'Only for a page on the loopback address there is unsafeOpen: true.',
+    );
+  }
+  if (asks && unsafeOpen)
+    throw refusal('unsafeOpen lets everybody in, so authorize, basic and bearer would ask nobody.');
+  const users = basic.map(({ user, password, role = 'viewer' }, n) => {
+    if (typeof user !== 'string' || user === '' || user.includes(':')) {
+      throw refusal(`basic[${n}].user must not be empty, nor have a colon.`);
+    }
+    return {
+      credentials: digest(`${user}:${usable(password, `basic[${n}].password`)}`),
+      visitor: known({ role, name: user }),
+    };
+  });
+  const tokens = bearer.map(({ token, role = 'viewer', name = 'bearer' }, n) => {
+    return { credentials: digest(usable(token, `bearer[${n}].token`)), visitor: known({ role, name }) };
+  });
+  const challenges = [
+    ...(users.length > 0 ? [CHALLENGES.basic] : []),
+    ...(tokens.length > 0 ? [CHALLENGES.bearer] : []),
+  ];
+
+  return async (request) => {
+    if (unsafeOpen) return { visitor: { role: 'operator', name: 'local' } };
+    const [scheme, credentials] = credentialsOf(request);
+    if (scheme === 'basic' && users.length > 0) return verdict(holderOf(credentials, users));
+    if (scheme === 'bearer' && tokens.length > 0) return verdict(holderOf(credentials, tokens));
+    if (authorize === undefined) return verdict(null);
+    const visitor = visitorOf(await authorize(request));
+    return visitor === null ? verdict(null) : { visitor };
+  };
+
+  function verdict(visitor: Visitor | null): Verdict {
+    if (visitor !== null) return { visitor };
+    return challenges.length > 0 ? { refused: 401, challenges } : { refused: 403 };
+  }
+}
+
+interface Holder {
+  readonly credentials: Uint8Array;
+  readonly visitor: Visitor;
+}
+
+/** Compares with all of them, and hashes of one length, so that the time says nothing about how near a guess was. */
+function holderOf(credentials: string, holders: readonly Holder[]): Visitor | null {
+  const given = digest(credentials);
+  let found: Visitor | null = null;
+  for (const holder of holders) {
+    if (timingSafeEqual(holder.credentials, given)) found = holder.visitor;
+  }
+  return found;
+}
+
+const digestKey = randomBytes(32);
+
+/** Under a key of this process, so that nobody can work towards a hash that begins alike. */
+function digest(credentials: string): Uint8Array {
+  return createHmac('sha256', digestKey).update(credentials).digest();
+}
+
+/** The kind of credentials that a request brings, and what they are: `user:password`, or the token. */
+function credentialsOf(request: Request): readonly [scheme: 'basic' | 'bearer' | null, credentials: string] {
+  const header = request.headers.get('authorization') ?? '';
+  const [, scheme = '', credentials = ''] = /^(basic|bearer) +(\S+) *$/i.exec(header) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'basic':
+      return ['basic', Buffer.from(credentials, 'base64').toString('utf8')];
+    case 'bearer':
+      return ['bearer', credentials];
+    default:
+      return [null, ''];
+  }
+}
+
+/** `process.env['X']` that is not set must not become a password that is known to all. */
+function usable(secret: unknown, name: string): string {
+  if (typeof secret === 'string' && secret.trim() !== '' && secret !== 'undefined' && secret !== 'null') return secret;
+  throw refusal(`${name} is empty, or a variable was not set.`);
+}
+
+function known(visitor: Visitor): Visitor {
+  const checked = visitorOf(visitor);
+  if (checked === null) throw refusal(`role must be 'viewer' or 'operator', not ${JSON.stringify(visitor.role)}.`);
+  return checked;
+}
+
+/** What JavaScript may return: only the two roles let somebody in. */
+function visitorOf(returned: Visitor | null | undefined): Visitor | null {
+  if (returned?.role !== 'viewer' && returned?.role !== 'operator') return null;
+  const name = typeof returned.name === 'string' && returned.name.trim() !== '' ? returned.name.trim() : 'unnamed';
+  return { role: returned.role, name: name.slice(0, MAX_NAME) };
+}
+
+function refusal(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
+}
