@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Delivery } from './delivery.ts';
-import { LATENCY_BUCKETS_MS, type Counts, type Rejection } from './inbox/operations/counts.ts';
+import { latencyBucket, type Counts, type Rejection } from './inbox/operations/counts.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What operators want to know of answers: how long they took, and what was refused. */
@@ -28,9 +28,10 @@ interface NotedRejection extends Rejection {
 export function answerNotes(
   operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
   endpoint: string,
+  onFlush: () => void = () => {},
 ): AnswerNotes {
   if (operations === undefined) return { note() {}, flush: async () => {} };
-  let latencies = new Map<number, number>();
+  let latencies = new Map<string, number>();
   let rejections = new Map<string, NotedRejection>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -43,6 +44,7 @@ export function answerNotes(
     await writing;
     timer = undefined;
     if (latencies.size > 0) flushLater();
+    onFlush();
   }
 
   /** One timer at a time, which keeps no process alive. */
@@ -55,9 +57,7 @@ export function answerNotes(
     latencies = new Map();
     rejections = new Map();
     const at = Math.floor(Date.now() / 60_000) * 60_000;
-    const rows = Array.from(taken, ([bound, count]) => {
-      return { at, what: 'answer-ms' as const, detail: bound === Infinity ? 'inf' : String(bound), count };
-    });
+    const rows = Array.from(taken, ([detail, count]) => ({ at, what: 'answer-ms' as const, detail, count }));
     // An inbox that cannot write these has told of worse already.
     await Promise.allSettled([
       rows.length > 0 && operations?.count(rows),
@@ -80,8 +80,8 @@ export function answerNotes(
 
   return {
     note(delivery, outcome, tookMs, body) {
-      const bound = LATENCY_BUCKETS_MS.find((upper) => tookMs <= upper) ?? Infinity;
-      latencies.set(bound, (latencies.get(bound) ?? 0) + 1);
+      const bucket = latencyBucket(tookMs);
+      latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
       if (outcome.kind === 'rejected' || outcome.kind === 'unavailable') {
         noteRejection({
           endpoint,

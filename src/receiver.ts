@@ -1,11 +1,12 @@
 import { answerNotes } from './answer-notes.ts';
-import { LATE, withinDeadline, type Deadline } from './deadline.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
 import { ConfigurationError, InboxUnavailableError, nameOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from './inbox/default-database.ts';
 import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
+import { keepHandy, UPKEEP_EVERY_MS } from './inbox/operations/keep-handy.ts';
 import { throttle } from './logger.ts';
 import { ephemeralHost } from './host.ts';
 import { accepted, type Outcome, type Reason } from './outcome.ts';
@@ -87,7 +88,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const verifier = createVerifier(options);
   const { logger } = verifier;
   const seldom = throttle();
-  const notes = answerNotes(inbox.operations, endpoint);
+  const notes = answerNotes(inbox.operations, endpoint, keepHandySometimes);
 
   const forProcessing = { ...options, handlers, ordering, logger };
   const inline = createInlineRunner(forProcessing);
@@ -99,6 +100,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   let underWay = 0;
   let closing = false;
   let started = false;
+  let handySince = performance.now();
   let drained: () => void = () => {};
 
   /** One delivery's way: bytes → verify → parse → accept → answer. */
@@ -189,6 +191,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     );
   }
 
+  /** Where no processor runs that does it: this receiver has none, or its handlers run inline. */
+  function keepHandySometimes(): void {
+    const now = performance.now();
+    if (started || closing || now - handySince < UPKEEP_EVERY_MS) return;
+    handySince = now;
+    // An inbox that cannot do this now has told of worse already.
+    keepHandy(inbox.operations, { now: () => clock.now(), isOpen: () => !closing }).catch(() => {});
+  }
+
   async function stop(): Promise<void> {
     closing = true;
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
@@ -199,7 +210,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     });
     await Promise.all([withinDeadline(allAnswered, limit).finally(() => limit.met()), processor.close()]);
     await inline.close();
-    await notes.flush();
+    const lastChance = startDeadline(LAST_NOTES_MS);
+    await withinDeadline(notes.flush(), lastChance).finally(() => lastChance.met());
   }
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -231,6 +243,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** A locked database keeps nobody from closing: what was noted of the last second is lost then. */
+const LAST_NOTES_MS = 1_000;
 
 const RAN = {
   busy: 'handler-busy',

@@ -1,10 +1,14 @@
 import Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { answerNotes } from '../src/answer-notes.ts';
+import { refusal } from '../src/outcome.ts';
 import { createReceiver } from '../src/receiver.ts';
 import { signBody } from '../src/signature.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Delivery } from '../src/delivery.ts';
 import { scratchFile } from './inbox/scratch-folder.ts';
+import { ANY } from './ops/events-in-states.ts';
+import { orderEvent, store } from './processing/order-event.ts';
 
 const secret = 'a signing secret';
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -28,7 +32,7 @@ function receiving() {
       database.close();
     }
   };
-  return { receiver, inbox, send, read };
+  return { receiver, inbox, file, send, read };
 }
 
 describe('what operators are told of answers', () => {
@@ -112,6 +116,15 @@ describe('what operators are told of answers', () => {
     );
     await Promise.all(attacks);
     await receiver.close();
+    const kinds = vi.fn(async (_: readonly unknown[]) => {});
+    const notes = answerNotes({ count: async () => {}, noteRejected: kinds }, 'default');
+    const outcome = refusal('signature-mismatch');
+    for (let n = 0; n < 3_000; n += 1) {
+      notes.note({ body: encode(''), signature: null }, outcome, 1, encode(`forged ${n}`));
+    }
+    await notes.flush();
+    expect(kinds.mock.calls[0]?.[0].length).toBe(1_001);
+
     const [row] = read('SELECT count(*) AS kinds, max(count) AS most FROM hookbox_rejected') as {
       kinds: number;
       most: number;
@@ -119,5 +132,38 @@ describe('what operators are told of answers', () => {
     expect(row?.kinds).toBeLessThanOrEqual(1_001);
     expect(row?.most).toBeGreaterThanOrEqual(1_000);
     expect(read("SELECT sum(count) AS n FROM hookbox_counts WHERE what = 'rejected'")).toEqual([{ n: 3_000 }]);
+  });
+
+  it('keeps nobody from closing while the file is locked', async () => {
+    const { receiver, inbox, file, send } = receiving();
+    await send(eventBody('evt_1'));
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    await receiver.close();
+    other.exec('COMMIT');
+    other.close();
+    expect(await inbox.get({ endpoint: 'default', id: 'evt_1' })).not.toBeNull();
+  });
+
+  it('never takes back in one minute what it has counted in another', async () => {
+    const { inbox, read } = receiving();
+    const event = orderEvent('evt_1');
+    await store(inbox, event);
+    const claimed = await inbox.claimOne(event, { ...ANY, now: Date.now() });
+    if (typeof claimed === 'string') throw new Error(claimed);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1, 0, 0, 59) });
+    onTestFinished(() => void vi.useRealTimers());
+    const signal = new AbortController().signal;
+    await inbox.transaction(claimed.lease, () => void vi.setSystemTime(Date.UTC(2026, 0, 1, 0, 1, 1)), {
+      now: () => Date.now(),
+      signal,
+    });
+    const sums = read("SELECT what, count FROM hookbox_counts WHERE what IN ('dead', 'processed')");
+    expect(sums).toEqual(
+      expect.arrayContaining([
+        { what: 'dead', count: 0 },
+        { what: 'processed', count: 1 },
+      ]),
+    );
   });
 });

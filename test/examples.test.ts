@@ -29,7 +29,10 @@ function partition<T>(all: readonly T[], belongs: (one: T) => boolean): [T[], T[
 }
 
 function run(command: string, args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(command, args, { cwd: folder, env: { ...process.env, SIGNING_SECRET: secret, ...env } });
+  return spawn(command, args, {
+    cwd: folder,
+    env: { ...process.env, SIGNING_SECRET: secret, OPS_PASSWORD: 'a long password', ...env },
+  });
 }
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; output: string }> {
@@ -88,7 +91,7 @@ describe('README', () => {
 });
 
 describe('TSDoc examples', () => {
-  const examples = globSync(['src/**/*.ts', 'adapters/*.ts'], { cwd: root }).flatMap((file) => {
+  const examples = globSync(['src/**/*.{ts,tsx}', 'adapters/*.ts'], { cwd: root }).flatMap((file) => {
     const comments = readFileSync(join(root, file), 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? [];
     const texts = comments.map((comment) => comment.replace(/^ *\/?\*+ ?\/?/gm, ''));
     return texts.flatMap((text) => blocks(text, 'ts')).map((code, index) => ({ name: `${file} ${index + 1}`, code }));

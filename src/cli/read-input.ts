@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf } from '../errors.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
-import { oneLine } from './one-line.ts';
+import { oneLine } from '../one-line.ts';
 import { tell } from './output.ts';
 
 /**

@@ -110,7 +110,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
     now: number,
     readFrom?: Uint8Array,
   ): Promise<boolean>;
-  /** Makes tombstones of up to `limit` events that were processed before; resolves with how many. */
+  /** Makes tombstones of up to `limit` events that were processed before; resolves with how many, 0 when none is left. */
   prune(processedBefore: number, limit: number): Promise<number>;
 }
 

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
 import type { EventKey, Inbox } from '../inbox/inbox.ts';
-import { statesOf } from '../inbox/operations/act-states.ts';
+import { bulkStatesOf } from '../inbox/operations/act-states.ts';
 import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operations/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operations/filter.ts';
 import { MAX_TIMER_MS, positive } from '../positive.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
-const USUAL_RATE = 500;
+/** Events a second that a bulk act works at most, unless told otherwise. */
+export const USUAL_RATE = 500;
 const BATCH = 100;
 
 /**
@@ -16,7 +17,7 @@ const BATCH = 100;
  * with their line in the audit. Each event's bytes are parsed with today's schemas, its history stays, and its attempts go
  * on being counted.
  *
- * @param keys - 500 at most, whose bodies have 4 MiB together at most; for more there is `previewBulk`
+ * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
  * @throws ConfigurationError for too many events, or an act of nobody
  * @throws InboxUnavailableError when nothing was done
  * @example
@@ -42,8 +43,8 @@ export async function rerunEvents(
 
 /**
  * Puts dead and pending events away: nobody will handle them. They become ignored, and can be rerun later. An invalid
- * event can only be ignored when its body fits today's schemas; otherwise it is `still invalid` and stays dead, until it is
- * pruned or erased.
+ * event can only be ignored when its body fits today's schemas; otherwise it is `still invalid` and stays dead. Once it
+ * is pruned or erased, it is neither counted nor grouped with the dead any more.
  *
  * @param keys - 500 at most; for more there is `previewBulk`
  * @throws ConfigurationError for too many events, or an act of nobody
@@ -64,7 +65,7 @@ export async function discardEvents(inbox: Inbox, keys: readonly EventKey[], by:
 }
 
 export interface PreviewOptions {
-  /** rerun: processed events too */
+  /** rerun: ignored and processed events too */
   readonly force?: boolean;
   /** told how many events were looked at, and how many fit */
   readonly onProgress?: (examined: number, found: number) => void;
@@ -73,8 +74,13 @@ export interface PreviewOptions {
 
 /**
  * Freezes which events a filter finds now, and says what they are. Nothing happens to them before `runBulk`. Only events
- * that the act applies to are among them: for a rerun the dead and the ignored ones, with `force` the processed ones too,
- * and none whose body was pruned; for a discard the dead and the pending ones. A preview that nobody runs lasts a week.
+ * that the act applies to are among them, and none that a rerun would need a pruned body for:
+ *
+ * - for a rerun the dead ones; the ignored ones, too, where `filter.states` names `ignored`: most of them have no handler,
+ *   and others were put away on purpose. With `force` the dead, the ignored and the processed ones
+ * - for a discard the dead and the pending ones
+ *
+ * A preview that nobody runs lasts a week.
  *
  * @throws ConfigurationError for a filter that cannot be, or an act of nobody
  * @throws the signal's reason when it was aborted; nothing is left to run then
@@ -98,7 +104,7 @@ export async function previewBulk(
 ): Promise<Bulk> {
   const operations = operationsOf(inbox);
   const id = await operations.createBulk(act, filter, by, force);
-  const states = statesOf(act, force).filter((state) => filter.states?.includes(state) ?? true);
+  const states = bulkStatesOf(act, force, filter);
   let examined = 0;
   let found = 0;
   // From the newest on, so that what arrives meanwhile is not met.

@@ -42,7 +42,7 @@ export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from 
 export type { AuditLine, AuditPage } from '../inbox/operations/audit.ts';
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operations/counts.ts';
 export type { EventFilter, PageRequest, PayloadCondition } from '../inbox/operations/filter.ts';
-export type { EraseReport, PruneCriteria } from '../inbox/operations/removal.ts';
+export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operations/removal.ts';
 export type { DeadGroup, EventPage, EventSummary } from '../inbox/operations/search.ts';
 export type { ImportCounts } from '../inbox/operations/transfer.ts';
 export type { Operations } from '../inbox/operations/operations.ts';

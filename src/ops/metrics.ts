@@ -73,7 +73,7 @@ export async function metrics(inbox: Inbox): Promise<Metrics> {
 function standing(gauges: Gauges, now: number): Family[] {
   const { oldestPending } = gauges;
   const states = ['pending', 'processing', 'dead', 'ignored'] as const;
-  const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.receivedAt.getTime()) / 1_000;
+  const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.since.getTime()) / 1_000;
   return [
     gauge('hookbox_build_info', 'The version of hookbox that answers.', [{ value: 1, labels: { version: VERSION } }]),
     gauge(
@@ -89,9 +89,11 @@ function standing(gauges: Gauges, now: number): Family[] {
     gauge('hookbox_retrying_events', 'Pending events with a failed attempt behind them, counted up to 10,000.', [
       { value: gauges.retrying.count, labels: {} },
     ]),
-    gauge('hookbox_oldest_pending_seconds', 'How long ago the oldest pending event was received; 0 when none is.', [
-      { value: waited, labels: {} },
-    ]),
+    gauge(
+      'hookbox_oldest_pending_seconds',
+      'How long ago the oldest pending event was received or rerun; 0 when none is.',
+      [{ value: waited, labels: {} }],
+    ),
   ];
 }
 

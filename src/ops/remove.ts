@@ -4,6 +4,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { By } from '../inbox/operations/acts.ts';
 import {
   prunableStates,
+  type EraseOptions,
   type EraseReport,
   type PruneCriteria,
   type PrunePosition,
@@ -20,8 +21,9 @@ export interface PruneReport {
 
 export interface PruneOptions {
   readonly dryRun?: boolean;
-  /** stops after the batch under way; the report says how far it came */
+  /** stops after the batch under way; the report says how far it came, of a dry run how many it had counted */
   readonly signal?: AbortSignal;
+  /** told how many became tombstones so far; for a dry run, how many would */
   readonly onProgress?: (pruned: number) => void;
 }
 
@@ -61,7 +63,7 @@ export async function pruneEvents(
 ): Promise<PruneReport> {
   const operations = operationsOf(inbox);
   refuseUnclear(criteria);
-  if (dryRun) return { pruned: await operations.prunable(criteria, Infinity), audit: null };
+  if (dryRun) return { pruned: await operations.prunable(criteria, Infinity, { signal, onProgress }), audit: null };
 
   const audit = await operations.note('prune', by, criteria, { pruned: 0 });
   let pruned = 0;
@@ -79,9 +81,10 @@ export async function pruneEvents(
 }
 
 /** As many events as should take as long as it shall; at most twice as many as before, since one quick step says little. */
-function nextBatch(batch: number, { pruned, heldMs }: PruneStep): number {
+function nextBatch(batch: number, { pruned, workMs }: PruneStep): number {
   if (pruned === 0) return batch;
-  const fitting = Math.floor((pruned * GOAL_MS) / heldMs);
+  // What a commit costs is the disk's, and no reason for smaller batches.
+  const fitting = Math.floor((pruned * GOAL_MS) / workMs);
   return Math.min(Math.max(fitting, SMALLEST_BATCH), 2 * batch, LARGEST_BATCH);
 }
 
@@ -129,9 +132,12 @@ export async function eraseEntity(
   inbox: Inbox,
   entity: string,
   by: By,
-  { dryRun = false }: { readonly dryRun?: boolean } = {},
+  options: EraseOptions = {},
 ): Promise<EraseReport> {
   const operations = operationsOf(inbox);
-  while ((await operations.indexNew(INDEX_BATCH)) > 0);
-  return operations.erase(entity, by, dryRun);
+  for (let left = Infinity; left > 0 && options.signal?.aborted !== true;) {
+    left = await operations.indexNew(INDEX_BATCH);
+    options.onProgress?.({ step: 'indexing', left });
+  }
+  return operations.erase(entity, by, options);
 }

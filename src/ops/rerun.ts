@@ -17,7 +17,7 @@ export type RerunResult =
 
 /**
  * Runs the handler for a dead or an ignored event again. Its stored bytes are parsed with today's schemas, its attempts
- * and crashes count from nothing, and its history stays.
+ * and crashes count from nothing, and its history stays. It leaves no line in the audit: `rerunEvents` of `hookbox/ops` does.
  *
  * @param options - `entity` is the receiver's option of that name, where it has one: it names invalid events, which were
  * stored without an entity
@@ -41,7 +41,7 @@ export async function rerun(
   const { parsed, facts } = readEvent(event.body);
   if (!parsed.ok || facts === null) return 'still invalid';
   // An invalid event was stored without one; any other keeps the one that its receiver gave it.
-  const about = event.entity ?? (entity ?? entityOf)(parsed.event);
+  const about = event.deadReason === 'invalid' ? (entity ?? entityOf)(parsed.event) : event.entity;
   const moved = await inbox.rerun(key, { ...facts, entity: about }, now, event.body);
   return moved ? 'rerun' : 'not needed';
 }

@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { systemClock, type Clock } from './clock.ts';
@@ -42,14 +44,10 @@ export interface Processor extends AsyncDisposable {
 const POLL_MS = 1_000;
 /** Well under the ten minutes after which a type counts as untaken. */
 const ANNOUNCE_MS = TAKER_MS / 2;
-const UPKEEP_EVERY_MS = 60_000;
 const PRUNE_BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
-/** What was stored since is made known to the index for operators, in so many steps at most, each of so many events. */
-const INDEX_STEPS = 100;
-const INDEX_BATCH = 200;
-/** Counts are kept by the minute for as long as the day's charts need them, and by the hour before that. */
-const MINUTES_KEPT_MS = DAY_MS + 60 * 60_000;
+/** After each batch the writer is left alone for so many times as long. */
+const PRUNE_REST = 3;
 
 /**
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
@@ -193,20 +191,14 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   async function prune(): Promise<void> {
     if (processedMs === Infinity) return;
-    let pruned = PRUNE_BATCH;
-    while (pruned === PRUNE_BATCH && isStarted()) pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
+    for (let pruned = Infinity; pruned > 0 && isStarted();) {
+      const startedAt = performance.now();
+      pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
+      if (pruned > 0) await delay(PRUNE_REST * (performance.now() - startedAt), undefined, { ref: false });
+    }
   }
 
-  /** What operators look into is kept handy by whoever has time for it: deliveries have not. */
-  async function keepHandy(): Promise<void> {
-    const { operations } = inbox;
-    if (operations === undefined) return;
-    let left = Infinity;
-    for (let step = 0; step < INDEX_STEPS && left > 0 && isStarted(); step += 1) {
-      left = await operations.indexNew(INDEX_BATCH);
-    }
-    await operations.coarsen(clock.now() - MINUTES_KEPT_MS);
-  }
+  const upkeep = (): Promise<void> => keepHandy(inbox.operations, { now: () => clock.now(), isOpen: isStarted });
 
   function later(ms: number, callback: () => void): void {
     if (state === 'closed') return;
@@ -227,6 +219,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function report(what: string, failure: unknown): void {
+    if (state === 'closed') return;
     seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
   }
 
@@ -246,7 +239,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     every(leaseMs / 3, 'cannot renew leases', renewAll);
     every(ANNOUNCE_MS, 'cannot announce the handlers', announce);
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
-    every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', keepHandy);
+    every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
     pump();
   }
 

@@ -8,15 +8,17 @@ function all(command: Command): Command[] {
   return [command, ...command.commands.flatMap(all)];
 }
 
+const program = await hookboxProgram();
+
 describe('docs/cli.md', () => {
   it('is what the commands say of themselves (-u writes it)', async () => {
-    await expect(await cliPage(hookboxProgram())).toMatchFileSnapshot('../../docs/cli.md');
+    await expect(await cliPage(program)).toMatchFileSnapshot('../../docs/cli.md');
   });
 });
 
 describe('the page', () => {
   it('has choices, variables, notes, and what the command alone shows', async () => {
-    const page = await cliPage(hookboxProgram());
+    const page = await cliPage(program);
     expect(page).toMatch(/--tamper <what>.*`body`, `signature`/);
     expect(page).toMatch(/--output <how>.*`interactive`, `compact`, `ndjson`/);
     expect(page).toMatch(/--to <url>.*`HOOKBOX_URL`/);
@@ -27,12 +29,12 @@ describe('the page', () => {
 
 describe('hookbox', () => {
   it('has examples of its own', () => {
-    expect(examplesOf(hookboxProgram()).length).toBeGreaterThan(2);
+    expect(examplesOf(program).length).toBeGreaterThan(2);
   });
 });
 
 describe('every command', () => {
-  const runnable = all(hookboxProgram()).filter((command) => command.commands.length === 0);
+  const runnable = all(program).filter((command) => command.commands.length === 0);
 
   it.each(runnable.map((command) => [command.name(), command] as const))(
     '%s has a description and examples',
@@ -52,7 +54,7 @@ describe('every command', () => {
   );
 
   it('takes no secret as an argument', () => {
-    for (const command of all(hookboxProgram())) {
+    for (const command of all(program)) {
       for (const { long } of command.options) expect(long).not.toMatch(/^--secret$/);
     }
   });

@@ -6,7 +6,18 @@ import { actOn } from '../../src/cli/events/act-on.ts';
 import { typedCount } from '../../src/cli/confirm.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { auditLines, listBulks, listEvents, previewBulk, rerunEvents, runBulk } from '../../src/ops/index.ts';
+import { foundForAct } from '../../src/cli/events/found-for-act.ts';
+import {
+  auditLines,
+  discardEvents,
+  listBulks,
+  listEvents,
+  previewBulk,
+  pruneEvents,
+  rerunEvents,
+  runBulk,
+  type EventFilter,
+} from '../../src/ops/index.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
 import { invalidThen } from '../ops/events-in-states.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
@@ -125,7 +136,25 @@ describe('hookbox events rerun and discard, by a filter', () => {
     expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
   });
 
-  it('on a dry run shows how many, which and the newest of them, and leaves nothing to run', async () => {
+  it('takes ignored events only where the filter names that state', async () => {
+    const cwd = await stockedFolder();
+    const key = { endpoint: 'default', id: 'evt_dead_1' };
+    await inboxOf(cwd, (inbox) => discardEvents(inbox, [key], { actor: 'ada' }));
+    const ids = ['--id', 'evt_dead_1'];
+    const [unnamed, named] = await Promise.all([
+      events(cwd, 'rerun', ...ids, '--yes'),
+      events(cwd, 'rerun', ...ids, '--state', 'ignored', '--dry-run', '--json'),
+    ]);
+    expect(unnamed).toMatchObject({
+      code: 4,
+      stderr: 'Nothing in hookbox.db fits that could be rerun.\nIgnored events need --state ignored.\n',
+    });
+    expect(named.code).toBe(0);
+    expect(JSON.parse(named.stdout)).toMatchObject({ total: 1, first: [{ id: 'evt_dead_1' }] });
+    expect(await statesIn(cwd)).toContain('evt_dead_1 ignored 1');
+  });
+
+  it('on a dry run shows how many, which and the newest of them, and writes nothing; nor when nothing fits', async () => {
     const cwd = await folderOfDead(30);
     const before = await statesIn(cwd);
     const [people, programs, none] = await Promise.all([
@@ -146,14 +175,36 @@ describe('hookbox events rerun and discard, by a filter', () => {
       first: expect.objectContaining({ length: 10 }),
     });
     expect(await statesIn(cwd)).toEqual(before);
-    const bulks = await inboxOf(cwd, (inbox) => listBulks(inbox));
-    expect(bulks.map(({ state, worked }) => `${state} ${worked}`)).toEqual([
-      'cancelled 0',
-      'cancelled 0',
-      'cancelled 0',
-    ]);
+    expect(await inboxOf(cwd, (inbox) => listBulks(inbox))).toEqual([]);
+    expect(await auditIn(cwd)).toEqual([]);
     expect(none).toEqual({ code: 4, stdout: '', stderr: 'Nothing in hookbox.db fits that could be rerun.\n' });
   });
+
+  it.each([
+    ['rerun', {}],
+    ['rerun', { force: true }],
+    ['rerun', { states: ['ignored', 'processed'] }],
+    ['discard', {}],
+    ['discard', { force: true, states: ['dead'] }],
+  ] as const)(
+    '%s with %j finds on a dry run what previewBulk does, pruned and invalid ones and all',
+    async (act, more) => {
+      const { force = false, ...filter }: EventFilter & { force?: boolean } = more;
+      await using inbox = sqliteInbox(join(await stockedFolder(), 'hookbox.db'));
+      await store(inbox, invalidThen(orderEvent('evt_fits_today')));
+      await discardEvents(inbox, [orderEvent('evt_fits_today'), orderEvent('evt_dead_2')], { actor: 'ada' });
+      // Of those without a body, a discard takes the failed one and leaves the invalid one.
+      const criteria = { settledBefore: new Date(), states: ['dead'] } as const;
+      await pruneEvents(inbox, criteria, { actor: 'ada' });
+      await store(inbox, { ...invalidThen(orderEvent('evt_odd')), type: 'x'.repeat(300) });
+      const { signal } = new AbortController();
+      const { first, ...found } = await foundForAct(inbox, act, filter, { force, enough: Infinity, signal });
+      const bulk = await previewBulk(inbox, act, filter, { actor: 'ada' }, { force });
+      expect(bulk).toMatchObject(found);
+      expect(first).toHaveLength(found.total);
+      expect(found.total).toBeGreaterThan(0);
+    },
+  );
 
   it('stops on Ctrl-C and says how to go on; each event is rerun once', async () => {
     const cwd = await folderOfDead(120);

@@ -1,10 +1,14 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { linesOf } from '../../src/cli/events/lines.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines, listEvents } from '../../src/ops/index.ts';
+import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { plantDead } from '../ops/events-in-states.ts';
+import { orderEvent } from '../processing/order-event.ts';
 import { runHookbox, type Ran, type RunOptions } from './run-hookbox.ts';
 import { running } from './serving.ts';
 import { EXACT, stockedFolder, STOCKED } from './stocked-inbox.ts';
@@ -84,6 +88,20 @@ describe('hookbox events erase', () => {
     expect(await newestAct(cwd)).toMatchObject({ act: 'erase', ...BY_ADA });
   });
 
+  it('says what is left in the log because somebody reads, until it could be emptied', async () => {
+    const cwd = await stockedFolder();
+    const database = new Database(join(cwd, 'hookbox.db'));
+    onTestFinished(() => void database.close());
+    const reading = database.prepare('SELECT id FROM hookbox_events').iterate();
+    reading.next();
+    const inLog = expect.stringContaining('What was erased is still in the write-ahead log');
+    expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 0, stderr: inLog });
+    expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: inLog });
+    reading.return?.();
+    const nothing = 'Nothing in hookbox.db is about "ord_42".\n';
+    expect(await events(cwd, 'erase', 'ord_42', '--yes')).toMatchObject({ code: 4, stderr: nothing });
+  });
+
   it('says what is left because its handler runs', async () => {
     const cwd = await stockedFolder();
     await inboxOf(cwd, (inbox) =>
@@ -96,6 +114,29 @@ describe('hookbox events erase', () => {
       code: 3,
       stderr: expect.stringContaining('1 event is in processing and left: erase again when its handler has ended.'),
     });
+  });
+});
+
+describe('hookbox events erase of very many', () => {
+  it('stops on Ctrl-C, says how to go on, and goes on with the rest', async () => {
+    const cwd = scratchFolder();
+    const file = join(cwd, 'hookbox.db');
+    await sqliteInbox(file).close();
+    const database = new Database(file);
+    plantDead(database, ...Array.from({ length: 3_000 }, (_, n) => orderEvent(`dead_${n}`, { order: 'ord_1' })));
+    database.close();
+
+    const erase = running(['events', 'erase', 'ord_1', '--yes', '--json'], { cwd });
+    await erase.note('erase 3,000 events');
+    const stopped = await erase.stop('SIGINT');
+    expect(stopped).toMatchObject({
+      code: 130,
+      stderr: expect.stringMatching(/\nStopping after .*\n[\d,]+ events? erased\. Run the same again to go on\.$/),
+    });
+    const { erased } = JSON.parse(stopped.stdout) as { erased: number };
+    expect(erased).toBeLessThan(3_000);
+    const rest = await events(cwd, 'erase', 'ord_1', '--yes', '--json');
+    expect([rest.code, JSON.parse(rest.stdout)]).toMatchObject([0, { erased: 3_000 - erased }]);
   });
 });
 
@@ -131,6 +172,18 @@ describe('hookbox events export and import', () => {
     const exact = await inboxOf(cwd, (inbox) => inbox.get({ endpoint: 'default', id: 'evt_exact' }), 'new.db');
     expect(Buffer.from(exact?.body ?? []).toString()).toBe(EXACT);
     expect(STOCKED).toHaveLength(10);
+  });
+
+  it.skipIf(process.platform === 'win32')('nobody can read the export who cannot read the inbox', async () => {
+    const cwd = await stockedFolder();
+    chmodSync(join(cwd, 'hookbox.db'), 0o600);
+    writeFileSync(join(cwd, 'there.ndjson'), '', { mode: 0o644 });
+    await Promise.all([
+      events(cwd, 'export', '--out', 'new.ndjson'),
+      events(cwd, 'export', '--out', 'there.ndjson', '--force'),
+    ]);
+    const modes = ['new.ndjson', 'there.ndjson'].map((name) => statSync(join(cwd, name)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
   });
 
   it('write over nothing, and take in nothing that is no export', async () => {
@@ -185,7 +238,9 @@ describe('hookbox events backup', () => {
     const ran = await events(cwd, 'backup', 'copy.db', '--json', ...BY);
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ bytes: readFileSync(join(cwd, 'copy.db')).byteLength });
-    expect(ran.stderr).toMatch(/^\S+ KiB in copy\.db\n$/);
+    expect(ran.stderr).toMatch(
+      /^copying hookbox\.db into copy\.db; it may be used meanwhile\.\n\S+ KiB in copy\.db\n$/,
+    );
     const { events: copied } = await inboxOf(cwd, (inbox) => listEvents(inbox), 'copy.db');
     expect(copied.map(({ id }) => id)).toEqual(STOCKED.toReversed());
     expect(await newestAct(cwd)).toMatchObject({ act: 'backup', ...BY_ADA });

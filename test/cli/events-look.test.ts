@@ -1,13 +1,15 @@
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
 import { prettyJson, readablePayload } from '../../src/cli/events/payload.ts';
 import { eventFilterOf } from '../../src/cli/events/filter.ts';
+import { timelineLines } from '../../src/cli/events/timeline.ts';
 import { withFilter } from '../../src/cli/events/options.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
-import { EXACT, sharedStockedFolder, STOCKED } from './stocked-inbox.ts';
+import { EXACT, HOSTILE, sharedStockedFolder, stockedFolder, STOCKED } from './stocked-inbox.ts';
 
 let folder: Awaited<ReturnType<typeof sharedStockedFolder>>;
 beforeAll(async () => {
@@ -128,6 +130,30 @@ describe('hookbox events show', () => {
     expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining('at the endpoint "default".') });
     expect(pruned).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"evt_pruned" was pruned') });
   });
+});
+
+describe('the group of a dead letter', () => {
+  it('steers no terminal, whatever a file holds in its place', async () => {
+    const cwd = await stockedFolder();
+    const database = new Database(join(cwd, 'hookbox.db'));
+    database.prepare("UPDATE hookbox_events SET fingerprint = ? WHERE id = 'evt_dead_1'").run(HOSTILE);
+    database.close();
+    const [groups, shown] = await Promise.all([
+      runHookbox(['events', 'list', '--groups'], { cwd }),
+      runHookbox(['events', 'show', 'evt_dead_1'], { cwd }),
+    ]);
+    for (const { stdout } of [groups, shown]) {
+      expect(stdout).toContain('\\u{1b}[31mred');
+      expect(stdout).not.toMatch(STEERING);
+    }
+  });
+});
+
+it('the timeline says of redeliveries that are not known one by one that they are from there on', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  expect(timelineLines([{ what: 'redeliveries', at, count: 1_234 }])).toEqual([
+    expect.stringMatching(/from here on delivered again 1,234 times, beside those below$/),
+  ]);
 });
 
 describe('the options of a filter', () => {

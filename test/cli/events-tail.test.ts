@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { Follower } from '../../src/cli/events/follower.ts';
@@ -88,6 +88,23 @@ describe('following', () => {
     await storeMany(inbox, 700, 'more');
     expect(await changes()).toHaveLength(700);
     expect(await changes()).toEqual([]);
+    await inbox.close();
+  });
+
+  it('tells once of an event that arrives while it looks which is the newest', async () => {
+    const { inbox, changes } = await following({});
+    await store(inbox, orderEvent('evt_1'));
+    const { operations } = inbox;
+    if (operations === undefined) throw new Error('there are none');
+    const search = operations.search.bind(operations);
+    vi.spyOn(operations, 'search').mockImplementationOnce(async (filter, page) => {
+      const newest = await search(filter, page);
+      await store(inbox, orderEvent('evt_2'));
+      return newest;
+    });
+    expect(await changes()).toEqual(['evt_1 stored pending', 'evt_2 stored pending']);
+    await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_2'));
+    expect(await changes()).toEqual(['evt_2 changed processed']);
     await inbox.close();
   });
 });

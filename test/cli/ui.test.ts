@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { userAtHost } from '../../src/cli/events/by.ts';
 import { accessOf } from '../../src/cli/ui/credentials.ts';
 import { listening } from './listening.ts';
 import { runHookbox, type RunOptions } from './run-hookbox.ts';
@@ -17,8 +18,8 @@ async function showing(args: readonly string[], options: RunOptions): Promise<Ru
   return { ...ui, url: /http:\S+/.exec(announced)?.[0] ?? '' };
 }
 
-async function token(url: string): Promise<string> {
-  const page = await (await fetch(`${url}events/default/evt_dead_1`)).text();
+async function token(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+  const page = await (await fetch(`${url}events/default/evt_dead_1`, { headers })).text();
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
@@ -34,6 +35,9 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     // A site whose name was made to lead here.
     expect((await fetch(`${ui.url}events`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
 
+    const event = await (await fetch(`${ui.url}events/default/evt_dead_1`)).text();
+    expect(event).toContain('hookbox events rerun --db hookbox.db evt_dead_1');
+
     const rerun = await fetch(`${ui.url}events/default/evt_dead_1/rerun`, {
       method: 'POST',
       redirect: 'manual',
@@ -42,7 +46,12 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     });
     expect(rerun.status).toBe(303);
     const audit = await runHookbox(['events', 'audit', '--json'], { cwd });
-    expect(JSON.parse(audit.stdout)).toMatchObject({ act: 'rerun', via: 'page', actor: 'local', reason: 'mended' });
+    expect(JSON.parse(audit.stdout)).toMatchObject({
+      act: 'rerun',
+      via: 'page',
+      actor: userAtHost(),
+      reason: 'mended',
+    });
 
     // A stream that a browser keeps open does not hold it up.
     const live = await fetch(`${ui.url}live`);
@@ -68,14 +77,16 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     expect(await ui.stop('SIGTERM')).toMatchObject({ code: 0 });
   });
 
-  it('asks for the password, which is not printed, and takes a token from programs', async () => {
+  it('asks for the password, which is not printed, and lets programs with a token look', async () => {
     const cwd = await stockedFolder();
     writeFileSync(join(cwd, 'password'), 'open sesame\n');
     const ui = await showing(['--host', '0.0.0.0', '--password-file', 'password'], {
       cwd,
-      env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a token for programs' },
+      env: { HOOKBOX_UI_USER: 'ada', HOOKBOX_UI_TOKEN: 'a-token-for-programs' },
     });
-    await ui.note('It is for the user ada, as operator. Passwords and payloads cross the network as they are');
+    await ui.note(
+      'the user ada, as operator, and for whoever sends the token, as viewer. Passwords and payloads cross the network as they are',
+    );
     const status = async (path: string, authorization?: string): Promise<number> =>
       (await fetch(`${ui.url}${path}`, authorization === undefined ? {} : { headers: { authorization } })).status;
     const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
@@ -83,6 +94,15 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     expect(await status('events', basic('ada:open sesame!'))).toBe(401);
     expect(await status('events', basic('ada:open sesame'))).toBe(200);
     expect(await status('metrics', 'Bearer no')).toBe(401);
+    const robot = { authorization: 'Bearer a-token-for-programs' };
+    expect(await status('metrics', robot.authorization)).toBe(200);
+    const rerun = await fetch(`${ui.url}events/default/evt_dead_1/rerun`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...robot, Origin: new URL(ui.url).origin },
+      body: new URLSearchParams({ csrf: await token(ui.url, robot) }),
+    });
+    expect(rerun.status).toBe(403);
     const { stdout, stderr } = await ui.stop('SIGTERM');
     expect(stdout + stderr).not.toMatch(/sesame|programs/);
   });
@@ -116,7 +136,7 @@ describe('who may see the page', () => {
   );
 
   it.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost'])('without a log-in is this machine, at %s', (host) => {
-    expect(accessOf({ host }).page).toEqual({ unsafeOpen: true });
+    expect(accessOf({ host }).page).toEqual({ unsafeOpen: { name: userAtHost() } });
     expect(accessOf({ host, readOnly: true }).page).not.toHaveProperty('unsafeOpen');
   });
 });

@@ -5,7 +5,7 @@ import type { EventKey, Inbox } from '../../src/inbox/inbox.ts';
 import type { Bulk, By } from '../../src/inbox/operations/acts.ts';
 import type { EventFilter } from '../../src/inbox/operations/filter.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { cancelBulk, getBulk, listBulks, previewBulk, rerunEvents, runBulk } from '../../src/ops/act.ts';
+import { cancelBulk, discardEvents, getBulk, listBulks, previewBulk, rerunEvents, runBulk } from '../../src/ops/act.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../inbox/incoming-event.ts';
@@ -50,12 +50,13 @@ describe('a preview', () => {
     await inbox.announce(['order.ready'], START + HOUR_MS, START + HOUR_MS / 2);
     const before = database.prepare('SELECT * FROM hookbox_events').all();
 
-    const bulk = await previewBulk(inbox, 'rerun', { since: new Date(START) }, ADA);
+    const filter: EventFilter = { since: new Date(START), states: ['dead', 'ignored'] };
+    const bulk = await previewBulk(inbox, 'rerun', filter, ADA);
     expect(bulk).toEqual({
       id: bulk.id,
       act: 'rerun',
       state: 'previewed',
-      filter: { since: new Date(START) },
+      filter,
       force: false,
       actor: 'ada',
       reason: 'the shop was down',
@@ -79,10 +80,12 @@ describe('a preview', () => {
   });
 
   it.each([
-    ['rerun', false, ['dead', 'ignored']],
-    ['rerun', true, ['dead', 'ignored', 'processed']],
-    ['discard', false, ['dead', 'pending', 'retrying', 'tombstone']],
-  ] as const)('of a %s (forced: %s) takes %s', async (act, force, expected) => {
+    ['rerun', {}, false, ['dead']],
+    ['rerun', { states: ['dead', 'ignored', 'processed'] }, false, ['dead', 'ignored']],
+    ['rerun', {}, true, ['dead', 'ignored', 'processed']],
+    ['rerun', { states: ['dead'] }, true, ['dead']],
+    ['discard', {}, false, ['dead', 'pending', 'retrying', 'tombstone']],
+  ] as const)('of a %s of %j (forced: %s) takes %s', async (act, filter, force, expected) => {
     await store(inbox, orderEvent('ignored'));
     await inbox.announce(['order.ready'], START + HOUR_MS, START + HOUR_MS / 2);
     await store(inbox, orderEvent('pending'), orderEvent('claimed'));
@@ -93,13 +96,13 @@ describe('a preview', () => {
     await store(inbox, invalidThen(orderEvent('invalid tombstone')));
     for (const id of ['pruned', 'tombstone', 'invalid tombstone']) bury(database, id);
 
-    const { id, total } = await previewBulk(inbox, act, {}, ADA, { force });
+    const { id, total } = await previewBulk(inbox, act, filter, ADA, { force });
     expect(snapshotOf(id)).toEqual(expected.toSorted());
     expect(total).toBe(expected.length);
 
     // A search may be out of date, and may find an event twice.
     const operations = operationsOf(inbox);
-    const again = await operations.createBulk(act, {}, ADA, force);
+    const again = await operations.createBulk(act, filter, ADA, force);
     const seqs = database.prepare('SELECT seq FROM hookbox_events').pluck().all() as number[];
     await operations.addToBulk(again, [...seqs, 99, ...seqs]);
     await operations.addToBulk(again, seqs);
@@ -120,7 +123,7 @@ describe('a preview', () => {
     const watched = searching(inbox, (filter) => void asked.push(filter));
     await previewBulk(watched, 'rerun', { error: 'down' }, ADA);
     await previewBulk(watched, 'discard', { states: ['processed', 'pending'] }, ADA);
-    expect(asked).toEqual([{ error: 'down', states: ['dead', 'ignored'] }, { states: ['pending'] }]);
+    expect(asked).toEqual([{ error: 'down', states: ['dead'] }, { states: ['pending'] }]);
     expect(await previewBulk(watched, 'rerun', { states: ['processed'] }, ADA)).toMatchObject({
       state: 'previewed',
       total: 0,
@@ -239,6 +242,21 @@ describe('old snapshots', () => {
 });
 
 describe('a run', () => {
+  it.each([
+    [{}, false, { done: 1, 'not needed': 1 }, 'ignored'],
+    [{ states: ['dead', 'ignored'] }, false, { done: 2 }, 'pending'],
+    [{}, true, { done: 2 }, 'pending'],
+  ] as const)(
+    'of a rerun of %j (forced: %s) treats what was discarded after the preview as ignored',
+    async (filter, force, counts, state) => {
+      plant(['dead', 'discarded']);
+      const { id } = await previewBulk(inbox, 'rerun', filter, ADA, { force });
+      await discardEvents(inbox, [key('discarded')], ADA);
+      expect(await runBulk(inbox, id, ADA)).toMatchObject({ total: 2, worked: 2, counts });
+      expect(statesOf(['dead', 'discarded'])).toEqual(['pending', state]);
+    },
+  );
+
   it('acts on each event once, and its line in the audit grows with it', async () => {
     plant(ids(250));
     await store(inbox, { ...invalidThen(orderEvent('broken')), body: Buffer.from('{"id":"broken"}') });

@@ -12,7 +12,8 @@ import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
 import { START } from '../processing/virtual-clock.ts';
 import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from './counted.ts';
-import { ANY, FAILED, failure, handleAgain, handled, RETRY } from './events-in-states.ts';
+import { ANY, bury, FAILED, failure, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
+import { planOf } from './query-plan.ts';
 
 /** An inbox, what operators do with it, and a connection to its file. */
 function opened(options: Database.Options = {}) {
@@ -233,6 +234,7 @@ describe('gauges', () => {
       dead: none,
       ignored: none,
       oldestPending: null,
+      oldest: [],
     };
     expect(await operations.gauges()).toEqual(empty);
 
@@ -254,6 +256,15 @@ describe('gauges', () => {
       dead: some(2),
       ignored: some(1),
     });
+  });
+
+  it('leave out dead events whose bodies are gone, as nothing can be done about them', async () => {
+    const { database, inbox, operations } = opened();
+    await handled(inbox, FAILED, orderEvent('failed'), orderEvent('pruned'));
+    await store(inbox, invalidThen(orderEvent('invalid')), invalidThen(orderEvent('invalid and pruned')));
+    expect((await operations.gauges()).dead).toEqual(some(4));
+    for (const id of ['pruned', 'invalid and pruned']) bury(database, id);
+    expect((await operations.gauges()).dead).toEqual(some(2));
   });
 
   it('stop counting at ten thousand and say that there is more', async () => {
@@ -302,10 +313,6 @@ describe('gauges', () => {
       },
       'which is tried again tomorrow': (inbox) =>
         handled(inbox, { outcome: 'retry', error: failure, dueAt: START + DAY }, old('oldest')),
-      'which was rerun just now': async (inbox) => {
-        await handled(inbox, FAILED, old('oldest'));
-        await inbox.rerun(old('oldest'), old('oldest'), START + HOUR);
-      },
       'which was given back by a processor that closed': (inbox) =>
         handled(inbox, { outcome: 'interrupted' }, old('oldest')),
     };
@@ -319,7 +326,8 @@ describe('gauges', () => {
       await handled(inbox, FAILED, orderEvent('dead'));
       await store(inbox, orderEvent('fresh'), orderEvent('fresh_2', { type: 'order.ready' }));
       const { oldestPending } = await operations.gauges();
-      expect(oldestPending).toEqual({ endpoint: 'default', id: 'oldest', receivedAt: new Date(START - DAY) });
+      const dayBefore = new Date(START - DAY);
+      expect(oldestPending).toEqual({ endpoint: 'default', id: 'oldest', receivedAt: dayBefore, since: dayBefore });
     });
 
     it('which is tried again tomorrow, behind more that are due than are looked at', async () => {
@@ -327,6 +335,30 @@ describe('gauges', () => {
       await handled(inbox, { outcome: 'retry', error: failure, dueAt: START + DAY }, old('oldest'));
       await storeDue(inbox, 150);
       expect((await operations.gauges()).oldestPending).toMatchObject({ id: 'oldest' });
+    });
+
+    it('one that was rerun has waited since then, until it fails again', async () => {
+      const { inbox, operations } = opened();
+      await handled(inbox, FAILED, old('rerun'));
+      await inbox.rerun(old('rerun'), old('rerun'), START - HOUR);
+      const times = { receivedAt: new Date(START - DAY), since: new Date(START - HOUR) };
+      expect((await operations.gauges()).oldestPending).toEqual({ endpoint: 'default', id: 'rerun', ...times });
+      await store(inbox, old('older', { receivedAt: START - 2 * HOUR }), orderEvent('newer'));
+      expect((await operations.gauges()).oldest.map(({ id }) => id)).toEqual(['older', 'rerun', 'newer']);
+      await handleAgain(inbox, RETRY, old('rerun'));
+      expect((await operations.gauges()).oldest.map(({ id }) => id)).toEqual(['rerun', 'older', 'newer']);
+    });
+
+    it('and those of other entities, one of each, the oldest first, twenty at most', async () => {
+      const { inbox, operations } = opened();
+      const at = (minutes: number): number => START - DAY + minutes * MINUTE;
+      await store(inbox, old('slow_2', { order: 'slow', receivedAt: at(1) }), old('slow_1', { order: 'slow' }));
+      await store(inbox, old('late', { order: 'late', receivedAt: at(100) }));
+      await store(inbox, ...Array.from({ length: 30 }, (_, n) => old(`alone_${n}`, { receivedAt: at(31 - n) })));
+      const { oldest, oldestPending } = await operations.gauges();
+      const newestFirst = Array.from({ length: 19 }, (_, n) => `alone_${29 - n}`);
+      expect(oldest.map(({ id }) => id)).toEqual(['slow_1', ...newestFirst]);
+      expect(oldestPending).toEqual(oldest[0]);
     });
 
     it('none when the only old ones are settled or run', async () => {
@@ -387,11 +419,3 @@ describe('query plans', () => {
 });
 
 const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };
-
-function planOf(database: Database.Database, sql: string): string[] {
-  const names = [...sql.matchAll(/[:](\w+)/g)].map(([, name = '']) => [name, null]);
-  const unnamed = [...sql.matchAll(/\?/g)].map(() => null);
-  const parameters = names.length > 0 ? [Object.fromEntries(names) as object] : unnamed;
-  const explained = database.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
-  return explained.all(...parameters).map(({ detail }) => detail);
-}

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import type { By } from '../../src/inbox/operations/acts.ts';
+import type { EraseProgress } from '../../src/inbox/operations/removal.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents, previewBulk, rerunEvents } from '../../src/ops/act.ts';
 import { auditLines } from '../../src/ops/audit.ts';
@@ -91,7 +92,7 @@ describe('eraseEntity', () => {
 
     // The index knows the first alone, as when the second arrives in this moment.
     await operationsOf(inbox).indexNew(1);
-    expect(await operationsOf(inbox).erase('ord_1', { ...ADA, now: START + 4 }, false)).toMatchObject({ erased: 1 });
+    expect(await operationsOf(inbox).erase('ord_1', { ...ADA, now: START + 4 }, {})).toMatchObject({ erased: 1 });
     expect(await inbox.get(first)).toMatchObject({ state: 'ignored', body: null, entity: null });
     const now = START + 5;
     expect(await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now }, 2)).toMatchObject([{ id: 'second' }]);
@@ -110,7 +111,7 @@ describe('eraseEntity', () => {
   it('leaves an event that is claimed between finding it and its turn', async () => {
     await store(inbox, EVENT);
     await operationsOf(inbox).indexNew(1);
-    const erasing = operationsOf(inbox).erase('evt', ADA, false);
+    const erasing = operationsOf(inbox).erase('evt', ADA, {});
     const claiming = inbox.claimOne(EVENT, { ...ANY, now: START + 1 });
     expect([await erasing, await claiming]).toMatchObject([{ erased: 0, inProcessing: 1 }, { id: 'evt' }]);
     expect(await inbox.get(EVENT)).toMatchObject({ state: 'processing', body: EVENT.body, entity: ENTITY });
@@ -178,10 +179,57 @@ describe('eraseEntity', () => {
     expect(await inbox.get(EVENT)).toMatchObject({ state: 'ignored', entity: null });
     expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1 });
     expect((await inbox.list()).map(({ body }) => body === null)).toEqual([true, false, false]);
-    // Not what stands alone by the merchant's own rule, dead or not.
-    await handled(inbox, FAILED, { ...orderEvent('dead alone'), entity: null });
-    expect(await eraseEntity(inbox, 'alone', ADA)).toMatchObject({ erased: 0 });
-    expect(await eraseEntity(inbox, 'dead alone', ADA)).toMatchObject({ erased: 0 });
+    // And what stands alone by the merchant's own rule, but is about somebody all the same.
+    expect(await eraseEntity(inbox, 'alone', ADA)).toMatchObject({ erased: 1 });
+  });
+
+  it('finds an event of a type that hookbox does not know by the ids in its data, pruned or not', async () => {
+    const unknown = (id: string, data: object): IncomingEvent => ({
+      ...orderEvent(id, { type: 'refund.made' }),
+      body: Buffer.from(JSON.stringify({ id, type: 'refund.made', created: '2026-01-01T00:00:00Z', data })),
+    });
+    const events = [
+      unknown('a', { id: 'ord_1' }),
+      unknown('b', { order_id: 'ord_1' }),
+      unknown('c', { note: 'ord_1' }),
+    ];
+    await handled(inbox, FAILED, ...events, unknown('pruned', { cart_id: 'ord_1' }));
+    expect(events[0]?.entity).toBeNull();
+    expect(await operationsOf(inbox).indexNew(100)).toBe(0);
+    database.exec("UPDATE hookbox_events SET body = NULL, body_sha256 = x'00' WHERE id = 'pruned'");
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 3 });
+    const left = (await inbox.list()).filter(({ body }) => body !== null).map(({ id }) => id);
+    expect(left).toEqual(['c']);
+    expect(kept()).toMatchObject({ terms: [] });
+  });
+
+  it('leaves nothing in the index of an invalid event that a rerun named otherwise', async () => {
+    await store(inbox, invalidThen(EVENT));
+    expect(await operationsOf(inbox).indexNew(100)).toBe(0);
+    const key = { endpoint: 'default', id: 'evt' };
+    await rerunEvents(inbox, [key], ADA, { entity: () => 'table:7' });
+    expect(kept()).toMatchObject({ terms: expect.arrayContaining(['entity evt', 'entity table:7']) });
+    expect(await eraseEntity(inbox, 'table:7', ADA)).toMatchObject({ erased: 1 });
+    expect(kept()).toMatchObject({ terms: [] });
+  });
+
+  it('finds a body that is kept beside an event about another one, and leaves that event as it is', async () => {
+    const about = (order: string): IncomingEvent => ({ ...orderEvent('evt', { order }), id: 'evt' });
+    await store(inbox, { ...about('ord_1'), verified: false }, about('ord_2'), orderEvent('other'));
+    await store(inbox, { ...orderEvent('other'), body: Buffer.from('{"data":{"note":"ord_1"}}') });
+    const [before, other] = [await inbox.get(EVENT), await inbox.get(orderEvent('other'))];
+    expect(Buffer.from(before?.conflict?.body ?? []).toString()).toContain('ord_1');
+    expect(await eraseEntity(inbox, 'ord_1', ADA, { dryRun: true })).toMatchObject({ erased: 1 });
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 1, inProcessing: 0 });
+    const after = await inbox.get(EVENT);
+    expect(after).toEqual({ ...before, conflict: { ...before?.conflict, body: Buffer.alloc(0) } });
+    expect(await inbox.get(orderEvent('other'))).toEqual(other);
+    expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 0 });
+    // Also while its handler runs, which does not need that body.
+    await store(inbox, { ...about('ord_3'), id: 'third', verified: false }, { ...about('ord_4'), id: 'third' });
+    await inbox.claimOne({ endpoint: 'default', id: 'third' }, { ...ANY, now: START + 1 });
+    expect(await eraseEntity(inbox, 'ord_3', ADA)).toMatchObject({ erased: 1, inProcessing: 0 });
+    expect(await inbox.get({ endpoint: 'default', id: 'third' })).toMatchObject({ state: 'processing' });
   });
 
   it('takes an event that was pruned before, whose name and history are left', async () => {
@@ -238,6 +286,38 @@ describe('eraseEntity', () => {
     database.exec('DROP TRIGGER broken');
     expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 350 - erased });
   });
+
+  it('says how far it is, step by step', async () => {
+    plantDead(database, ...Array.from({ length: 350 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+    const told: EraseProgress[] = [];
+    await eraseEntity(inbox, 'ord_1', ADA, { onProgress: (progress) => void told.push(progress) });
+    const last = Object.fromEntries(told.map((progress) => [progress.step, progress]));
+    expect(last).toEqual({
+      indexing: { step: 'indexing', left: 0 },
+      looking: { step: 'looking', examined: expect.toSatisfy((examined: number) => examined >= 350), found: 350 },
+      erasing: { step: 'erasing', worked: 350, total: 350 },
+    });
+    expect(told.filter(({ step }) => step === 'erasing').length).toBeGreaterThan(3);
+  });
+
+  it.each(['indexing', 'looking', 'erasing'] as const)(
+    'stops while it is %s, and goes on when asked again',
+    async (step) => {
+      plantDead(database, ...Array.from({ length: 1_200 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1' })));
+      const stop = new AbortController();
+      const { erased, audit } = await eraseEntity(inbox, 'ord_1', ADA, {
+        signal: stop.signal,
+        onProgress: (progress) => progress.step === step && stop.abort(),
+      });
+      expect(erased > 0).toBe(step === 'erasing');
+      expect(erased).toBeLessThan(1_200);
+      expect(kept().erased).toHaveLength(erased);
+      const { lines } = await auditLines(inbox);
+      expect(lines).toMatchObject(audit === null ? [] : [{ counts: { erased } }]);
+      expect(audit === null).toBe(step !== 'erasing');
+      expect(await eraseEntity(inbox, 'ord_1', ADA)).toMatchObject({ erased: 1_200 - erased });
+    },
+  );
 
   it('refuses to erase nothing in particular', async () => {
     await expect(eraseEntity(inbox, '', ADA)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
@@ -334,9 +414,21 @@ describe('what is left on the disk after erasing', () => {
     reading.next();
     expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 1, logEmptied: false });
     expect(onDisk(SECRET)).toEqual([`${file}-wal`]);
+    const dryRun = { dryRun: true };
+    expect(await eraseEntity(inbox, 'evt', ADA, dryRun)).toMatchObject({ erased: 0, logEmptied: false });
     reading.return?.();
-    expect(await eraseEntity(inbox, 'evt', ADA)).toMatchObject({ erased: 0, logEmptied: true });
+    // The command and the page look first, and go no further when they find nothing.
+    expect(await eraseEntity(inbox, 'evt', ADA, dryRun)).toMatchObject({ erased: 0, logEmptied: true });
     expect(onDisk(SECRET)).toEqual([]);
+  });
+
+  it('is nothing in the log either on a connection whose numbers are bigints', async () => {
+    const bigints = new Database(file);
+    onTestFinished(() => void bigints.close());
+    bigints.defaultSafeIntegers(true);
+    await handled(inbox, FAILED, EVENT);
+    await using adopted = sqliteInbox({ database: bigints });
+    expect(await eraseEntity(adopted, 'evt', ADA)).toMatchObject({ erased: 1, logEmptied: true });
   });
 
   it.each(['OFF', 'ON', 'FAST'])('is decided without changing secure_delete = %s of a connection', async (setting) => {

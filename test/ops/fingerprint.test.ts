@@ -10,7 +10,7 @@ import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
 import { START } from '../processing/virtual-clock.ts';
-import { ANY, handled, invalidThen, plantDead } from './events-in-states.ts';
+import { ANY, bury, handled, invalidThen, plantDead } from './events-in-states.ts';
 
 const print = (message: string, name = 'Error'): string => fingerprintOf({ name, message });
 
@@ -177,6 +177,26 @@ describe('dead events', () => {
     expect(await deadGroups(inbox)).toHaveLength(1);
     expect(await rerun(inbox, { endpoint: 'default', id: 'evt_1' })).toBe('rerun');
     expect(await deadGroups(inbox)).toEqual([]);
+  });
+
+  it('whose bodies are gone are in no group, and only found by their state', async () => {
+    const database = merchantDatabase();
+    await using inbox = sqliteInbox({ database });
+    await store(inbox, invalidThen(orderEvent('invalid')));
+    const error = { name: 'Error', message: 'down', stack: null };
+    await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('one'), orderEvent('other'));
+    for (const id of ['invalid', 'one']) bury(database, id);
+    expect(await deadGroups(inbox)).toMatchObject([{ reason: 'failed', count: 1, newest: { id: 'other' } }]);
+    for (const fingerprint of ['invalid', fingerprintOf(error)]) {
+      const { events } = await listEvents(inbox, { fingerprint });
+      expect(events.map(({ id }) => id)).toEqual(fingerprint === 'invalid' ? [] : ['other']);
+    }
+    const { events } = await listEvents(inbox, { states: ['dead'] });
+    expect(events.map(({ id, pruned, fingerprint }) => [id, pruned, fingerprint])).toEqual([
+      ['other', false, fingerprintOf(error)],
+      ['one', true, null],
+      ['invalid', true, null],
+    ]);
   });
 
   it('are counted up to ten thousand a group, and shown in two hundred groups', async () => {

@@ -5,6 +5,7 @@ import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operations/cou
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { metrics } from '../../src/ops/metrics.ts';
+import { rerun } from '../../src/ops/rerun.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { createReceiver } from '../../src/receiver.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
@@ -181,6 +182,9 @@ describe('metrics', () => {
     expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(0);
     await store(inbox, orderEvent('evt_1', { receivedAt: NOON - 90_000 }), orderEvent('evt_2', { receivedAt: NOON }));
     expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(90);
+    await handled(inbox, FAILED, orderEvent('evt_1'));
+    await rerun(inbox, { endpoint: 'default', id: 'evt_1' }, { now: NOON - 30_000 });
+    expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(30);
     vi.setSystemTime(NOON - DAY); // a clock that was put back
     expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(0);
   });

@@ -192,6 +192,22 @@ describe('the audit of pruning', () => {
     expect((await auditLines(inbox)).lines).toEqual([]);
   });
 
+  it('says on a dry run how many it has counted, and stops when told to', async () => {
+    plant(3_500, () => ({ state: 'processed' }));
+    const counted: number[] = [];
+    const stop = new AbortController();
+    const { pruned } = await pruneEvents(inbox, { settledBefore: LATER }, ADA, {
+      dryRun: true,
+      signal: stop.signal,
+      onProgress(found) {
+        counted.push(found);
+        if (counted.length === 2) stop.abort();
+      },
+    });
+    expect(counted).toEqual([1_000, 2_000]);
+    expect(pruned).toBe(2_000);
+  });
+
   it('is right for a run that was stopped', async () => {
     plant(400, () => ({ state: 'processed' }));
     const stop = new AbortController();
@@ -248,6 +264,13 @@ describe('the size of a batch', () => {
     expect(new Set(limits).size).toBe(1);
   });
 
+  it('is as large on a disk whose commits take long', async () => {
+    const quick = await watchedPruning(8, (limit) => limit / 100);
+    const slow = await watchedPruning(8, (limit) => limit / 100, 1, 8);
+    expect(slow.limits).toEqual(quick.limits);
+    expect(slow.limits.at(-1)).toBeGreaterThan(50);
+  });
+
   it('leaves the writer alone for longer than a batch has held it', async () => {
     const { rests } = await watchedPruning(4, () => 15);
     for (const rest of rests) expect(rest).toBeGreaterThan(15);
@@ -255,7 +278,7 @@ describe('the size of a batch', () => {
 });
 
 /** Prunes with operations that take as long as they are told to; what was asked of them, and how long it left them alone. */
-async function watchedPruning(steps: number, heldMs: (limit: number) => number, found = 1) {
+async function watchedPruning(steps: number, workMs: (limit: number) => number, found = 1, commitMs = 0) {
   const limits: number[] = [];
   const rests: number[] = [];
   let endedAt: number | undefined;
@@ -266,7 +289,8 @@ async function watchedPruning(steps: number, heldMs: (limit: number) => number, 
       limits.push(limit);
       endedAt = performance.now();
       const next = limits.length < steps ? ({ state: 'processed', settledMs: 0, seq: limits.length } as const) : null;
-      return Promise.resolve({ pruned: found * limit, next, heldMs: heldMs(limit) });
+      const work = workMs(limit);
+      return Promise.resolve({ pruned: found * limit, next, workMs: work, heldMs: work + commitMs });
     },
   };
   const watched = { operations } as unknown as Inbox;

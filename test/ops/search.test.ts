@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record, subarray } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { entityOf } from '../../src/events/entity.ts';
 import { fingerprintOf } from '../../src/inbox/fingerprint.ts';
 import type { Inbox, IncomingEvent, StoredEvent } from '../../src/inbox/inbox.ts';
 import type { EventFilter } from '../../src/inbox/operations/filter.ts';
@@ -124,8 +125,13 @@ describe('a search, whatever the filter', () => {
   /** What each condition says, in the simplest words there are. */
   function fits({ event, attempts, data }: (typeof stored)[number], filter: EventFilter): boolean {
     const ids = [data['id'], data['product_id'], data['location_id']];
+    // One without an entity is found by what its body says.
+    const named =
+      event.entity ?? (event.body === null ? null : entityOf(JSON.parse(Buffer.from(event.body).toString())));
+    const names = named === null && event.body === null ? [] : [named, ...ids];
     const error = attempts.findLast((attempt) => attempt.error !== null)?.error;
-    const print = event.state !== 'dead' ? null : error ? fingerprintOf(error) : event.deadReason;
+    const print =
+      event.state !== 'dead' || event.body === null ? null : error ? fingerprintOf(error) : event.deadReason;
     const text = error ? `${error.name}: ${error.message}` : null;
     const isRetrying = event.state === 'pending' && attempts.some(({ outcome }) => outcome === 'failed');
     return (
@@ -136,8 +142,7 @@ describe('a search, whatever the filter', () => {
       (filter.deadReasons === undefined || filter.deadReasons.some((reason) => reason === event.deadReason)) &&
       (filter.since === undefined || event.receivedAt >= filter.since) &&
       (filter.until === undefined || event.receivedAt < filter.until) &&
-      (filter.entity === undefined ||
-        (event.entity !== null && (event.entity === filter.entity || ids.some((id) => id === filter.entity)))) &&
+      (filter.entity === undefined || names.includes(filter.entity)) &&
       (filter.merchant === undefined || (data['merchant_id'] ?? null) === filter.merchant) &&
       (filter.error === undefined || text?.toLowerCase().includes(filter.error.toLowerCase()) === true) &&
       (filter.fingerprint === undefined || filter.fingerprint === print) &&
@@ -145,7 +150,7 @@ describe('a search, whatever the filter', () => {
       (filter.redelivered === undefined || filter.redelivered === event.redeliveries.count > 0) &&
       (filter.conflict === undefined || filter.conflict === (event.conflict !== null)) &&
       (filter.payload ?? []).every(({ path, value }) => {
-        if (event.body === null || event.deadReason === 'invalid') return false;
+        if (event.body === null) return false;
         const body = Buffer.from(event.body).toString();
         if (path === 'data.total') return canonical(/"total":([^}]*)/.exec(body)?.[1] ?? '') === canonical(value);
         if (path === 'data.merchant_id') return String(data['merchant_id']) === value;
@@ -485,7 +490,7 @@ describe('the conditions of a search', () => {
     }
   });
 
-  it('bodies that are broken, deep, large or gone, and invalid events, break no page and fit nothing', async () => {
+  it('bodies that are broken, deep, large or gone break no page and fit nothing', async () => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
     const bodies: Record<string, Uint8Array | string> = {
@@ -505,7 +510,7 @@ describe('the conditions of a search', () => {
     await handled(inbox, { outcome: 'processed' }, { ...orderEvent('pruned'), body: Buffer.from('{"data":{"x":1}}') });
     bury(database, 'pruned');
 
-    expect(await found(inbox, { payload: [{ path: 'data.x', value: '1' }] })).toEqual(['large']);
+    expect(await found(inbox, { payload: [{ path: 'data.x', value: '1' }] })).toEqual(['invalid', 'large']);
     expect(await found(inbox, { merchant: 'mer_1' })).toEqual([]);
     expect(await inbox.operations?.indexNew(100)).toBe(0);
   });
@@ -696,6 +701,42 @@ describe('entities and merchants', () => {
     }
   });
 
+  it.each([
+    ['before they are indexed', false],
+    ['when they are indexed', true],
+  ])('of events without one are those that their bodies name, %s', async (_, indexed) => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const data = { merchant_id: 'mer_7', id: 'ord_2' };
+    const events = [
+      invalidThen(of('invalid', 'order.ready', { ...data, items: 'none' }, null)),
+      of('unknown', 'refund.made', { id: 'ref_1', order_id: 'ord_2', cart_id: 'cart_2', product_id: 'prod_2' }, null),
+      of('alone', 'order.ready', data, null),
+      of('number', 'refund.made', { id: 42, order_id: { id: 'ord_2' }, cart_id: null, product_id: '' }, null),
+      of('named otherwise', 'order.ready', data, 'table:7'),
+      { ...invalidThen(orderEvent('no JSON')), body: Buffer.from('{"data":{"id":"ord_2"}') },
+    ];
+    for (const event of events) await inbox.accept(event, later());
+    using lock = indexed ? null : lockOf(file);
+    expect(lock === null).toBe(indexed);
+    if (indexed) expect(await inbox.operations?.indexNew(100)).toBe(0);
+
+    const expected = {
+      ord_2: ['alone', 'unknown', 'invalid'],
+      'order:mer_7:ord_2': ['alone', 'invalid'],
+      ref_1: ['unknown'],
+      cart_2: ['unknown'],
+      prod_2: ['unknown'],
+      '42': ['number'],
+      mer_7: [],
+      null: [],
+      '': [],
+    };
+    const pages = await Promise.all(Object.keys(expected).map((entity) => found(inbox, { entity })));
+    expect(pages).toEqual(Object.values(expected));
+    expect(await found(inbox, { payload: [{ path: 'data.items', value: 'none' }] })).toEqual(['invalid']);
+  });
+
   it('are known of an invalid event once a rerun has made it valid', async () => {
     await using inbox = sqliteInbox(scratchFile());
     await store(
@@ -704,10 +745,11 @@ describe('entities and merchants', () => {
       invalidThen(orderEvent('evt_2', { order: 'ord_1' })),
     );
     await inbox.operations?.indexNew(10);
-    expect(await found(inbox, { entity: 'ord_1' })).toEqual([]);
-    await rerun(inbox, { endpoint: 'default', id: 'evt_1' });
-    await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_2' }], { actor: 'ada' });
-    expect(await found(inbox, { entity: 'ord_1' })).toEqual(['evt_2', 'evt_1']);
+    const own = { entity: () => 'table:7' };
+    expect(await found(inbox, { entity: 'table:7' })).toEqual([]);
+    await rerun(inbox, { endpoint: 'default', id: 'evt_1' }, own);
+    await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_2' }], { actor: 'ada' }, own);
+    expect(await found(inbox, { entity: 'table:7' })).toEqual(['evt_2', 'evt_1']);
   });
 
   it('stay known of what was pruned', async () => {

@@ -31,6 +31,8 @@ const WHO = ['--actor', by.actor, '--reason', by.reason];
 const ORIGIN = 'http://shop.example';
 
 interface Way {
+  /** what was done already, in the same way for each */
+  readonly before?: (inbox: Inbox) => Promise<unknown>;
   readonly code: (inbox: Inbox, folder: string) => Promise<unknown>;
   readonly cli: readonly string[];
   readonly page: (page: Page, inbox: Inbox) => Promise<unknown>;
@@ -79,15 +81,10 @@ const ways: Readonly<Record<string, Way>> = {
   'rerun of what a filter finds': bulk('rerun'),
   'discard of what a filter finds': bulk('discard'),
   'cancel of a bulk rerun': {
-    async code(inbox) {
-      const { id } = await previewBulk(inbox, 'rerun', filter, by);
-      await cancelBulk(inbox, id, by);
-    },
-    cli: ['rerun', ...FOUND, '--dry-run', ...WHO],
-    async page(page) {
-      await page.post('/bulks', { act: 'rerun', state: 'dead', error: 'shop is down', reason: by.reason });
-      await page.post('/bulks/1/cancel', { reason: by.reason });
-    },
+    before: (inbox) => previewBulk(inbox, 'rerun', filter, { actor: 'grace' }),
+    code: (inbox) => cancelBulk(inbox, 1, by),
+    cli: ['rerun', '--cancel', '1', ...WHO],
+    page: (page) => page.post('/bulks/1/cancel', { reason: by.reason }),
   },
   prune: {
     code: (inbox) =>
@@ -107,13 +104,14 @@ const ways: Readonly<Record<string, Way>> = {
     page: (page) => page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100' }),
   },
   export: {
+    // A link asks for no reason.
     code: async (inbox, folder) => writeFileSync(join(folder, 'out'), await exported(inbox)),
-    cli: ['export', '--out', 'out', ...WHO],
+    cli: ['export', '--out', 'out', '--actor', by.actor],
     page: async (page) => (await page.get('/maintenance/export')).text(),
   },
   import: {
     code: (inbox) => importEvents(inbox, moreLines, by),
-    cli: ['import', 'more.ndjson', '--yes', ...WHO],
+    cli: ['import', 'more.ndjson', ...WHO],
     page: (page) =>
       page.post('/maintenance/import', {
         reason: by.reason,
@@ -145,15 +143,19 @@ beforeAll(async () => {
 
 async function exported(inbox: Inbox): Promise<string> {
   let text = '';
-  for await (const line of exportEvents(inbox, by)) text += `${line}\n`;
+  for await (const line of exportEvents(inbox, { actor: by.actor })) text += `${line}\n`;
   return text;
 }
 
 /** A copy of the stocked inbox, in a folder of its own. */
-function ownCopy(): { folder: string; file: string } {
+async function ownCopy(before: Way['before']): Promise<{ folder: string; file: string }> {
   const folder = scratchFolder();
   const file = join(folder, 'hookbox.db');
   copyFileSync(stocked, file);
+  if (before !== undefined) {
+    await using inbox = sqliteInbox(file);
+    await before(inbox);
+  }
   writeFileSync(join(folder, 'more.ndjson'), `${moreLines.join('\n')}\n`);
   return { folder, file };
 }
@@ -207,21 +209,21 @@ function withoutPlaces(line: unknown): unknown {
   return { ...rest, filter: kept };
 }
 
-describe.each(Object.entries(ways))('%s', (_, { code, cli, page }) => {
+describe.each(Object.entries(ways))('%s', (_, { before, code, cli, page }) => {
   it('leaves the same behind by function, by command and by page', async () => {
-    const one = ownCopy();
+    const one = await ownCopy(before);
     const untouched = leftBehind(one.file);
     await using first = sqliteInbox(one.file);
     await code(first, one.folder);
     const byCode = leftBehind(one.file);
     expect(byCode).not.toEqual(untouched);
 
-    const two = ownCopy();
+    const two = await ownCopy(before);
     const { code: exit, stderr } = await runHookbox(['events', ...cli], { cwd: two.folder });
-    expect([exit === 0 || cli.includes('--dry-run'), stderr]).toEqual([true, expect.any(String)]);
+    expect(exit, stderr).toBe(0);
     expect(leftBehind(two.file)).toEqual(byCode);
 
-    const three = ownCopy();
+    const three = await ownCopy(before);
     await using third = sqliteInbox(three.file);
     await page(pageOf(third), third);
     expect(leftBehind(three.file)).toEqual(byCode);
@@ -232,11 +234,11 @@ it('every verb of hookbox/ops that changes something is among these', () => {
   const index = readFileSync(new URL('../../src/ops/index.ts', import.meta.url), 'utf8');
   const here = readFileSync(new URL(import.meta.url), 'utf8');
   const looking = ['listEvents', 'getEvent', 'deadGroups', 'getBulk', 'listBulks', 'stats', 'rejectedDeliveries'];
-  const others = ['auditLines', 'readiness', 'metrics', ...looking];
+  const others = new Set(['auditLines', 'readiness', 'metrics', ...looking]);
   const names = [...index.matchAll(/^export \{([^}]*)\}/gm)]
     .flatMap(([, list = '']) => list.split(','))
     .map((name) => name.trim())
-    .filter((name) => /^[a-z]\w+$/.test(name) && !others.includes(name));
+    .filter((name) => /^[a-z]\w+$/.test(name) && !others.has(name));
   expect(names.length).toBeGreaterThan(8);
   expect(names.filter((name) => !here.includes(`${name}(inbox`))).toEqual([]);
 });

@@ -354,6 +354,7 @@ describe('importEvents', () => {
     ['a time that no calendar has', { receivedMs: 9e15 }, 'event.receivedMs'],
     ['a part of a millisecond', { receivedMs: 0.5 }, 'event.receivedMs'],
     ['an id that is no text', { id: 7 }, 'event.id'],
+    ['a fingerprint that steers a terminal', { fingerprint: '\u001b[2J' }, 'event.fingerprint'],
     ['half a character in its id', { id: '\ud800' }, 'event.id'],
     ['a field that there is not', { SECRET: 1 }, 'event'],
     ['fewer runs than attempts', { begun: 0, attempts: [{ ...attempt, outcome: 'crashed' }] }, 'event.begun'],

@@ -24,8 +24,8 @@ export function uiCommand(): Command {
     )
     .addHelpText(
       'after',
-      '\nHOOKBOX_UI_USER names the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs in, such as the one\n' +
-        'that reads /metrics, which send it as a bearer token. The page runs no handlers: events that are rerun are handled\n' +
+      '\nHOOKBOX_UI_USER names the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs look, such as the\n' +
+        'one that reads /metrics; they send it as a bearer token. The page runs no handlers: events that are rerun are handled\n' +
         'where your processor runs. Ctrl-C stops it; a second one does not wait for what is under way.',
     )
     .action(async (options: UiOptions) => {

@@ -3,7 +3,7 @@ import { bytes } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { printJson, tell } from '../output.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './options.ts';
@@ -13,6 +13,7 @@ export async function backUp(file: string, options: InboxOptions & ByOptions): P
   const signal = interruption();
   signal.addEventListener('abort', () => tell('Finishing the backup first; Ctrl-C again stops at once.'));
   await using inbox = existingInbox(options.db);
+  tell(`copying ${oneLine(options.db)} into ${oneLine(file)}; it may be used meanwhile.`);
   const report = await backup(inbox, file, byOf(options));
   if (options.json === true) printJson(report);
   tell(`${bytes(report.bytes)} in ${oneLine(file)}`);

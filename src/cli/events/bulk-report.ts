@@ -1,15 +1,16 @@
-import type { Act, ActCounts, ActResult, Bulk, EventSummary } from '../../ops/index.ts';
+import type { Act, ActCounts, ActResult, Bulk } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { resultInWords } from '../../ops/words/words.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { print, tell } from '../output.ts';
 import { eventTable } from './event-table.ts';
+import type { FoundForAct } from './found-for-act.ts';
 
 /** Prints what a dry run has found. */
-export function printPreview(bulk: Bulk, first: readonly EventSummary[]): void {
-  print(`${sentenceOf(bulk)}\n\nThe newest of them:\n`);
-  eventTable()(first);
+export function printFound(found: FoundForAct): void {
+  print(`${sentenceOf({ ...found, state: 'previewed' })}\n\nThe newest of them:\n`);
+  eventTable()(found.first);
 }
 
 /** Tells how a bulk act went, and says how to exit. */

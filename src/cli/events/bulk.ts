@@ -1,16 +1,5 @@
 import type { Inbox } from '../../inbox/inbox.ts';
-import { statesOf } from '../../inbox/operations/act-states.ts';
-import {
-  cancelBulk,
-  getBulk,
-  listEvents,
-  previewBulk,
-  runBulk,
-  type Act,
-  type Bulk,
-  type EventFilter,
-  type EventSummary,
-} from '../../ops/index.ts';
+import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
 import { quoted } from '../../ops/words/act-command.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
@@ -20,8 +9,9 @@ import { printJson, tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { tellUnknownTypes } from '../unknown-types.ts';
 import type { ActOnOptions } from './act-on.ts';
-import { concludeBulk, printPreview } from './bulk-report.ts';
+import { concludeBulk, printFound } from './bulk-report.ts';
 import { byOf } from './by.ts';
+import { foundForAct } from './found-for-act.ts';
 import { underWay } from './stopping.ts';
 
 /** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
@@ -32,30 +22,31 @@ export async function actOnFound(
   options: ActOnOptions,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { db, dryRun = false, yes = false, json = false } = options;
+  const { db, dryRun = false, yes = false, json = false, force = false } = options;
   if (!dryRun) requireConsent(yes);
+  const found = await foundForAct(inbox, act, filter, { force, enough: dryRun ? Infinity : 1, signal });
+  if (signal.aborted) return EXIT.interrupted;
+  if (found.total === 0) {
+    tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
+    if (act === 'rerun' && !force && filter.states === undefined) tell('Ignored events need --state ignored.');
+    tellUnknownTypes(options.type);
+    return EXIT.notFound;
+  }
+  if (dryRun) {
+    if (json) printJson(found);
+    else printFound(found);
+    return EXIT.ok;
+  }
   const bulk = await preview(inbox, act, filter, options, signal);
   if (bulk === null) return EXIT.interrupted;
-  let isKept = false;
+  let isAgreedTo = false;
   try {
-    if (bulk.total === 0) {
-      tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
-      tellUnknownTypes(options.type);
-      return EXIT.notFound;
-    }
-    if (dryRun) {
-      const first = await newestOf(inbox, bulk);
-      const { total, breakdown, force } = bulk;
-      if (json) printJson({ act, filter, force, total, breakdown, first });
-      else printPreview(bulk, first);
-      return EXIT.ok;
-    }
-    if (!(await isAgreed(bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
-    isKept = true;
+    isAgreedTo = await isAgreed(bulk, yes, signal);
   } finally {
     // Nobody else knows of this preview, so nobody else would run it.
-    if (!isKept) await cancelBulk(inbox, bulk.id, byOf(options));
+    if (!isAgreedTo) await cancelBulk(inbox, bulk.id, byOf(options));
   }
+  if (!isAgreedTo) return signal.aborted ? EXIT.interrupted : EXIT.failed;
   return run(inbox, bulk, options, signal);
 }
 
@@ -89,20 +80,6 @@ async function isAgreed(bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<
   if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
   tell('Nothing was done.');
   return false;
-}
-
-const SHOWN = 10;
-/** Some of the events of a snapshot that was taken just now. */
-async function newestOf(inbox: Inbox, { act, filter, force }: Bulk): Promise<readonly EventSummary[]> {
-  const states = statesOf(act, force).filter((state) => filter.states?.includes(state) ?? true);
-  const found: EventSummary[] = [];
-  let before: number | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(inbox, { ...filter, states }, { before });
-    found.push(...page.events.filter(({ pruned }) => !pruned));
-    before = page.next;
-  } while (before !== null && found.length < SHOWN);
-  return found.slice(0, SHOWN);
 }
 
 /** Goes on with a bulk act that was stopped, or runs one that was previewed on the page. */

@@ -2,7 +2,7 @@ import { listBulks, type Bulk } from '../../ops/index.ts';
 import { number } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { printNdjson, tell } from '../output.ts';
 import { growingTable, type Cell } from '../table.ts';
 import type { InboxOptions } from './options.ts';

@@ -1,12 +1,15 @@
-import { eraseEntity } from '../../ops/index.ts';
-import { plural } from '../../ops/words/format.ts';
+import type { Inbox } from '../../inbox/inbox.ts';
+import { eraseEntity, type EraseProgress, type EraseReport } from '../../ops/index.ts';
+import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from '../confirm.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
 import { printJson, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './options.ts';
+import { underWay } from './stopping.ts';
 
 /** What the arguments of `events erase` say. */
 export interface EraseOptions extends InboxOptions, ByOptions {
@@ -20,12 +23,13 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
   if (!dryRun) requireConsent(yes);
   const signal = interruption();
   await using inbox = existingInbox(db);
-  const by = byOf(options);
 
-  const found = await eraseEntity(inbox, entity, by, { dryRun: true });
+  const found = await erased(inbox, entity, options, signal, true);
+  if (signal.aborted) return EXIT.interrupted;
   if (found.erased + found.inProcessing === 0) {
     if (json) printJson(found);
     tell(`Nothing in ${db} is about ${JSON.stringify(entity)}.`);
+    tellLog(found.logEmptied);
     return EXIT.notFound;
   }
   if (found.erased === 0) {
@@ -46,12 +50,41 @@ export async function erase(entity: string, options: EraseOptions): Promise<Exit
     return signal.aborted ? EXIT.interrupted : EXIT.failed;
   }
 
-  const report = await eraseEntity(inbox, entity, by);
+  const report = await erased(inbox, entity, options, signal, false);
   if (json) printJson(report);
-  tell(`${plural(report.erased, 'event')} erased.`);
+  tell(`${plural(report.erased, 'event')} erased.${signal.aborted ? ' Run the same again to go on.' : ''}`);
   tellInProcessing(report.inProcessing);
+  if (report.audit !== null) tellLog(report.logEmptied);
   if (signal.aborted) return EXIT.interrupted;
   return report.inProcessing > 0 ? EXIT.partial : EXIT.ok;
+}
+
+function erased(
+  inbox: Inbox,
+  entity: string,
+  options: EraseOptions,
+  signal: AbortSignal,
+  dryRun: boolean,
+): Promise<EraseReport> {
+  const progress = progressBar();
+  const onProgress = (now: EraseProgress): void => progress.show(...shown(now));
+  return underWay(signal, progress, () => eraseEntity(inbox, entity, byOf(options), { dryRun, signal, onProgress }));
+}
+
+function shown(progress: EraseProgress): [share: number | null, text: string] {
+  switch (progress.step) {
+    case 'indexing':
+      return [null, `${plural(progress.left, 'event')} left to enter into the index`];
+    case 'looking':
+      return [null, `${plural(progress.examined, 'event')} looked at, ${number(progress.found)} found`];
+    case 'erasing':
+      return [progress.worked / progress.total, `${number(progress.worked)} of ${number(progress.total)}`];
+  }
+}
+
+function tellLog(isEmptied: boolean): void {
+  if (isEmptied) return;
+  tell('What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.');
 }
 
 function tellInProcessing(count: number): void {

@@ -60,7 +60,8 @@ export class Follower {
     for (const event of current) {
       const before = this.#seen.get(event.seq);
       if (before !== undefined && markOf(before) === markOf(event)) continue;
-      const isNew = event.seq > newestBefore;
+      // It may have come while its predecessors were looked at, and be told already.
+      const isNew = before === undefined && event.seq > newestBefore;
       changes.push({
         what: isNew ? 'stored' : 'changed',
         at: isNew ? event.receivedAt : (event.settledAt ?? now),

@@ -1,7 +1,7 @@
 import type { EventKey, Inbox } from '../../inbox/inbox.ts';
 import { listEvents } from '../../ops/index.ts';
 import { usageError } from '../exit.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { tell } from '../output.ts';
 
 /**

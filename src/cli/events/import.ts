@@ -7,7 +7,7 @@ import { number, plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { openInbox } from '../open-inbox.ts';
 import { printJson, tell } from '../output.ts';
 import { progressBar } from '../progress.ts';

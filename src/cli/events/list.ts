@@ -4,6 +4,7 @@ import { bounded } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
+import { oneLine } from '../../one-line.ts';
 import { printNdjson, tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { table, type Cell } from '../table.ts';
@@ -81,7 +82,7 @@ function groupRow(group: DeadGroup): readonly Cell[] {
     bounded(group),
     momentText(newest.receivedAt),
     momentText(oldest.receivedAt),
-    fingerprint,
+    oneLine(fingerprint),
     reason,
     idText(newest),
     errorText(sample),

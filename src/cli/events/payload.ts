@@ -1,5 +1,5 @@
 import { jsonText, jsonTokens } from '../../ops/body/json-tokens.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { harmless } from '../output.ts';
 
 /** A body for people to read, without anything that would steer a terminal. */

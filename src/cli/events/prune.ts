@@ -36,7 +36,14 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   await using inbox = existingInbox(db);
   const by = byOf(options);
 
-  const { pruned: total } = await pruneEvents(inbox, criteria, by, { dryRun: true, signal });
+  const counting = progressBar();
+  const { pruned: total } = await underWay(signal, counting, () =>
+    pruneEvents(inbox, criteria, by, {
+      dryRun: true,
+      signal,
+      onProgress: (found) => counting.show(null, `${plural(found, 'event')} found`),
+    }),
+  );
   if (signal.aborted) return EXIT.interrupted;
   const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${momentText(criteria.settledBefore)})`;
   if (dryRun || total === 0) {

@@ -1,21 +1,12 @@
 import type { EventSummary } from '../../ops/index.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
+import { stateText } from '../../ops/words/words.ts';
 import type { Style } from '../output.ts';
 import type { Cell } from '../table.ts';
 
 /** A moment as `--since` takes it: `2026-01-01T03:12:07Z`. */
 export function momentText(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** The state of an event, with what an operator wants to know with it. */
-export function stateText({ state, deadReason, failures, pruned }: EventSummary): string {
-  const remarks = [
-    ...(deadReason === null ? [] : [deadReason]),
-    ...(state === 'pending' && failures > 0 ? ['retrying'] : []),
-    ...(pruned ? ['pruned'] : []),
-  ];
-  return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
 }
 
 /** The state, in a colour that says whether something is wrong. */

@@ -5,7 +5,7 @@ import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { printNdjson, tell } from '../output.ts';
 import { table, type Cell } from '../table.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import type { InboxOptions } from './options.ts';
 import { momentText, orDash } from './reading.ts';
 

@@ -1,14 +1,16 @@
 import type { StoredEvent } from '../../inbox/inbox.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
 import { bytes, plural, relative } from '../../ops/words/format.ts';
+import { stateText } from '../../ops/words/words.ts';
 import { createMask } from '../../ops/body/mask.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
+import { oneLine } from '../../one-line.ts';
 import { harmless, print, printJson, styled } from '../output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './options.ts';
 import { readablePayload } from './payload.ts';
-import { errorText, idText, momentText, orDash, stateStyle, stateText } from './reading.ts';
+import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
 import { timelineLines } from './timeline.ts';
 
 /** What the arguments of `events show` say. */
@@ -104,7 +106,7 @@ function factsOf(summary: EventHistory['summary'], now: Date): readonly (readonl
     ['signature', verified ? 'checked' : 'was not checked'],
     ['attempts', String(attempts)],
     ...(summary.lastError === null ? [] : [['last error', styled('red', errorText(summary.lastError))] as const]),
-    ...(summary.fingerprint === null ? [] : [['group', summary.fingerprint] as const]),
+    ...(summary.fingerprint === null ? [] : [['group', oneLine(summary.fingerprint)] as const]),
     ...(redeliveries === 0 ? [] : [['redelivered', plural(redeliveries, 'time')] as const]),
     ...(conflicts === 0 ? [] : [['conflicts', `${plural(conflicts, 'time')} with other bytes`] as const]),
   ];

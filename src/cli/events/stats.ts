@@ -3,7 +3,7 @@ import { age, bounded, latency, number, percent } from '../../ops/words/format.t
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { momentOf } from '../moment.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { print, printJson, styled } from '../output.ts';
 import { table } from '../table.ts';
 import type { InboxOptions } from './options.ts';
@@ -102,7 +102,7 @@ function gaugesOf({ now }: Stats): readonly string[] {
 
 function oldestText({ now: { oldestPending } }: Stats, now: Date): string {
   if (oldestPending === null) return '-';
-  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.receivedAt.getTime())}`;
+  return `${idText(oldestPending)}, for ${age(now.getTime() - oldestPending.since.getTime())}`;
 }
 
 function percentilesOf({ count, p50, p90, p99, max }: Percentiles): readonly string[] {

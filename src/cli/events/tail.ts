@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { plural } from '../../ops/words/format.ts';
+import { stateText } from '../../ops/words/words.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
@@ -8,7 +9,7 @@ import { progressBar } from '../progress.ts';
 import { eventFilterOf } from './filter.ts';
 import { Follower, type Change } from './follower.ts';
 import type { FilterOptions, InboxOptions } from './options.ts';
-import { errorText, idText, momentText, orDash, stateStyle, stateText } from './reading.ts';
+import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
 
 /** What the arguments of `events tail` say. */
 export interface TailOptions extends InboxOptions, FilterOptions {

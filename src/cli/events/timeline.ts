@@ -1,7 +1,7 @@
 import type { Attempt } from '../../inbox/work.ts';
 import type { TimelineEntry } from '../../ops/index.ts';
-import { latency, number } from '../../ops/words/format.ts';
-import { oneLine } from '../one-line.ts';
+import { latency, plural } from '../../ops/words/format.ts';
+import { oneLine } from '../../one-line.ts';
 import { styled } from '../output.ts';
 import { errorText } from './reading.ts';
 
@@ -23,7 +23,7 @@ function linesOf(entry: TimelineEntry): readonly string[] {
     case 'redelivered':
       return ['delivered again'];
     case 'redeliveries':
-      return [`delivered again ${number(entry.count)} times up to here`];
+      return [`from here on delivered again ${plural(entry.count, 'time')}, beside those below`];
     case 'conflict':
       return [styled('yellow', 'delivered with other bytes')];
     case 'attempt':

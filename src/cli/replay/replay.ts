@@ -3,7 +3,7 @@ import type { Inbox } from '../../inbox/inbox.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { print, printNdjson, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
 import { nameOf, type Outgoing } from '../sending/lines.ts';

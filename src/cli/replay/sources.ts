@@ -4,7 +4,7 @@ import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
 import { newestSeq, storedEvents, type StoredEventFilter } from '../../ops/stored-events.ts';
 import { labelOf } from '../../sender/event-label.ts';
 import { CommandError, EXIT } from '../exit.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { tell } from '../output.ts';
 import { readInput } from '../read-input.ts';
 import { nameOf, type Outgoing } from '../sending/lines.ts';

@@ -1,4 +1,4 @@
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import type { FoundEvent } from './receiver.ts';
 import type { EndedDelivery, ScenarioRun } from './run.ts';
 import type { Scenario } from './schema.ts';

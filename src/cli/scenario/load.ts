@@ -3,7 +3,7 @@ import { basename, join, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { fixturesFolder } from '../../fixtures.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { readInput } from '../read-input.ts';
 import { scenarioSchema, type Scenario } from './schema.ts';
 

@@ -3,7 +3,7 @@ import { whyUnreachable } from '../../check/reach.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { styled, tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { secretOf, type SecretOptions } from '../secret.ts';

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../inbox/inbox.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { print, printNdjson, styled } from '../output.ts';
 import type { Sent } from './sender.ts';
 

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { deliver, DeliveryError, type Answer } from '../../sender/deliver.ts';
 import type { Secret } from '../../signature.ts';
 import { messageOf } from '../../errors.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { tenths } from '../output.ts';
 
 /** How one delivery went. */

@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { tell } from '../output.ts';
 import { FORWARDED_HEADER, forwardRequest, type ForwardAnswer, type Forwarded } from './forward-request.ts';
 import type { ForwardHappening } from './happenings.ts';

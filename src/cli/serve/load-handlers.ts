@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
 import { assertHandlers, type Handlers } from '../../handlers.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { refuseFolder } from '../read-input.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Issue } from '../../events/event.ts';
-import { oneLine } from '../one-line.ts';
+import { oneLine } from '../../one-line.ts';
 import { print, printNdjson, styled, tell, tenths } from '../output.ts';
 import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
 

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import type { OpsPageOptions, Visitor } from '../../ops/page/page.tsx';
+import { userAtHost } from '../events/by.ts';
 import { usageError } from '../exit.ts';
 import { secretFromFile } from '../secret.ts';
 
@@ -20,6 +21,7 @@ const USUAL_USER = 'operator';
 
 /**
  * Credentials come from the environment or a file, never from an argument. Without any, the page is for this machine alone.
+ * A token is for programs, which only read.
  *
  * @throws CommandError for an address that others reach, without credentials
  */
@@ -35,13 +37,16 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
   if (password !== undefined || token !== undefined) {
     const page = {
       ...(password !== undefined && { basic: [{ user: user ?? USUAL_USER, password, role }] }),
-      ...(token !== undefined && { bearer: [{ token, role }] }),
-    } as const;
+      ...(token !== undefined && { bearer: [{ token, role: 'viewer' as const }] }),
+    };
     const plain = isLoopback(host)
       ? ''
       : ' Passwords and payloads cross the network as they are: put TLS in front of it.';
-    const whose = password === undefined ? 'whoever sends the token' : `the user ${user ?? USUAL_USER}`;
-    return { page, note: `It is for ${whose}, as ${role}.${plain}` };
+    const whose = [
+      ...(password === undefined ? [] : [`the user ${user ?? USUAL_USER}, as ${role}`]),
+      ...(token === undefined ? [] : ['whoever sends the token, as viewer']),
+    ];
+    return { page, note: `It is for ${whose.join(', and for ')}.${plain}` };
   }
   if (!isLoopback(host)) {
     throw usageError(
@@ -50,8 +55,9 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
     );
   }
   const note = `Whoever can use this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}: there is no log-in.`;
-  if (!readOnly) return { page: { unsafeOpen: true }, note };
-  const viewer = { role, name: 'local' } as const;
+  const name = userAtHost();
+  if (!readOnly) return { page: { unsafeOpen: { name } }, note };
+  const viewer = { role, name } as const;
   return {
     page: {
       authorize: () => viewer,

@@ -23,7 +23,7 @@ export async function ui(options: UiOptions): Promise<StopSignal> {
   const { db, port, host, mask = [] } = options;
   const { page, note } = accessOf(options);
   await using inbox = existingInbox(db);
-  const app = opsPage({ inbox }, { ...page, mask });
+  const app = opsPage({ inbox }, { ...page, mask, db });
   const server = createAdaptorServer({ fetch: app.fetch }) as Server; // of HTTP/1, because no other was asked for
   const stopped = stopSignal();
   try {

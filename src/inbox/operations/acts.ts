@@ -16,7 +16,7 @@ export interface By {
 
 /** What can be done to events that are picked or found. */
 export type Act =
-  /** run the handler again: of dead and ignored events, and of processed ones when forced */
+  /** run the handler again: of dead and ignored events (of these only if told to), and of processed ones when forced */
   | 'rerun'
   /** put away events that nobody shall handle: dead and pending ones become ignored */
   | 'discard';
@@ -31,7 +31,7 @@ export type ActResult =
   | 'not needed'
   /**
    * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an
-   * ignored event has a type and a time; it stays dead until it is pruned or erased
+   * ignored event has a type and a time. It stays dead; once pruned or erased it is a tombstone, which is counted no more
    */
   | 'still invalid'
   /** its body is gone: it cannot be rerun, nor an invalid one discarded */
@@ -86,7 +86,7 @@ export interface Bulk {
 /** Acts on stored events, each written into the audit in the transaction that does it. */
 export interface Acts {
   /**
-   * All keys in one transaction; 500 at most, whose bodies have 4 MiB together at most.
+   * All keys in one transaction; 500 at most, whose bodies have 512 KiB together at most, or one.
    */
   act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
   /** Begins a snapshot; `addToBulk` fills it, `sealBulk` makes it ready to run. */

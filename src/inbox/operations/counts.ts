@@ -1,3 +1,5 @@
+import type { EventKey } from '../inbox.ts';
+
 /** What is counted, by the minute. */
 export type Counted =
   /** detail: the type of the event, one of the eleven; `other`, or `invalid`. None for duplicates and conflicts. */
@@ -22,6 +24,11 @@ export const LATENCY_BUCKETS_MS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 9_000,
   10_000, 20_000, 30_000, 60_000,
 ] as const;
+
+/** The bucket that a latency is counted in: its upper bound, or `inf`. */
+export function latencyBucket(ms: number): string {
+  return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
+}
 
 /** The upper bound that the detail of a latency says. */
 export function latencyBound(detail: string): number {
@@ -71,10 +78,20 @@ export interface Gauges {
   /** pending, with a failed attempt behind them */
   readonly retrying: Gauge;
   readonly processing: Gauge;
+  /** without tombstones: nothing can be done about these any more */
   readonly dead: Gauge;
   readonly ignored: Gauge;
-  /** the pending event that was received first, and when */
-  readonly oldestPending: { readonly endpoint: string; readonly id: string; readonly receivedAt: Date } | null;
+  /** the pending event that has waited for the longest time */
+  readonly oldestPending: WaitingEvent | null;
+  /** the pending events that have waited for the longest time, one of each entity, the oldest first; 20 at most */
+  readonly oldest: readonly WaitingEvent[];
+}
+
+/** A pending event, and since when it is. */
+export interface WaitingEvent extends EventKey {
+  readonly receivedAt: Date;
+  /** when it was received, or was rerun, unless it has failed since */
+  readonly since: Date;
 }
 
 /** Counted up to a bound; with `more` there are more than that. */

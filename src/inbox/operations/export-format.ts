@@ -119,7 +119,7 @@ const eventSchema = z
     failures: whole,
     crashes: whole,
     trigger,
-    fingerprint: text.nullable(),
+    fingerprint: text.regex(/^[0-9a-f]{16}$/).nullable(),
     erasedMs: ms.nullable(),
     discardedMs: ms.nullable(),
     body: bytes.nullable(),

@@ -20,13 +20,16 @@ export interface EventFilter {
   readonly since?: Date;
   /** received before then */
   readonly until?: Date;
-  /** the name of an entity (`order:mer_7:ord_42`), or the id of what it is about (`ord_42`) */
+  /**
+   * the name of an entity (`order:mer_7:ord_42`), or the id of what it is about (`ord_42`); of an event without an entity
+   * the name that `entityOf` would give it, or the `id`, `order_id`, `cart_id` or `product_id` in its data
+   */
   readonly entity?: string;
   /** the `merchant_id` in its data */
   readonly merchant?: string;
   /** text in `name: message` of the error of its last attempt that has one, in any case */
   readonly error?: string;
-  /** the fingerprint of a group of dead letters */
+  /** the fingerprint of a group of dead letters, in which there are no tombstones */
   readonly fingerprint?: string;
   /** `true`: at least one attempt has failed and there is another to come */
   readonly retrying?: boolean;
@@ -34,7 +37,7 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** other bytes came under its id, or not */
   readonly conflict?: boolean;
-  /** values in its body, as long as that is there; an invalid event has none */
+  /** values in its body, as long as that is there */
   readonly payload?: readonly PayloadCondition[];
 }
 

@@ -25,7 +25,7 @@ export interface EventSummary extends EventKey {
   readonly conflicts: number;
   /** of its last attempt that has one */
   readonly lastError: { readonly name: string; readonly message: string } | null;
-  /** the group of dead letters that it belongs to */
+  /** the group of dead letters that it belongs to; `null` for a tombstone */
   readonly fingerprint: string | null;
   /** a tombstone: its body is gone */
   readonly pruned: boolean;
@@ -40,7 +40,7 @@ export interface EventPage {
   readonly examined: number;
 }
 
-/** Dead events whose last errors say the same, but for ids, numbers and quoted text. */
+/** Dead events whose last errors say the same, but for ids, numbers and quoted text; tombstones are in no group. */
 export interface DeadGroup {
   readonly fingerprint: string;
   readonly reason: DeadReason;

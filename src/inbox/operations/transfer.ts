@@ -33,6 +33,8 @@ export interface Transfer {
     records: readonly ExportRecord[],
     options?: { readonly audit?: number; readonly dryRun?: boolean },
   ): Promise<ImportCounts>;
+  /** How large a copy of the live file is at most, in bytes. */
+  bytes(): Promise<number>;
   /** Copies the live file to another path, which must not exist. Resolves with its size in bytes. */
   backup(file: string): Promise<number>;
 }

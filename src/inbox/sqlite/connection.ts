@@ -113,6 +113,7 @@ function prepare(database: SqliteDatabase): Prepared {
 function commit({ statements, commit }: Prepared): void {
   statements.tally.write();
   commit.run();
+  statements.tally.forget();
 }
 
 function apart<T>({ database, statements }: Prepared, work: () => T): T {

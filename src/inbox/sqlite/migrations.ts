@@ -149,7 +149,7 @@ const migrations: readonly Migration[] = [
       CREATE INDEX hookbox_events_put_away ON hookbox_events (state)
         WHERE state IN ('dead', 'ignored');
       CREATE INDEX hookbox_events_dead ON hookbox_events (ifnull(fingerprint, dead_reason))
-        WHERE state = 'dead';
+        WHERE state = 'dead' AND body IS NOT NULL;
       CREATE INDEX hookbox_events_retrying ON hookbox_events (seq, failures)
         WHERE state = 'pending' AND failures > 0;
       -- One for each state: of one for both SQLite would sort all that fits each time.

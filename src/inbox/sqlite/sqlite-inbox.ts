@@ -87,7 +87,7 @@ export function sqliteInbox(
       connection.statements(); // opens the file afresh where it has to be
       return connection.database();
     },
-    write: (work) => commits.submitMove((statements) => work(connection.database(), statements)),
+    write: (work) => commits.submitMove((statements) => work(statements.work.database, statements)),
     notify,
   });
 
@@ -214,6 +214,7 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       if (!sameBytes && known.body !== null) keepBeside(known.body);
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
       forgetTerms(statements.work.database, event);
+      if (!event.valid) statements.tally.countType('dead', event.type);
       statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
       reindex(statements.work.database, event);
       // It may have been the front of another entity's queue, or of this one's.

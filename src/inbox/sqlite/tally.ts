@@ -1,5 +1,5 @@
 import { isEventType } from '../../events/event.ts';
-import { LATENCY_BUCKETS_MS, type Counted, type CountRow } from '../operations/counts.ts';
+import { latencyBucket, type Counted, type CountRow } from '../operations/counts.ts';
 import type { SqliteDatabase } from './database.ts';
 import { addCount } from './operations/counts/add-count.ts';
 
@@ -9,6 +9,8 @@ import { addCount } from './operations/counts/add-count.ts';
  */
 export class Tally {
   readonly #database: SqliteDatabase;
+  /** one for each transaction, so that what it takes back goes from the minute it went to */
+  #at: number | null = null;
   #sums = new Map<string, Omit<CountRow, 'at'>>();
 
   constructor(database: SqliteDatabase) {
@@ -29,16 +31,18 @@ export class Tally {
     this.count(what, latencyBucket(ms));
   }
 
-  /** Writes the sums; call it just before the commit. */
+  /** Writes the sums; call it before the commit. */
   write(): void {
     if (this.#sums.size === 0) return;
-    const at = Date.now();
-    for (const sum of this.#sums.values()) if (sum.count !== 0) addCount(this.#database, { at, ...sum });
+    this.#at ??= Date.now();
+    for (const sum of this.#sums.values()) if (sum.count !== 0) addCount(this.#database, { at: this.#at, ...sum });
     this.#sums.clear();
   }
 
+  /** The transaction is over, one way or the other. */
   forget(): void {
     this.#sums.clear();
+    this.#at = null;
   }
 
   /** Runs work whose counts are forgotten when it throws. */
@@ -57,9 +61,4 @@ export class Tally {
 export function countedType(type: string | null): string {
   if (type === null) return 'invalid';
   return isEventType(type) ? type : 'other';
-}
-
-/** The bucket that a latency is counted in. */
-export function latencyBucket(ms: number): string {
-  return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
 }

@@ -5,6 +5,9 @@ import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operations/search/terms.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
+/** Deliveries share the commit, so a batch of large bodies ends early. */
+const PRUNE_MS = 10;
+
 export function rerun(
   statements: WorkStatements,
   { id, endpoint }: EventKey,
@@ -59,9 +62,15 @@ export function nextDue(statements: WorkStatements, types: readonly string[] | '
 }
 
 export function prune(statements: WorkStatements, before: number, limit: number): number {
-  const rows = statements.prunable.all({ before, limit }) as { seq: number; body: Uint8Array }[];
-  for (const { seq, body } of rows) makeTombstone(statements, seq, body);
-  return rows.length;
+  const startedAt = performance.now();
+  let pruned = 0;
+  for (const found of statements.prunable.all({ before, limit })) {
+    const { seq } = found as { seq: number };
+    makeTombstone(statements, seq, (statements.bodyOf.get({ seq }) as { body: Uint8Array }).body);
+    pruned += 1;
+    if (performance.now() - startedAt > PRUNE_MS) break;
+  }
+  return pruned;
 }
 
 export function attemptsOf(statements: WorkStatements, { id, endpoint }: EventKey): Attempt[] {

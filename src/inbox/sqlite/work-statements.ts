@@ -11,15 +11,23 @@ export const FRESH_BATCH = 2_000;
 /** What a lease must still be for its holder to change anything. */
 const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
 
-/** Types with something due, by one step through the index for each. */
-export const PENDING_TYPES = `
-  WITH RECURSIVE types (type) AS (
+/**
+ * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
+ * each. The last one is NULL.
+ *
+ * @param most - so many at most; senders can invent types
+ */
+export function readyTypes(most?: number): string {
+  return `types (type) AS (
     SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
     UNION ALL
     SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
-    FROM types WHERE types.type IS NOT NULL
-  )
-  SELECT type FROM types WHERE type IS NOT NULL`;
+    FROM types WHERE types.type IS NOT NULL ${most === undefined ? '' : `LIMIT ${most}`}
+  )`;
+}
+
+/** All of them, one a row. */
+export const PENDING_TYPES = `WITH RECURSIVE ${readyTypes()} SELECT type FROM types WHERE type IS NOT NULL`;
 
 /** The statements that move events from state to state, each named for its move. */
 export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
@@ -184,12 +192,7 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       )
     `),
     nextDueOfAll: prepare(`
-      WITH RECURSIVE types (type) AS (
-        SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
-        UNION ALL
-        SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
-        FROM types WHERE types.type IS NOT NULL
-      )
+      WITH RECURSIVE ${readyTypes()}
       SELECT min(at) AS at FROM (
         SELECT (
           SELECT due_ms FROM hookbox_events
@@ -203,9 +206,10 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     `),
 
     prunable: prepare(`
-      SELECT seq, body FROM hookbox_events
+      SELECT seq FROM hookbox_events
       WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT :limit
     `),
+    bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
     pruneAttempts: prepare('UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL WHERE seq = :seq'),
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),

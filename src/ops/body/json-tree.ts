@@ -10,18 +10,20 @@ export interface JsonNode {
   /** what a text says; a number exactly as it is written; `true`, `false` or `null` */
   readonly value: string;
   readonly children: readonly JsonNode[];
-  /** how many names or places it has, also those that `children` leaves out */
+  /** how many names or places it has, also those that `children` leaves out; at least so many when `cut` */
   readonly size: number;
+  /** reading has stopped within it */
+  readonly cut: boolean;
 }
 
 export interface JsonTree {
   readonly root: JsonNode;
-  /** values that were left out, because nobody reads so many */
-  readonly leftOut: number;
+  /** values were left out, because nobody reads so many; how many is not looked at */
+  readonly leftOut: boolean;
 }
 
 export interface TreeLimits {
-  /** values in the tree */
+  /** values in the tree; and as many again are skipped where they are too deep */
   readonly values?: number;
   /** objects and lists within one another */
   readonly depth?: number;
@@ -30,12 +32,13 @@ export interface TreeLimits {
 interface Growing extends JsonNode {
   readonly children: Growing[];
   size: number;
+  cut: boolean;
   readonly names: Set<string>;
 }
 
 /**
  * The tree of a JSON text as it is written: numbers with all their digits, names that come twice. Stops at limits, so a
- * megabyte of brackets is no more work to show than what fits on a page.
+ * megabyte of brackets is no more work than what fits on a page: deliveries wait while it is read.
  *
  * @param text - valid JSON
  */
@@ -43,7 +46,8 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
   const top: Growing = newNode('list', '', null, false);
   const open: Growing[] = [top];
   let kept = 0;
-  let leftOut = 0;
+  let skipped = 0;
+  let stopped = false;
   /** brackets that are open within what was left out */
   let beyond = 0;
   let name: string | null = null;
@@ -62,8 +66,12 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
     }
     const opens = kind === '{' || kind === '[';
     if (beyond === 0) parent.size += 1;
-    if (beyond > 0 || kept >= values || open.length > depth) {
-      leftOut += 1;
+    if (kept >= values || skipped >= values) {
+      stopped = true;
+      break;
+    }
+    if (beyond > 0 || open.length > depth) {
+      skipped += 1;
       name = null;
       if (opens) beyond += 1;
       continue;
@@ -76,11 +84,12 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
     name = null;
     if (opens) open.push(node);
   }
-  return { root: top.children[0] ?? newNode('word', '', null, false), leftOut };
+  for (const node of open) node.cut = stopped;
+  return { root: top.children[0] ?? newNode('word', '', null, false), leftOut: stopped || skipped > 0 };
 }
 
 function newNode(kind: JsonNode['kind'], value: string, name: string | null, again: boolean): Growing {
-  return { name, again, kind, value, children: [], size: 0, names: new Set() };
+  return { name, again, kind, value, children: [], size: 0, cut: false, names: new Set() };
 }
 
 function kindOf(kind: Exclude<JsonToken['kind'], '}' | ']' | 'name'>): JsonNode['kind'] {

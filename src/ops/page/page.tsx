@@ -3,12 +3,14 @@
  *
  * @module
  */
+import { tmpdir } from 'node:os';
 import { Hono } from 'hono';
 import { HookboxError, isInstance, nameOf } from '../../errors.ts';
 import { metrics } from '../metrics.ts';
 import { operationsOf } from '../operations-of.ts';
 import { actRoutes, keyOf } from './acts/acts.ts';
 import { assetRoutes } from './assets.ts';
+import { backupRoute } from './acts/backup-download.ts';
 import { auditScreen } from './screens/audit.tsx';
 import { createAuthorization, type AuthorizationOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk.tsx';
@@ -37,7 +39,9 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions {
   /**
    * Fields of bodies whose values nobody shall see on the page: `data.customer.email`, `data.items[].name`. They read `•••`
    * wherever a body is shown or downloaded, nobody can search for them, and the page hands out no export and no backup.
-   * What a handler has put into the text of an error is shown as it is.
+   * What a handler has put into the text of an error is shown as it is. So are the names of entities, such as
+   * `order:mer_7:ord_42`, which stay searchable too, although they are made of ids in the body: they are what operators work
+   * by. `mask` cannot hide these ids.
    */
   readonly mask?: readonly string[];
   /** how the page calls itself; `hookbox` unless set */
@@ -46,6 +50,13 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions {
   readonly secret?: string;
   /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
   readonly base?: string;
+  /** The inbox's file, for the commands that the page offers to copy; they name none unless set. */
+  readonly db?: string;
+  /**
+   * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
+   * the operating system has for temporary files unless set.
+   */
+  readonly backupFolder?: string;
 }
 
 /**
@@ -80,13 +91,14 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   // Said when the page is made, and not to whoever opens it first.
   operationsOf(inbox);
   const authorized = createAuthorization(options);
-  const guard = createGuard(options, options.unsafeOpen === true);
+  const guard = createGuard(options, Boolean(options.unsafeOpen));
   const shell = createShell({
     operated,
     tokens: csrfTokens(options.secret),
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
     base: options.base?.replace(/\/+$/, ''),
+    db: options.db,
   });
   const live = liveStreams(watchChanges(inbox));
 
@@ -141,6 +153,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   actRoutes(page, shell);
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
+  backupRoute(page, shell, options.backupFolder ?? tmpdir());
   assetRoutes(page);
 
   page.get('/live', (c) => live(c.req.raw));

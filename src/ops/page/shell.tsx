@@ -27,6 +27,8 @@ export interface ShellParts {
   readonly site: string;
   /** the path that browsers see it at, where the router is not told */
   readonly base: string | undefined;
+  /** the inbox's file, where the page is told */
+  readonly db: string | undefined;
 }
 
 /** What all routes of the page share: who asks, and how a screen becomes an answer. */
@@ -44,7 +46,7 @@ export interface Shell extends Pick<ShellParts, 'operated' | 'tokens' | 'mask'> 
   ) => Promise<Response>;
 }
 
-export function createShell({ operated, tokens, mask, site, base }: ShellParts): Shell {
+export function createShell({ operated, tokens, mask, site, base, db }: ShellParts): Shell {
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
 
   const visitOf = (c: PageContext): Visit => {
@@ -60,6 +62,8 @@ export function createShell({ operated, tokens, mask, site, base }: ShellParts):
       mask: mask.mask,
       masks: mask.masks,
       refusal: mask.refusal,
+      liveOnly: c.req.header('hookbox-live') !== undefined,
+      db,
     };
   };
 

@@ -33,6 +33,10 @@ export interface Visit {
   readonly masks: boolean;
   /** why a filter would tell what a masked value is; `null` when it would not */
   readonly refusal?: (filter: EventFilter) => string | null;
+  /** only what stands in `#live` is asked for: the page that is shown already is brought up to date */
+  readonly liveOnly?: boolean;
+  /** the inbox’s file, as commands for it name it */
+  readonly db?: string | undefined;
 }
 
 /** What a screen puts into the layout. */

@@ -3,14 +3,19 @@ import type { EventKey } from '../../inbox/inbox.ts';
 /**
  * The command that does the same as a button of the page.
  *
- * @param flags - what comes behind the id, such as `--force`
+ * @param options - the inbox's file, which is left out where it is not known; and whether a processed event is meant, too
  */
 export function eventCommand(
   act: 'show' | 'rerun' | 'discard',
   { endpoint, id }: EventKey,
-  ...flags: string[]
+  { db, force = false }: { readonly db?: string | undefined; readonly force?: boolean } = {},
 ): string {
-  const options = ['--db', 'hookbox.db', ...(endpoint === 'default' ? [] : ['--endpoint', quoted(endpoint)]), ...flags];
+  const options = [
+    // What begins with a dash would be taken for an option.
+    ...(db === undefined ? [] : db.startsWith('-') ? [`--db=${quoted(db)}`] : ['--db', quoted(db)]),
+    ...(endpoint === 'default' ? [] : ['--endpoint', quoted(endpoint)]),
+    ...(force ? ['--force'] : []),
+  ];
   // Behind -- an id may begin with a dash.
   return ['hookbox events', act, ...options, ...(id.startsWith('-') ? ['--'] : []), quoted(id)].join(' ');
 }

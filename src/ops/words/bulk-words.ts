@@ -1,6 +1,7 @@
 import type { Bulk } from '../../inbox/operations/acts.ts';
 import { deadReasons } from '../../inbox/state.ts';
-import { listed, number, oneLine, percent, plural } from './format.ts';
+import { oneLine } from '../../one-line.ts';
+import { listed, number, percent, plural } from './format.ts';
 
 /** How much of a bulk act is done, from 0 to 1. */
 export function doneOf({ worked, total }: Bulk): number {
@@ -22,10 +23,10 @@ export function stateInWords(bulk: Bulk): string {
 }
 
 /** What will happen, or has happened, in one sentence. */
-export function sentenceOf(bulk: Bulk): string {
+export function sentenceOf(bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'>): string {
   const { act, state, total, force } = bulk;
   if (total === 0) {
-    return `No event fits: there is nothing to ${act}${act === 'rerun' && !force ? '. A rerun takes dead and ignored events' : ''}.`;
+    return `No event fits: there is nothing to ${act}${act === 'rerun' && !force ? '. A rerun takes dead events, and ignored ones where the filter names that state' : ''}.`;
   }
   const verb = {
     previewed: act === 'rerun' ? 'Will rerun' : 'Will discard',
@@ -39,7 +40,7 @@ export function sentenceOf(bulk: Bulk): string {
 
 const TYPES_SHOWN = 5;
 
-function typesInWords({ breakdown }: Bulk): string {
+function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {
   const types = Object.entries(breakdown.types).sort(([, one], [, other]) => other - one);
   const rest = types.slice(TYPES_SHOWN);
   const shown = types.slice(0, TYPES_SHOWN).map(([type, count]) => `${number(count)} ${oneLine(type, 60)}`);
@@ -51,7 +52,7 @@ function typesInWords({ breakdown }: Bulk): string {
 }
 
 /** `all dead (failed)`, `8 dead (5 failed, 3 crashed) and 2 ignored`; as of the preview. */
-function statesInWords({ breakdown, total }: Bulk): string {
+function statesInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): string {
   const states = Object.entries(breakdown.states).filter(([, count]) => count > 0);
   const parts = states.map(([state, count]) => {
     const named = count === total ? `all ${state}` : `${number(count)} ${state}`;

@@ -1,5 +1,5 @@
 import { isReason, type Reason } from '../../outcome.ts';
-import { oneLine } from './format.ts';
+import { oneLine } from '../../one-line.ts';
 
 interface Cause {
   readonly cause: string;

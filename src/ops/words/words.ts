@@ -1,5 +1,5 @@
 import type { Act, ActResult } from '../../inbox/operations/acts.ts';
-import type { DeadGroup } from '../../inbox/operations/search.ts';
+import type { DeadGroup, EventSummary } from '../../inbox/operations/search.ts';
 import type { DeadReason } from '../../inbox/state.ts';
 
 /** Why events are dead, where they are listed. */
@@ -12,6 +12,21 @@ export const DEAD_REASONS = {
 /** What the events of a group died of. */
 export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {
   return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
+}
+
+/** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
+export function stateText({
+  state,
+  deadReason,
+  failures,
+  pruned,
+}: Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>): string {
+  const remarks = [
+    ...(deadReason === null ? [] : [deadReason]),
+    ...(state === 'pending' && failures > 0 ? ['retrying'] : []),
+    ...(pruned ? ['pruned'] : []),
+  ];
+  return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
 }
 
 /** What became of an event under an act, for each result it can have. */

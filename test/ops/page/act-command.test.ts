@@ -4,21 +4,29 @@ import { eventCommand } from '../../../src/ops/words/act-command.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 
 test.for([
-  ['evt_1', 'default', 'hookbox events show --db hookbox.db evt_1'],
-  ['evt_1', 'b', 'hookbox events show --db hookbox.db --endpoint b evt_1'],
-  ['-rf', 'default', 'hookbox events show --db hookbox.db -- -rf'],
-  [`it's; rm -rf ~`, 'default', String.raw`hookbox events show --db hookbox.db 'it'\''s; rm -rf ~'`],
-  ['$(reboot)`reboot`', 'default', "hookbox events show --db hookbox.db '$(reboot)`reboot`'"],
+  ['evt_1', 'default', 'hookbox events show evt_1'],
+  ['evt_1', 'b', 'hookbox events show --endpoint b evt_1'],
+  ['-rf', 'default', 'hookbox events show -- -rf'],
+  [`it's; rm -rf ~`, 'default', String.raw`hookbox events show 'it'\''s; rm -rf ~'`],
+  ['$(reboot)`reboot`', 'default', "hookbox events show '$(reboot)`reboot`'"],
   // Pasted as they are, these would steer the terminal.
-  ["\u001b[31m'\\\n", 'default', String.raw`hookbox events show --db hookbox.db $'\u001b[31m\'\\\u000a'`],
+  ["\u001b[31m'\\\n", 'default', String.raw`hookbox events show $'\u001b[31m\'\\\u000a'`],
 ] as const)('the command for %j at %j', ([id, endpoint, expected]) => {
   expect(eventCommand('show', { endpoint, id })).toBe(expected);
 });
 
 test('says what else the act needs', () => {
-  expect(eventCommand('rerun', { endpoint: 'default', id: 'evt_1' }, '--force')).toBe(
-    'hookbox events rerun --db hookbox.db --force evt_1',
+  expect(eventCommand('rerun', { endpoint: 'default', id: 'evt_1' }, { force: true })).toBe(
+    'hookbox events rerun --force evt_1',
   );
+});
+
+test.for([
+  ['shop.db', 'hookbox events show --db shop.db evt_1'],
+  ["/srv/ada's shop/shop.db", String.raw`hookbox events show --db '/srv/ada'\''s shop/shop.db' evt_1`],
+  ['-shop.db', 'hookbox events show --db=-shop.db evt_1'],
+] as const)('names the file %s where it is known', ([db, expected]) => {
+  expect(eventCommand('show', { endpoint: 'default', id: 'evt_1' }, { db })).toBe(expected);
 });
 
 test('a shell reads the very id, whatever it is', () => {

@@ -1,16 +1,16 @@
-import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { Operations } from '../../../src/inbox/operations/operations.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines, exportEvents, getBulk, previewBulk } from '../../../src/ops/index.ts';
 import { opsPage } from '../../../src/ops/page/page.tsx';
+import { incoming, later } from '../../inbox/incoming-event.ts';
 import { scratchFolder } from '../../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';
-import { FAILED, handled } from '../events-in-states.ts';
+import { ANY, FAILED, handled } from '../events-in-states.ts';
 import { ADA, leadsTo, openedPage, signedIn, tokenIn } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 
@@ -45,7 +45,7 @@ describe('one event', () => {
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
     expect(leadsTo(await post(`${EVENT}/rerun`))).toBe(`${EVENT}?done=not-needed`);
     expect(await stateOf(inbox, 'evt_1')).toBe('processed');
-    const form = tagsOf(partOf(await html(EVENT), 'rerun')).filter(({ name }) => name === 'input');
+    const form = tagsOf(partOf(await html(EVENT), 'rerun-again')).filter(({ name }) => name === 'input');
     expect(form.map(({ attributes }) => [attributes['name'], attributes['value']])).toContainEqual(['force', 'yes']);
     expect(leadsTo(await post(`${EVENT}/rerun`, { force: 'yes' }))).toBe(`${EVENT}?done=rerun`);
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
@@ -223,6 +223,7 @@ describe('all that match', () => {
     [{ act: 'erase' }, 'An act is rerun or discard.'],
     [{}, 'An act is rerun or discard.'],
     // Half a filter would find more than was meant.
+    [{ act: 'rerun', states: 'dead' }, 'There is no field "states"'],
     [{ act: 'rerun', since: 'soon' }, 'since is no time'],
     [{ act: 'rerun', state: 'undead' }, '"undead" is none of'],
     [{ act: 'rerun', payload: 'data[=x' }, 'data['],
@@ -286,11 +287,37 @@ describe('pruning', () => {
     ]);
   });
 
-  test('asks again when it would be many more than were confirmed', async () => {
+  test('takes what was shown, and not what was settled since', async () => {
+    const { inbox, post } = openedPage();
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), orderEvent('evt_2'));
+    const preview = partOf(await (await post('/maintenance/prune', FIELDS)).text(), 'preview');
+    const hidden = tagsOf(preview).filter(({ attributes }) => attributes['type'] === 'hidden');
+    const fields = Object.fromEntries(hidden.map(({ attributes: { name = '', value = '' } }) => [name, value]));
+    await store(inbox, orderEvent('evt_3'));
+    const claimed = await inbox.claimOne(orderEvent('evt_3'), { ...ANY, now: Date.now() });
+    if (typeof claimed === 'string') throw new Error(claimed);
+    await inbox.settle(claimed.lease, { outcome: 'processed' }, Date.now() + 1);
+    expect(leadsTo(await post('/maintenance/prune', fields))).toBe('/maintenance?done=events-pruned&figures=2');
+    expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
+    const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
+    expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no time that can be read');
+  });
+
+  test('takes only the endpoint that is given', async () => {
+    const { inbox, post } = openedPage();
+    const other = { ...orderEvent('evt_2'), endpoint: 'shop-b' };
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), other);
+    expect(leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1' }))).toContain(
+      'figures=1',
+    );
+    expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
+  });
+
+  test('asks again when it would be more than were confirmed', async () => {
     const { inbox, post } = openedPage();
     vi.spyOn(inbox.operations as Operations, 'prunable').mockResolvedValue(5_000);
     const prune = vi.spyOn(inbox.operations as Operations, 'pruneSome');
-    for (const confirm of ['4000', '', '-5', '5000x', '1e9']) {
+    for (const confirm of ['4999', '', '-5', '5000x', '1e9']) {
       const answer = await post('/maintenance/prune', { ...FIELDS, confirm });
       expect([confirm, textOf(partOf(await answer.text(), 'preview'))]).toEqual([
         confirm,
@@ -298,7 +325,7 @@ describe('pruning', () => {
       ]);
     }
     expect(prune).not.toHaveBeenCalled();
-    await post('/maintenance/prune', { ...FIELDS, confirm: '4990' });
+    await post('/maintenance/prune', { ...FIELDS, confirm: '5000' });
     expect(prune).toHaveBeenCalled();
   });
 
@@ -331,7 +358,7 @@ describe('erasing', () => {
     expect(textOf(partOf(await preview.text(), 'preview'))).toContain('Would erase 1 event about ord_1');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
     expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1' }))).toBe(
-      '/maintenance?done=erased&figures=1.0',
+      '/maintenance?done=erased&figures=1.0.0',
     );
     expect(await inbox.get({ endpoint: 'default', id: 'evt_1' })).toMatchObject({ body: null, entity: null });
     expect(await stateOf(inbox, 'evt_2')).toBe('pending');
@@ -379,6 +406,16 @@ describe('copies', () => {
     expect((await auditLines(there.inbox)).lines[0]).toMatchObject({ act: 'import', actor: 'ada', reason: 'moving' });
   });
 
+  test('an export is none of everything when a field is misspelt', async () => {
+    const { inbox, get } = openedPage();
+    const answer = await get('/maintenance/export?states=dead');
+    expect([answer.status, textOf(await answer.text())]).toEqual([
+      400,
+      expect.stringContaining('There is no field "states"'),
+    ]);
+    expect((await auditLines(inbox)).lines).toEqual([]);
+  });
+
   test('an export ends with the client who asked for it', async () => {
     const { inbox, get } = openedPage();
     for (let n = 0; n < 40; n += 1) await store(inbox, orderEvent(`evt_${n}`));
@@ -413,11 +450,9 @@ describe('copies', () => {
   });
 
   test('a backup is a whole inbox, and leaves nothing behind', async () => {
-    const { inbox, post } = openedPage();
+    const backupFolder = scratchFolder();
+    const { inbox, post } = openedPage({ backupFolder });
     await handled(inbox, FAILED, orderEvent('evt_1'));
-    const leftovers = (): readonly string[] =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('hookbox-backup-'));
-    const before = leftovers();
     const answer = await post('/maintenance/backup');
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="hookbox-backup-[\dTZ-]+\.db"$/);
     const file = join(scratchFolder(), 'restored.db');
@@ -426,11 +461,65 @@ describe('copies', () => {
     expect(await stateOf(restored, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', actor: 'ada' }]);
 
+    const removed = (): Promise<void> => vi.waitFor(() => expect(readdirSync(backupFolder)).toEqual([]));
+    await removed();
     const left = await post('/maintenance/backup');
     await left.body?.cancel();
+    await removed();
     vi.spyOn(inbox.operations as Operations, 'backup').mockRejectedValue(new Error('disk full'));
-    expect((await post('/maintenance/backup')).status).toBe(500);
-    await vi.waitFor(() => expect(leftovers()).toEqual(before));
+    for (let again = 0; again < 2; again += 1) {
+      await vi.waitFor(async () => expect((await post('/maintenance/backup')).status).toBe(500));
+    }
+    await removed();
+  });
+
+  test('a backup is one at a time, until it is downloaded', async () => {
+    const backupFolder = scratchFolder();
+    const { post, inbox } = openedPage({ backupFolder });
+    // More than what a stream reads ahead.
+    for (let n = 0; n < 20; n += 1)
+      await inbox.accept(incoming({ id: `evt_${n}`, body: randomBytes(50_000) }), later());
+    const first = await post('/maintenance/backup');
+    const second = await post('/maintenance/backup');
+    expect([first.status, second.status, textOf(await second.text())]).toEqual([
+      200,
+      409,
+      expect.stringContaining('Another backup is being made or downloaded.'),
+    ]);
+    expect(readdirSync(backupFolder).length).toBe(1);
+    await first.arrayBuffer();
+    await vi.waitFor(async () => {
+      const third = await post('/maintenance/backup');
+      await third.body?.cancel();
+      expect(third.status).toBe(200);
+    });
+  });
+
+  test('a backup is none where there is no room for a copy', async () => {
+    const backupFolder = scratchFolder();
+    const { post, inbox } = openedPage({ backupFolder });
+    const large = vi.spyOn(inbox.operations as Operations, 'bytes').mockResolvedValue(2 ** 60);
+    const answer = await post('/maintenance/backup');
+    expect([answer.status, textOf(await answer.text())]).toEqual([507, expect.stringContaining('A copy takes up to')]);
+    expect(readdirSync(backupFolder)).toEqual([]);
+    expect((await auditLines(inbox)).lines).toEqual([]);
+    large.mockRestore();
+    const small = await post('/maintenance/backup');
+    await small.body?.cancel();
+    expect(small.status).toBe(200);
+  });
+
+  test('a backup removes what a process that was killed has left, and nothing else', async () => {
+    const backupFolder = scratchFolder();
+    const { post } = openedPage({ backupFolder });
+    const twoDaysAgo = Date.now() / 1_000 - 2 * 86_400;
+    for (const name of ['hookbox-backup-old', 'hookbox-backup-new', 'old']) {
+      mkdirSync(join(backupFolder, name));
+      writeFileSync(join(backupFolder, name, 'inbox.db'), 'a copy');
+      if (name !== 'hookbox-backup-new') utimesSync(join(backupFolder, name), twoDaysAgo, twoDaysAgo);
+    }
+    await (await post('/maintenance/backup')).arrayBuffer();
+    await vi.waitFor(() => expect(readdirSync(backupFolder).toSorted()).toEqual(['hookbox-backup-new', 'old']));
   });
 
   test('are not handed out by a page that masks fields', async () => {

@@ -44,7 +44,7 @@ describe('users with a password', () => {
     { user: 'ada', password: '  ' },
     // What a variable that is not set becomes.
     { user: 'ada', password: 'undefined' },
-    { user: 'ada', password: undefined as unknown as string },
+    { user: 'ada', password: undefined },
     { user: 'ada', password: 'x', role: 'admin' as unknown as Visitor['role'] },
   ])('refuses to begin with %j', (user) => {
     expect(() => createAuthorization({ basic: [user] })).toThrow(ConfigurationError);
@@ -63,7 +63,9 @@ describe('tokens', () => {
   });
 
   test('an empty one is no token', () => {
-    expect(() => createAuthorization({ bearer: [{ token: '' }] })).toThrow(/bearer\[0\]\.token is empty/);
+    for (const token of ['', undefined]) {
+      expect(() => createAuthorization({ bearer: [{ token }] })).toThrow(/bearer\[0\]\.token is empty/);
+    }
   });
 });
 
@@ -111,6 +113,10 @@ describe('a page that asks nobody', () => {
 
   test('makes operators of all when that is said, and then of all', async () => {
     expect(await asking({ unsafeOpen: true })).toEqual({ visitor: { role: 'operator', name: 'local' } });
+    expect(await asking({ unsafeOpen: { name: 'ada@shop-1' } })).toEqual({
+      visitor: { role: 'operator', name: 'ada@shop-1' },
+    });
+    expect(() => createAuthorization({ unsafeOpen: { name: 'ada' }, basic: [ADA] })).toThrow(/unsafeOpen/);
     expect(() => createAuthorization({ unsafeOpen: true, basic: [ADA] })).toThrow(/unsafeOpen/);
   });
 });

@@ -7,7 +7,7 @@ import { orderEvent, store } from '../../processing/order-event.ts';
 import { ANY, bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
 import { START } from '../../processing/virtual-clock.ts';
 import Database from 'better-sqlite3';
-import { openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
+import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
@@ -96,10 +96,19 @@ describe('what can be done', () => {
     expect(to).toEqual(acts.map((act) => `/ops${EVENT}/${act}`));
     const force = settlement.outcome === 'processed' ? ' --force' : '';
     expect(commandsIn(page)).toEqual([
-      ...acts.map((act) => `hookbox events ${act} --db hookbox.db${act === 'rerun' ? force : ''} evt_1`),
-      'hookbox events show --db hookbox.db evt_1',
+      ...acts.map((act) => `hookbox events ${act}${act === 'rerun' ? force : ''} evt_1`),
+      'hookbox events show evt_1',
     ]);
     expect(tagsOf(page).filter(({ attributes }) => 'data-confirm' in attributes).length).toBe(acts.length);
+  });
+
+  test('is told as commands for the file that the page is told', async () => {
+    const { inbox, html } = openedPage({ db: '/srv/shop.db' });
+    await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
+    expect(commandsIn(await html(EVENT))).toEqual([
+      'hookbox events rerun --db /srv/shop.db --force evt_1',
+      'hookbox events show --db /srv/shop.db evt_1',
+    ]);
   });
 
   test('is told to viewers as commands', async () => {
@@ -193,6 +202,15 @@ describe('the body', () => {
     }
   });
 
+  test('is left out when only what stands in #live is asked for, which is the same', async () => {
+    const opened = openedPage();
+    await withBody(opened, '{"id":"evt_1","note":"a note"}');
+    const live = await (await opened.get(EVENT, { ...signedIn(ADA), 'hookbox-live': '1' })).text();
+    const whole = await opened.html(EVENT);
+    expect([live.includes('a note'), whole.includes('a note')]).toEqual([false, true]);
+    expect(textOf(partOf(live, 'live'))).toBe(textOf(partOf(whole, 'live')));
+  });
+
   test('of an unknown view is the tree', async () => {
     const opened = openedPage();
     await withBody(opened, '{"id":"evt_1"}');
@@ -217,6 +235,13 @@ describe('masked fields', () => {
     }
     expect(textOf(await opened.html(EVENT))).toContain('total: 1.50');
     expect(await opened.html(`${EVENT}/raw`)).toContain('"email":"•••"');
+  });
+
+  test('leave the names of entities, which operators work by, to be seen and searched for', async () => {
+    const { inbox, html } = openedPage({ mask: ['data.id', 'data.merchant_id'] });
+    await store(inbox, orderEvent('evt_1', { order: 'ord_42' }));
+    const name = (await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.entity ?? '';
+    expect(textOf(partOf(await html(`/events?entity=${encodeURIComponent(name)}`), 'live'))).toContain(name);
   });
 
   test('are not searched for', async () => {

@@ -52,10 +52,24 @@ test('what a link says is what is read', () => {
 });
 
 test('fields that were left alone ask for nothing', () => {
-  expect(read('id=&entity=++&type=&payload=&since=&retrying=&before=17&done=rerun&x=y')).toEqual({
+  expect(read('id=&entity=++&type=&payload=&since=&retrying=&before=17&done=rerun&x=')).toEqual({
     filter: {},
     problems: [],
   });
+});
+
+test('a name that is none is said, and not left out of the filter unseen', () => {
+  const { filter, problems } = read('states=dead&states=ignored&id=evt_1&__proto__=x');
+  expect(filter).toEqual({ id: 'evt_1' });
+  const known =
+    'endpoint, id, type, state, deadReason, since, until, entity, merchant, error, fingerprint, retrying, redelivered, ' +
+    'conflict and payload';
+  expect(problems).toEqual([
+    `There is no field "states": a filter has ${known}.`,
+    `There is no field "__proto__": a filter has ${known}.`,
+  ]);
+  const many = Array.from({ length: 5_000 }, (_, n) => `x${n}=1`).join('&');
+  expect(read(many).problems.length).toBe(10);
 });
 
 test('what is pasted with white space around it is found', () => {

@@ -7,7 +7,6 @@ import {
   listed,
   moment,
   number,
-  oneLine,
   percent,
   plural,
   relative,
@@ -103,21 +102,5 @@ describe('times', () => {
     ['2025-12-31T08:05:00Z', '31 Dec 2025 08:05'],
   ] as const)('seen on 14 March 2026, %s is %s', ([at, words]) => {
     expect(shortMoment(new Date(at), new Date('2026-03-14T03:59:07Z'))).toBe(words);
-  });
-});
-
-describe('texts that others wrote', () => {
-  test('neither begin another line nor turn their neighbours around', () => {
-    expect(oneLine('a\nb\u0000c\u202Ed\u2028e\u200Bf')).toBe('a\\u{a}b\\u{0}c\\u{202e}d\\u{2028}e\\u{200b}f');
-  });
-
-  test('are cut, but not through a character', () => {
-    expect(oneLine('12345', 5)).toBe('12345');
-    expect(oneLine('123456', 5)).toBe('12345…');
-    expect(oneLine('1234🔥', 5)).toBe('1234…');
-  });
-
-  test('half a character is shown as one', () => {
-    expect(oneLine('a\ud800b')).toBe('a\\u{d800}b');
   });
 });

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { jsonTree, type JsonNode } from '../../../src/ops/body/json-tree.ts';
 
 /** A tree in one line: what it says, and how. */
-function written({ name, again, kind, value, children, size }: JsonNode): string {
+function written({ name, again, kind, value, children, size, cut }: JsonNode): string {
   const named = `${name === null ? '' : `${name}: `}${again ? 'again ' : ''}`;
   if (kind === 'object' || kind === 'list') {
-    const left = size > children.length ? ` +${size - children.length}` : '';
+    const left = `${size > children.length ? ` +${size - children.length}` : ''}${cut ? ' and so on' : ''}`;
     const inner = children.map((child) => written(child)).join(', ') + left;
     return `${named}${kind === 'object' ? `{${inner}}` : `[${inner}]`}`;
   }
@@ -14,7 +14,7 @@ function written({ name, again, kind, value, children, size }: JsonNode): string
 
 function tree(text: string, limits?: Parameters<typeof jsonTree>[1]): string {
   const { root, leftOut } = jsonTree(text, limits);
-  return `${written(root)}${leftOut > 0 ? ` (${leftOut} left out)` : ''}`;
+  return `${written(root)}${leftOut ? ' (some left out)' : ''}`;
 }
 
 describe('a tree of JSON', () => {
@@ -33,10 +33,15 @@ describe('a tree of JSON', () => {
     expect(tree(text)).toBe(expected);
   });
 
-  test('says how much it leaves out', () => {
-    expect(tree('[1,2,3,4,5]', { values: 3 })).toBe('[1, 2 +3] (3 left out)');
-    expect(tree('{"a":{"b":{"c":{"d":1},"e":2}},"f":3}', { depth: 2 })).toBe('{a: { +1}, f: 3} (4 left out)');
-    expect(tree('{"a":[[1,{"x":2}]],"b":3}', { values: 2 })).toBe('{a: [ +1] +1} (5 left out)');
+  test('says where it leaves something out', () => {
+    expect(tree('[1,2,3,4,5]', { values: 6 })).toBe('[1, 2, 3, 4, 5]');
+    expect(tree('{"a":{"b":{"c":{"d":1},"e":2}},"f":3}', { depth: 2 })).toBe('{a: { +1}, f: 3} (some left out)');
+  });
+
+  test('looks at nothing behind its limits, so it does not say how much there is', () => {
+    expect(tree('[1,2,3,4,5]', { values: 3 })).toBe('[1, 2 +1 and so on] (some left out)');
+    expect(tree('{"a":[[1,{"x":2}]],"b":3}', { values: 2 })).toBe('{a: [ +1 and so on] and so on} (some left out)');
+    expect(tree('[[[1,2,3,4]],5]', { values: 2, depth: 1 })).toBe('[ +1 and so on] (some left out)');
   });
 
   test.for([

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -9,7 +10,7 @@ import { serveApp } from '../../adapters/served-app.ts';
 import { openBrowser } from '../../browser/browser.ts';
 import { scratchFile } from '../../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';
-import { FAILED, handled } from '../events-in-states.ts';
+import { FAILED, handleAgain, handled } from '../events-in-states.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -23,16 +24,27 @@ interface Opened {
   readonly origin: string;
   /** the headers of forms that were sent */
   readonly posted: readonly Readonly<Record<string, string>>[];
+  readonly server: {
+    /** for how long it holds back what brings a page up to date */
+    updateMs: number;
+    /** when it was asked for that, and when it had answered */
+    readonly updates: { readonly began: number; readonly ended: number }[];
+  };
 }
 
 async function opened(...dead: readonly string[]): Promise<Opened> {
   const inbox = sqliteInbox(scratchFile());
   for (const id of dead) await handled(inbox, FAILED, orderEvent(id, { order: id }));
   const posted: Record<string, string>[] = [];
+  const server: Opened['server'] = { updateMs: 0, updates: [] };
   const app = new Hono();
   app.use(async (c, next) => {
     if (c.req.method === 'POST') posted.push(c.req.header());
+    const began = performance.now();
     await next();
+    if (c.req.header('hookbox-live') === undefined) return;
+    await sleep(server.updateMs);
+    server.updates.push({ began, ended: performance.now() });
   });
   app.route('/ops', opsPage({ inbox }, { unsafeOpen: true }));
   const served = await serveApp(app);
@@ -44,7 +56,7 @@ async function opened(...dead: readonly string[]): Promise<Opened> {
   });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  return { page, inbox, posted, origin: new URL(served.url).origin };
+  return { page, inbox, posted, server, origin: new URL(served.url).origin };
 }
 
 /** Asks the page, in its own words. */
@@ -109,6 +121,54 @@ test('an event that changes keeps what is typed and what is open, until it is se
   expect(page.url()).toBe(`${origin}/ops/events/default/evt_1`);
   // What the guard goes by, as a browser sends it.
   expect(posted).toMatchObject([{ origin, 'sec-fetch-site': 'same-origin' }]);
+});
+
+test('a form that somebody is in asks for what it asked for, whatever has become of the event', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  await page.goto(`${origin}/ops/events/default/evt_1#rerun`);
+  await page.locator('#rerun input[name=reason]').fill('the shop is up');
+  await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'grace' });
+  await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1', { order: 'evt_1' }));
+  await page.locator('#headline .state-processed').waitFor();
+  expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
+  expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing was done: the event is in a state').waitFor();
+  expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('processed');
+  await page.keyboard.press('r');
+  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Rerun this processed event');
+});
+
+test('r goes to no button that does something else', async () => {
+  const { page, inbox, origin } = await opened();
+  await store(inbox, orderEvent('evt_1'));
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.locator('#discard summary').click();
+  await page.keyboard.press('r');
+  expect(await asks(page, 'document.activeElement.localName')).toBe('summary');
+});
+
+test('the server rests after each update, for several times as long as it took', async () => {
+  const { page, inbox, origin, server } = await opened();
+  server.updateMs = 400;
+  await page.goto(`${origin}/ops/events`);
+  for (let n = 0; server.updates.length < 3; n += 1) {
+    await store(inbox, orderEvent(`evt_${n}`));
+    await sleep(50);
+  }
+  const [, second = { began: 0, ended: 0 }, third = { began: 0, ended: 0 }] = server.updates;
+  expect(third.began - second.ended).toBeGreaterThan(3 * (second.ended - second.began));
+});
+
+test('ages grow while nothing happens: a page is brought up to date every minute', async () => {
+  const { page, origin, server } = await opened();
+  await page.clock.install();
+  await page.goto(`${origin}/ops/events`);
+  await expect.poll(() => server.updates.length, { timeout: 5_000 }).toBe(1);
+  await sleep(1_500);
+  expect(server.updates.length).toBe(1);
+  await page.clock.fastForward('01:01');
+  await expect.poll(() => server.updates.length, { timeout: 5_000 }).toBe(2);
 });
 
 test('nothing moves while a text is selected, or in a tab that nobody sees', async () => {

@@ -101,6 +101,9 @@ describe('mounted', () => {
     expect(() => opsPage({ inbox: memoryInbox() }, { basic: [ADA] })).toThrow(/cannot be looked into/);
     expect(() => opsPage({ inbox }, { basic: [ADA], mask: ['a..b'] })).toThrow(/mask/);
     expect(() => opsPage({ inbox }, { basic: [ADA], hosts: [] })).toThrow(/hosts/);
+    for (const secret of ['', '  ', 'undefined']) {
+      expect(() => opsPage({ inbox }, { basic: [ADA], secret })).toThrow('secret is empty, or a variable was not set.');
+    }
   });
 });
 
@@ -304,7 +307,9 @@ describe('a flash', () => {
       '12 events were imported; 3 were here already, and 1 with other bytes, which were left as they are.',
     );
     expect(await said('done=events-pruned&figures=1234')).toContain('1,234 events were pruned');
-    expect(await said('done=erased&figures=1.2')).toContain('1 event was erased. 2 events were in processing');
+    expect(await said('done=erased&figures=1.2.0')).toContain('1 event was erased. 2 events were in processing');
+    expect(await said('done=erased&figures=1.2.0')).not.toContain('log');
+    expect(await said('done=erased&figures=1.0.1')).toContain('still in the write-ahead log, which another process');
   });
 
   test.for([
@@ -317,6 +322,17 @@ describe('a flash', () => {
     const { html } = openedPage();
     expect(partOf(await html(`/maintenance?${query}`), 'flash')).toBe('');
   });
+});
+
+describe('open to all', () => {
+  test.for([true, { name: 'ada@shop-1' }])(
+    'as %j it is still no page of a site whose name leads here',
+    async (unsafeOpen) => {
+      const { app } = openedPage({ unsafeOpen });
+      expect((await app.request('http://127.0.0.1:3223/ops/events')).status).toBe(200);
+      expect((await app.request('http://evil.example/ops/events')).status).toBe(403);
+    },
+  );
 });
 
 describe('for monitoring', () => {

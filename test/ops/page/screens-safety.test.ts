@@ -11,7 +11,7 @@ import { rejectedScreen } from '../../../src/ops/page/screens/rejected.tsx';
 import type { Screen, Visit } from '../../../src/ops/page/visit.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { tagsOf, textOf, type Tag } from './read-html.ts';
-import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, stubVisit, summary } from './stub-visit.ts';
+import { NOW, ago, bulkOf, counting, deadGroup, htmlOf, noGauges, stubVisit, summary } from './stub-visit.ts';
 
 /** Every screen, with a text in every field that may come from elsewhere. */
 const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<Screen>>> = {
@@ -24,7 +24,15 @@ const screens: Readonly<Record<string, (visit: Visit, text: string) => Promise<S
   health: healthScreen,
   maintenance: (visit) => maintenanceScreen(visit),
   'prune preview': (visit, text) =>
-    maintenanceScreen(visit, { act: 'prune', olderThanDays: 3, states: ['dead'], types: [text], count: 4 }),
+    maintenanceScreen(visit, {
+      act: 'prune',
+      olderThanDays: 3,
+      settledBefore: NOW,
+      states: ['dead'],
+      types: [text],
+      endpoint: text,
+      count: 4,
+    }),
   'erase preview': (visit, text) =>
     maintenanceScreen(visit, {
       act: 'erase',
@@ -65,7 +73,7 @@ function filledWith(text: string): Partial<Operations> {
     gauges: async () => ({
       ...noGauges,
       dead: { count: 12, more: false },
-      oldestPending: { endpoint: text, id: text, receivedAt: ago(9) },
+      oldestPending: { endpoint: text, id: text, receivedAt: ago(9), since: ago(9) },
     }),
     ...counting([
       { at, what: 'dead', detail: text, count: 4 },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CountRow } from '../../../src/inbox/operations/counts.ts';
+import type { CountRow, WaitingEvent } from '../../../src/inbox/operations/counts.ts';
 import type { PageRequest } from '../../../src/inbox/operations/filter.ts';
+import type { EventSummary } from '../../../src/inbox/operations/search.ts';
 import { auditScreen } from '../../../src/ops/page/screens/audit.tsx';
 import { bulkScreen } from '../../../src/ops/page/screens/bulk.tsx';
 import { bulksScreen } from '../../../src/ops/page/screens/bulks.tsx';
@@ -71,7 +72,7 @@ describe('Overview', () => {
       gauges: async () => ({
         ...noGauges,
         dead: { count: 14, more: false },
-        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47) },
+        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47), since: ago(47) },
       }),
     });
     const html = await htmlOf(await overviewScreen(visit));
@@ -111,19 +112,26 @@ describe('Overview', () => {
     expect(headline).toContain('No event is dead.');
   });
 
-  test('takes in the oldest pending event when the search has looked at newer ones only', async () => {
-    const oldest = summary({ seq: 1, id: 'evt_old', entity: null, receivedAt: ago(600) });
+  test('takes in the oldest pending events when the search has looked at newer ones only', async () => {
+    const oldest = summary({ seq: 1, id: 'evt_old', entity: 'order:mer_7:ord_1', receivedAt: ago(600) });
+    const next = summary({ seq: 2, id: 'evt_next', entity: 'order:mer_7:ord_2', receivedAt: ago(599) });
+    const newer = summary({ seq: 900, id: 'evt_900', entity: 'order:mer_7:ord_900', receivedAt: ago(2) });
+    const all = [newer, next, oldest];
+    const waits = (event: EventSummary): WaitingEvent => ({ ...event, since: event.receivedAt });
     const visit = stubVisit({
       search: async ({ id }) =>
-        id === 'evt_old' ? { events: [oldest], next: null, examined: 1 } : { events: [], next: 17, examined: 5_000 },
-      gauges: async () => ({
-        ...noGauges,
-        oldestPending: { endpoint: 'default', id: 'evt_old', receivedAt: oldest.receivedAt },
-      }),
+        id === undefined
+          ? { events: [newer], next: 900, examined: 5_000 }
+          : { events: all.filter((event) => event.id === id), next: null, examined: 1 },
+      gauges: async () => ({ ...noGauges, oldestPending: waits(oldest), oldest: [waits(oldest), waits(next)] }),
     });
-    expect(await textOfPart(overviewScreen(visit), 'headline')).toContain(
-      'At least 1 event is stuck: the oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
+    const html = await htmlOf(await overviewScreen(visit));
+    expect(textOf(partOf(html, 'headline'))).toContain(
+      'At least 3 orders are stuck: the oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
     );
+    const told = textOf(partOf(html, 'waiting'));
+    const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
+    expect(places).toEqual(places.filter((place) => place >= 0).toSorted((one, other) => one - other));
   });
 
   test('tiles tell of the span and of now, and lead to the events they count', async () => {
@@ -377,7 +385,7 @@ describe('Bulk reruns', () => {
     ],
     [
       bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {} } }),
-      'No event fits: there is nothing to rerun. A rerun takes dead and ignored events.',
+      'No event fits: there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
     expect(await textOfPart(bulkScreen(stubVisit({ bulk: async () => bulk }), 7), 'sentence')).toBe(sentence);
@@ -513,7 +521,7 @@ describe('Health', () => {
         ...noGauges,
         pending: { count: 3, more: false },
         retrying: { count: 1, more: false },
-        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47) },
+        oldestPending: { endpoint: 'default', id: 'evt_1', receivedAt: ago(47), since: ago(47) },
       }),
       ...counting([counted(3, 'answer-ms', '7', 99), counted(3, 'answer-ms', '1500', 1)]),
     });
@@ -558,23 +566,27 @@ describe('Maintenance', () => {
       await maintenanceScreen(stubVisit(), {
         act: 'prune',
         olderThanDays: 30,
+        settledBefore: new Date('2026-02-12T03:59:07.250Z'),
         states: ['processed', 'dead'],
         types: ['order.ready'],
+        endpoint: 'shop-b',
         count: 1_234,
       }),
     );
     const preview = partOf(html, 'preview');
     expect(textOf(preview)).toContain(
-      'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready.',
+      'Would prune 1,234 events: processed and dead, settled more than 30 days ago, of type order.ready, at the endpoint shop-b.',
     );
     expect(textOf(preview)).toContain('Dead and ignored events cannot be rerun any more');
     const sent = tagsOf(preview).filter(({ name, attributes }) => name === 'input' && attributes['type'] === 'hidden');
     expect(sent.map(({ attributes: { name, value } }) => `${name}=${value}`)).toEqual([
       'csrf=token-of-ada',
       'olderThanDays=30',
+      'settledBefore=2026-02-12T03:59:07.250Z',
       'states=processed',
       'states=dead',
       'types=order.ready',
+      'endpoint=shop-b',
       'confirm=1234',
     ]);
   });
@@ -584,8 +596,10 @@ describe('Maintenance', () => {
       await maintenanceScreen(stubVisit(), {
         act: 'prune',
         olderThanDays: 1,
+        settledBefore: NOW,
         states: ['processed'],
         types: [],
+        endpoint: '',
         count: 0,
       }),
     );

@@ -46,6 +46,7 @@ export const noGauges: Gauges = {
   dead: nobody,
   ignored: nobody,
   oldestPending: null,
+  oldest: [],
 };
 
 const empty: Partial<Operations> = {

@@ -6,17 +6,18 @@ import { positiveNumber, wholeNumber } from '../../option-values.ts';
 
 /** `hookbox events rerun` */
 export function rerunCommand(): Command {
-  const rerun = command('rerun', 'have dead and ignored events handled again', [
+  const rerun = command('rerun', 'have dead events handled again, or ignored ones', [
     'hookbox events rerun evt_1 evt_2',
     'hookbox events rerun --state dead --error ECONNREFUSED --since 6h',
     'hookbox events rerun --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
     'hookbox events rerun --all --yes --rate 50 --reason "outage of the warehouse"',
     'hookbox events rerun --resume 7',
-  ]).option('--force', 'processed events, too: their handlers run once more');
+  ]).option('--force', 'ignored and processed events, too: their handlers run once more');
   return withActing(rerun, 'rerun')
     .addHelpText(
       'after',
-      `${NOTES}\nThe handlers run where your processor runs, not here. Events that are stored as invalid get their entity by\n` +
+      `${NOTES}\nA filter finds dead events; ignored ones, which have no handler or were discarded, only with --state ignored.\n` +
+        `The handlers run where your processor runs, not here. Events that are stored as invalid get their entity by\n` +
         `hookbox's rule; where your receiver has an entity option of its own, rerun them with rerunEvents() or on its page.\n${EXIT_CODES}`,
     )
     .action(async (ids: string[], options: ActOnOptions) => {

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { EventKey } from '../../../inbox/inbox.ts';
 import type { Act, ActResult, By } from '../../../inbox/operations/acts.ts';
-import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk } from '../../act.ts';
+import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk, USUAL_RATE } from '../../act.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { withFlash, type FlashCode } from './flash.ts';
 import { eventHref, fromPathPart } from '../parts/links.ts';
@@ -9,7 +9,6 @@ import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
 
 const MAX_FORM_BYTES = 256 * 1024;
-const USUAL_RATE = 500;
 const FASTEST = 100_000;
 
 const SAID = {

@@ -1,5 +1,8 @@
 import { number } from '../../words/format.ts';
 
+export const STILL_IN_LOG =
+  'What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.';
+
 /**
  * What an act came to, as the page that comes after it says. It travels in the URL as a code and figures, because a text from
  * a URL would let anybody who makes a link put words on the page.
@@ -17,11 +20,12 @@ const SAYINGS = {
   'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are gone, the tombstones stay.`,
   pruning: () =>
     'The prune goes on when you leave this page. Its line below says how many events it has pruned so far.',
-  erased: ([events = 0, inProcessing = 0]) =>
+  erased: ([events = 0, inProcessing = 0, inLog = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0
       ? ''
-      : ` ${counted(inProcessing)} in processing and left as they are: erase again when the handlers have ended.`),
+      : ` ${counted(inProcessing)} in processing and left as they are: erase again when the handlers have ended.`) +
+    (inLog === 0 ? '' : ` ${STILL_IN_LOG}`),
   imported: ([imported = 0, known = 0, different = 0]) =>
     `${counted(imported)} imported; ${number(known)} were here already` +
     (different === 0 ? '.' : `, and ${number(different)} with other bytes, which were left as they are.`),

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { ConfigurationError } from '../../../errors.ts';
+import { parseInstant } from '../../../events/instant.ts';
 import type { By } from '../../../inbox/operations/acts.ts';
 import type { PruneCriteria } from '../../../inbox/operations/removal.ts';
 import { eraseEntity, pruneEvents } from '../../remove.ts';
@@ -32,16 +33,21 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const states = prunableStates.filter((state) => asked.includes(state));
     if (states.length === 0) return preview(c, wrong(`Choose one of the states ${prunableStates.join(', ')}.`));
     const types = valuesOf(form, 'types');
+    const endpoint = fieldOf(form, 'endpoint');
+    const previewed = fieldOf(form, 'settledBefore');
+    const settledBefore = previewed === '' ? daysAgo(olderThanDays) : instantOf(previewed);
+    if (settledBefore === null) return preview(c, wrong('The form has no time that can be read. Preview it again.'));
     const criteria: PruneCriteria = {
-      settledBefore: new Date(Date.now() - olderThanDays * DAY_MS),
+      settledBefore,
       states,
       ...(types.length > 0 && { types }),
+      ...(endpoint !== '' && { endpoint }),
     };
     const by = byOf(shell, c, form);
     const { pruned: count } = await pruneEvents(inbox, criteria, by, { dryRun: true });
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
-    if (confirmed === null || count > confirmed + grownMeanwhile(confirmed)) {
-      return preview(c, { act: 'prune', olderThanDays, states, types, count });
+    if (confirmed === null || count > confirmed) {
+      return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count });
     }
     const pruned = await startedPrune(criteria, by);
     const base = shell.baseOf(c);
@@ -60,8 +66,11 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const report = await eraseEntity(inbox, entity, by, { dryRun: true });
     const confirmed = confirmedCount(fieldOf(form, 'confirm'));
     if (confirmed === null || report.erased > confirmed) return preview(c, { act: 'erase', entity, report });
-    const { erased, inProcessing } = await eraseEntity(inbox, entity, by);
-    return c.redirect(withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing), 303);
+    const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
+    return c.redirect(
+      withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing, logEmptied ? 0 : 1),
+      303,
+    );
   });
 
   page.post('/maintenance/import', postedForm(shell, MAX_IMPORT_BYTES + AROUND_FILE), async (c) => {
@@ -100,11 +109,6 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
   }
 }
 
-/** A few more have become old enough since the preview; a wrong field would make them many. */
-function grownMeanwhile(confirmed: number): number {
-  return Math.max(100, confirmed / 100);
-}
-
 function wrong(message: string): MaintenancePreview {
   return { act: 'problem', message };
 }
@@ -112,6 +116,16 @@ function wrong(message: string): MaintenancePreview {
 function daysOf(text: string): number | null {
   const days = Number(text);
   return /^\d+$/.test(text) && days <= MAX_DAYS ? days : null;
+}
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * DAY_MS);
+}
+
+/** As a preview has written it. */
+function instantOf(text: string): Date | null {
+  const read = parseInstant(text);
+  return read === null ? null : new Date(read.ms);
 }
 
 function confirmedCount(text: string): number | null {

@@ -3,6 +3,10 @@
   'use strict';
 
   const FRESH_AT_MOST_EVERY_MS = 1000;
+  /** The server rests so many times as long as it was asked for, since deliveries wait meanwhile. */
+  const REST = 4;
+  /** Ages grow also while nothing changes, as when everything is stuck. */
+  const FRESH_AT_LEAST_EVERY_MS = 60_000;
   const ASK_AGAIN_MS = 10_000;
 
   const byId = (id) => document.getElementById(id);
@@ -16,7 +20,7 @@
   let timer = 0;
   let fetching = false;
   let wanted = false;
-  let lastFetch = -Infinity;
+  let nextFetch = -Infinity;
 
   function say(word, what) {
     if (state === null) return;
@@ -62,8 +66,12 @@
   function want() {
     wanted = true;
     if (timer !== 0 || fetching) return;
-    timer = setTimeout(refresh, Math.max(0, lastFetch + FRESH_AT_MOST_EVERY_MS - performance.now()));
+    timer = setTimeout(refresh, Math.max(0, nextFetch - performance.now()));
   }
+
+  setInterval(() => {
+    if (source !== null) want();
+  }, FRESH_AT_LEAST_EVERY_MS);
 
   async function refresh() {
     timer = 0;
@@ -74,9 +82,10 @@
     }
     wanted = false;
     fetching = true;
-    lastFetch = performance.now();
+    const began = performance.now();
     try {
-      const answer = await fetch(location.href, { headers: { Accept: 'text/html' }, redirect: 'error' });
+      const headers = { Accept: 'text/html', 'Hookbox-Live': '1' };
+      const answer = await fetch(location.href, { headers, redirect: 'error' });
       if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
       const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const from = byId('live');
@@ -87,6 +96,8 @@
       say('Reconnecting', 'lost');
     } finally {
       fetching = false;
+      const ended = performance.now();
+      nextFetch = ended + Math.max(FRESH_AT_MOST_EVERY_MS, REST * (ended - began));
       if (wanted) want();
     }
   }
@@ -223,9 +234,10 @@
 
   /** Opens an act of the event, or goes to the button of a preview. */
   function confirmFor(act) {
-    const details = document.querySelector(`details#${act}`);
+    const details = document.querySelector(`details#${act}, details#${act}-again`);
     if (details !== null) details.open = true;
-    (details ?? document).querySelector('[data-confirm]')?.focus();
+    // Nothing else on a page is what was asked for.
+    (details ?? byId('run'))?.querySelector('[data-confirm]')?.focus();
   }
 
   function isTyping(target) {

@@ -1,5 +1,6 @@
 import type { Stats } from '../../stats.ts';
-import { number, oneLine, percent, plural } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { number, percent, plural } from '../../words/format.ts';
 import { Bar, Patterns } from './bar.tsx';
 import { across, ChartFigure } from './frame.tsx';
 

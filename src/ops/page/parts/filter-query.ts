@@ -1,7 +1,8 @@
-import { parseInstant } from '../../../events/instant.ts';
 import type { EventFilter, PayloadCondition } from '../../../inbox/operations/filter.ts';
 import { deadReasons, eventStates } from '../../../inbox/state.ts';
-import { listed, oneLine } from '../../words/format.ts';
+import { readMoment } from '../../../moment.ts';
+import { oneLine } from '../../../one-line.ts';
+import { listed } from '../../words/format.ts';
 
 /** What the fields of the filter bar say. */
 export interface FilterQuery {
@@ -12,40 +13,66 @@ export interface FilterQuery {
 }
 
 const MAX_TEXT = 1_000;
+/** As many as anybody mends at a time. */
+const MAX_UNKNOWN = 10;
+
+/** Every field of a filter, under the name that it has in a URL. */
+const FIELDS = [
+  'endpoint',
+  'id',
+  'type',
+  'state',
+  'deadReason',
+  'since',
+  'until',
+  'entity',
+  'merchant',
+  'error',
+  'fingerprint',
+  'retrying',
+  'redelivered',
+  'conflict',
+  'payload',
+] as const;
+
+type Field = (typeof FIELDS)[number];
+
+/** What else stands in the URLs and forms that filters are read from. */
+const BESIDE = ['before', 'done', 'figures', 'csrf', 'act', 'force', 'reason'];
 
 /**
  * Reads a filter from a URL or a form; `filterFields` in links.ts writes what this reads. Fields that are empty ask for
- * nothing, as those of a form that were left alone.
+ * nothing, as those of a form that were left alone; one of a name that does not exist asks for what nobody can know.
  *
  * @param now - what `2h` is counted back from
  */
 export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
-  const problems: string[] = [];
+  const problems = unknownIn(fields);
 
-  const all = (name: string): readonly string[] => {
+  const all = (name: Field): readonly string[] => {
     const values = fields.getAll(name).filter((value) => value.trim() !== '');
     const fitting = values.filter((value) => value.length <= MAX_TEXT);
     if (fitting.length < values.length) problems.push(`${name} is longer than ${MAX_TEXT} characters.`);
     return [...new Set(fitting)];
   };
-  const one = (name: string): string | undefined => all(name)[0]?.trim();
-  const anyOf = <Value extends string>(name: string, known: readonly Value[]): readonly Value[] | undefined => {
+  const one = (name: Field): string | undefined => all(name)[0]?.trim();
+  const anyOf = <Value extends string>(name: Field, known: readonly Value[]): readonly Value[] | undefined => {
     const values = all(name);
     const wrong = values.filter((value) => !known.some((each) => each === value));
     for (const value of wrong) problems.push(`${shown(value)} is none of ${listed(known)}.`);
     const right = known.filter((each) => values.includes(each));
     return right.length > 0 ? right : undefined;
   };
-  const yesOrNo = (name: string): boolean | undefined => {
+  const yesOrNo = (name: Field): boolean | undefined => {
     const value = one(name);
     if (value === undefined) return undefined;
     if (value !== 'yes' && value !== 'no') problems.push(`${name} is yes or no, not ${shown(value)}.`);
     return value === 'yes' ? true : value === 'no' ? false : undefined;
   };
-  const moment = (name: string): Date | undefined => {
+  const moment = (name: Field): Date | undefined => {
     const value = one(name);
     if (value === undefined) return undefined;
-    const read = readMoment(value, now);
+    const read = readMoment(value, now.getTime());
     if (read === null)
       problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
     return read ?? undefined;
@@ -82,28 +109,17 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
   return { filter: given(filter), problems };
 }
 
+/** A field that was left out unseen, such as `states` for `state`, would make a filter find more than was meant. */
+function unknownIn(fields: URLSearchParams): string[] {
+  const known = new Set<string>([...FIELDS, ...BESIDE]);
+  const given = [...fields].filter(([name, value]) => value.trim() !== '' && !known.has(name));
+  const names = [...new Set(given.map(([name]) => name))].slice(0, MAX_UNKNOWN);
+  return names.map((name) => `There is no field ${shown(name)}: a filter has ${listed(FIELDS)}.`);
+}
+
 /** Whether it asks for anything at all. */
 export function asksForAll(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
-}
-
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** `2h` ago, a date, or a date-time; without a zone it is UTC, as all times on the page are. */
-function readMoment(text: string, now: Date): Date | null {
-  const [, count, unit] = /^(\d{1,9})\s*([smhd])$/.exec(text) ?? [];
-  const ms =
-    count === undefined ? instantOf(text) : now.getTime() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
-  const read = ms === null ? null : new Date(ms);
-  return read === null || Number.isNaN(read.getTime()) ? null : read;
-}
-
-function instantOf(text: string): number | null {
-  const written = text
-    .replace(/^\S{10}$/, (date) => `${date}T00:00`)
-    .replace(/^(\S{10}) (?=\d)/, '$1T')
-    .replace(/ ?UTC$/i, 'Z');
-  return parseInstant(written)?.ms ?? null;
 }
 
 function readCondition(text: string): PayloadCondition | null {

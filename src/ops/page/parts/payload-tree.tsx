@@ -1,4 +1,5 @@
-import { number, oneLine, plural } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { number } from '../../words/format.ts';
 import { jsonText } from '../../body/json-tokens.ts';
 import { jsonTree, type JsonNode } from '../../body/json-tree.ts';
 
@@ -26,10 +27,10 @@ export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; read
       <div class="tree">
         <Value node={root} depth={0} />
       </div>
-      {leftOut > 0 && (
+      {leftOut && (
         <p class="notice">
-          {plural(leftOut, 'value is', 'values are')} left out here, because there are so many or because they are so
-          deep within one another. <a href={rawHref}>Show raw</a>
+          Values are left out here, because there are so many or because they are so deep within one another.{' '}
+          <a href={rawHref}>Show raw</a>
         </p>
       )}
     </>
@@ -47,11 +48,12 @@ function Value({ node, depth }: { readonly node: JsonNode; readonly depth: numbe
   }
   const isObject = node.kind === 'object';
   const missing = node.size - node.children.length;
+  const size = `${number(node.size)}${node.cut ? ' or more' : ''}`;
   return (
     <details open={depth < OPEN_DEPTH && node.size <= OPEN_SIZE}>
       <summary>
         <Name node={node} />
-        <span class="muted">{isObject ? `{${number(node.size)}}` : `[${number(node.size)}]`}</span>
+        <span class="muted">{isObject ? `{${size}}` : `[${size}]`}</span>
       </summary>
       <ol class={isObject ? 'object' : 'places'} start={isObject ? undefined : 0}>
         {node.children.map((child) => (
@@ -59,7 +61,7 @@ function Value({ node, depth }: { readonly node: JsonNode; readonly depth: numbe
             <Value node={child} depth={depth + 1} />
           </li>
         ))}
-        {missing > 0 && <li class="muted">… {number(missing)} more</li>}
+        {node.cut ? <li class="muted">…</li> : missing > 0 && <li class="muted">… {number(missing)} more</li>}
       </ol>
     </details>
   );

@@ -1,4 +1,4 @@
-import { oneLine } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
 
 /** as long as a reason may be */
 const LONGEST = 1_000;

@@ -1,5 +1,6 @@
 import type { EventHistory, TimelineEntry } from '../../find.ts';
-import { age, number, oneLine, plural, relative } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { age, number, plural, relative } from '../../words/format.ts';
 import { visibleText } from './raw-body.tsx';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time.tsx';

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../../errors.ts';
 import type { Visitor } from '../visit.ts';
+import { usable } from './usable.ts';
 
 /** Who may see the page. At least one is needed. */
 export interface AuthorizationOptions {
@@ -10,11 +11,24 @@ export interface AuthorizationOptions {
    */
   readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
   /** Users with a password, whom the browser asks for it; viewers unless `role` says otherwise. Only over HTTPS. */
-  readonly basic?: readonly { readonly user: string; readonly password: string; readonly role?: Visitor['role'] }[];
+  readonly basic?: readonly {
+    readonly user: string;
+    /** may come from a variable: one that is not set is refused, and so is an empty one */
+    readonly password: string | undefined;
+    readonly role?: Visitor['role'];
+  }[];
   /** Tokens for programs, such as the one that reads `/metrics`; viewers unless `role` says otherwise. */
-  readonly bearer?: readonly { readonly token: string; readonly role?: Visitor['role']; readonly name?: string }[];
-  /** `true` makes an operator of everybody who can reach the page. For a page on the loopback address alone. */
-  readonly unsafeOpen?: boolean;
+  readonly bearer?: readonly {
+    /** may come from a variable, as passwords may */
+    readonly token: string | undefined;
+    readonly role?: Visitor['role'];
+    readonly name?: string;
+  }[];
+  /**
+   * Makes an operator of everybody who can reach the page. For a page on the loopback address alone. The audit calls them
+   * `local`, or by the `name` that is given.
+   */
+  readonly unsafeOpen?: boolean | { readonly name: string };
 }
 
 /** Who it is, or how to answer. */
@@ -37,14 +51,17 @@ const MAX_NAME = 200;
  */
 export function createAuthorization(options: AuthorizationOptions): (request: Request) => Promise<Verdict> {
   const { authorize, basic = [], bearer = [], unsafeOpen = false } = options;
+  const everybody = unsafeOpen
+    ? known({ role: 'operator', name: unsafeOpen === true ? 'local' : unsafeOpen.name })
+    : null;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
-  if (!asks && !unsafeOpen) {
+  if (!asks && everybody === null) {
     throw refusal(
       'opsPage needs authorize, basic or bearer: who can reach the page sees every event and can rerun all of them. ' +
         'Only for a page on the loopback address there is unsafeOpen: true.',
     );
   }
-  if (asks && unsafeOpen)
+  if (asks && everybody !== null)
     throw refusal('unsafeOpen lets everybody in, so authorize, basic and bearer would ask nobody.');
   const users = basic.map(({ user, password, role = 'viewer' }, n) => {
     if (typeof user !== 'string' || user === '' || user.includes(':')) {
@@ -64,7 +81,7 @@ export function createAuthorization(options: AuthorizationOptions): (request: Re
   ];
 
   return async (request) => {
-    if (unsafeOpen) return { visitor: { role: 'operator', name: 'local' } };
+    if (everybody !== null) return { visitor: everybody };
     const [scheme, credentials] = credentialsOf(request);
     if (scheme === 'basic' && users.length > 0) return verdict(holderOf(credentials, users));
     if (scheme === 'bearer' && tokens.length > 0) return verdict(holderOf(credentials, tokens));
@@ -113,12 +130,6 @@ function credentialsOf(request: Request): readonly [scheme: 'basic' | 'bearer' |
     default:
       return [null, ''];
   }
-}
-
-/** `process.env['X']` that is not set must not become a password that is known to all. */
-function usable(secret: unknown, name: string): string {
-  if (typeof secret === 'string' && secret.trim() !== '' && secret !== 'undefined' && secret !== 'null') return secret;
-  throw refusal(`${name} is empty, or a variable was not set.`);
 }
 
 function known(visitor: Visitor): Visitor {

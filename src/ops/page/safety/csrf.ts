@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Visitor } from '../visit.ts';
+import { usable } from './usable.ts';
 
 /** Makes and checks the tokens that every form of the page sends back. */
 export interface Tokens {
@@ -13,10 +14,12 @@ export interface Tokens {
  *
  * @param secret - the key; random unless given, so a form that was open while the process restarted has to be reloaded. Where
  * several processes serve one page they need the same.
+ * @throws ConfigurationError for a secret that anybody could guess
  */
-export function csrfTokens(secret: string | Uint8Array = randomBytes(32)): Tokens {
+export function csrfTokens(secret?: string): Tokens {
+  const key = secret === undefined ? randomBytes(32) : usable(secret, 'secret');
   const tokenFor = ({ role, name }: Visitor): string => {
-    return createHmac('sha256', secret).update(`hookbox page\n${role}\n${name}`).digest('base64url');
+    return createHmac('sha256', key).update(`hookbox page\n${role}\n${name}`).digest('base64url');
   };
   return {
     tokenFor,

@@ -1,7 +1,8 @@
 import type { AuditLine } from '../../../inbox/operations/audit.ts';
 import { auditLines } from '../../audit.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
-import { number, oneLine } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { number } from '../../words/format.ts';
 import { OlderLink, pageOf } from '../parts/pages.tsx';
 import { LongText, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';

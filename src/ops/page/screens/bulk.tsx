@@ -1,5 +1,5 @@
 import type { ActResult, Bulk } from '../../../inbox/operations/acts.ts';
-import { getBulk } from '../../act.ts';
+import { getBulk, USUAL_RATE } from '../../act.ts';
 import { listEvents } from '../../find.ts';
 import { doneOf, sentenceOf } from '../../words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
@@ -11,8 +11,6 @@ import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath, resultInWords } from '../../words/words.ts';
-
-const USUAL_RATE = 500;
 
 /** One bulk act: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {

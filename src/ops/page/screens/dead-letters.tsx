@@ -1,7 +1,8 @@
 import type { DeadGroup } from '../../../inbox/operations/search.ts';
 import { deadGroups } from '../../find.ts';
 import { ActForm } from '../parts/form.tsx';
-import { bounded, oneLine, plural } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { bounded, plural } from '../../words/format.ts';
 import { eventHref, eventsHref } from '../parts/links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';

@@ -43,7 +43,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
             </section>
           </div>
         </div>
-        <Payload visit={visit} event={history.event} href={href} />
+        {visit.liveOnly !== true && <Payload visit={visit} event={history.event} href={href} />}
       </>
     ),
   };
@@ -203,7 +203,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         </Act>
       )}
       {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
-      <Copyable command={eventCommand('show', summary)} />
+      <Copyable command={eventCommand('show', summary, { db: visit.db })} />
     </section>
   );
 }
@@ -227,7 +227,8 @@ function Act({
   readonly children: Child;
 }) {
   return (
-    <details class="act" id={act}>
+    // What is asked of a processed event has an id of its own: an update must not put it into the form somebody is in.
+    <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
@@ -237,7 +238,7 @@ function Act({
           {button}
         </button>
       </ActForm>
-      <Copyable command={eventCommand(act, summary, ...(force ? ['--force'] : []))} />
+      <Copyable command={eventCommand(act, summary, { db: visit.db, force })} />
     </details>
   );
 }

@@ -209,7 +209,7 @@ function BulkForm({
       <button type="submit">{label}</button>
       {act === 'rerun' && (
         <label>
-          <input type="checkbox" name="force" value="yes" /> processed ones too
+          <input type="checkbox" name="force" value="yes" /> ignored and processed ones too
         </label>
       )}
     </ActForm>

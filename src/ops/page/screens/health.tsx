@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import { messageOf } from '../../../errors.ts';
 import type { Inbox } from '../../../inbox/inbox.ts';
+import { VERSION } from '../../../version.ts';
 import { readiness } from '../../health.ts';
 import { stats, type Stats } from '../../stats.ts';
 import { age, bounded, latency, percent, plural } from '../../words/format.ts';
@@ -8,8 +8,6 @@ import { eventHref } from '../parts/links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Screen, Visit } from '../visit.ts';
-
-const { version } = createRequire(import.meta.url)('hookbox/package.json') as { version: string };
 
 /** Whether deliveries can be stored now, and what to ask for from outside. */
 export async function healthScreen(visit: Visit): Promise<Screen> {
@@ -70,7 +68,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
           <dl class="facts">
             <div>
               <dt>hookbox</dt>
-              <dd>{version}</dd>
+              <dd>{VERSION}</dd>
             </div>
             <div>
               <dt>Node.js</dt>

@@ -1,7 +1,9 @@
 import type { Child } from 'hono/jsx';
 import type { EraseReport, PrunableState } from '../../../inbox/operations/removal.ts';
+import { STILL_IN_LOG } from '../acts/flash.ts';
 import { ActForm } from '../parts/form.tsx';
-import { listed, oneLine, plural } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { listed, plural } from '../../words/format.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
@@ -11,9 +13,13 @@ export type MaintenancePreview =
   | {
       readonly act: 'prune';
       readonly olderThanDays: number;
+      /** what that came to when it was asked: the confirmation means the very events that were counted */
+      readonly settledBefore: Date;
       readonly states: readonly PrunableState[];
       /** all types when empty */
       readonly types: readonly string[];
+      /** all endpoints when empty */
+      readonly endpoint: string;
       /** how many events would be pruned */
       readonly count: number;
     }
@@ -49,15 +55,24 @@ export function Preview({ visit, preview }: { readonly visit: Visit; readonly pr
 
 type PreviewOf<Act extends MaintenancePreview['act']> = Extract<MaintenancePreview, { readonly act: Act }>;
 
-function PrunePreview({ visit, olderThanDays, states, types, count }: PreviewOf<'prune'> & { readonly visit: Visit }) {
+function PrunePreview({
+  visit,
+  olderThanDays,
+  settledBefore,
+  states,
+  types,
+  endpoint,
+  count,
+}: PreviewOf<'prune'> & { readonly visit: Visit }) {
   const when = olderThanDays === 0 ? 'settled by now' : `settled more than ${plural(olderThanDays, 'day')} ago`;
   const ofTypes =
     types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
+  const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
   return (
     <Confirmation found={count}>
       <p>
         {count === 0 ? 'No event fits: ' : `Would prune ${plural(count, 'event')}: `}
-        <StoredText text={`${listed(states)}, ${when}, ${ofTypes}`} atMost={1_000} />.
+        <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
       </p>
       {states.some((state) => state !== 'processed') && (
         <p>Dead and ignored events cannot be rerun any more once they are pruned.</p>
@@ -66,12 +81,14 @@ function PrunePreview({ visit, olderThanDays, states, types, count }: PreviewOf<
         <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
           <p>{LOSES.prune}</p>
           <input type="hidden" name="olderThanDays" value={String(olderThanDays)} />
+          <input type="hidden" name="settledBefore" value={settledBefore.toISOString()} />
           {states.map((state) => (
             <input type="hidden" name="states" value={state} />
           ))}
           {types.map((type) => (
             <input type="hidden" name="types" value={type} />
           ))}
+          {endpoint !== '' && <input type="hidden" name="endpoint" value={endpoint} />}
           <Confirm count={count}>Prune {plural(count, 'event')}</Confirm>
         </ActForm>
       )}
@@ -80,7 +97,7 @@ function PrunePreview({ visit, olderThanDays, states, types, count }: PreviewOf<
 }
 
 function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly visit: Visit }) {
-  const { erased, inProcessing } = report;
+  const { erased, inProcessing, logEmptied } = report;
   return (
     <Confirmation found={erased}>
       <p>
@@ -93,6 +110,7 @@ function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly
           erase again when the handlers have ended.
         </p>
       )}
+      {erased + inProcessing === 0 && !logEmptied && <p>{STILL_IN_LOG}</p>}
       {erased > 0 && (
         <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
           <p>{LOSES.erase}</p>

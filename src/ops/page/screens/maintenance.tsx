@@ -53,6 +53,12 @@ function Prune({ visit }: { readonly visit: Visit }) {
             </label>
           ))}
         </fieldset>
+        <p>
+          <label>
+            Endpoint; all unless given{' '}
+            <input type="text" name="endpoint" maxlength={200} placeholder="default" autocomplete="off" />
+          </label>
+        </p>
         <details id="prune-types">
           <summary>Only some types</summary>
           <fieldset>

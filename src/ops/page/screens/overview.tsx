@@ -21,7 +21,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url);
   const [figures, groups] = await Promise.all([stats(inbox, stepsOf(range, visit.now)), deadGroups(inbox)]);
-  const stuck = await findStuck(inbox, figures.now.oldestPending, visit.now);
+  const stuck = await findStuck(inbox, figures.now.oldest, visit.now);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',
@@ -152,7 +152,7 @@ function Tiles({
       <Tile
         id="oldest-pending"
         name="Oldest pending"
-        figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.receivedAt.getTime())}
+        figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
         href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
       >
         {oldestPending === null ? 'no event waits' : <StoredText text={oldestPending.id} atMost={40} />}
@@ -202,7 +202,7 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
         </thead>
         <tbody>
           {shown.map((waiting) => (
-            <WaitingRow waiting={waiting} base={base} now={now} />
+            <WaitingRow waiting={waiting} more={stuck.more} base={base} now={now} />
           ))}
         </tbody>
       </table>
@@ -217,10 +217,13 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
 
 function WaitingRow({
   waiting: { entity, oldest, count },
+  more,
   base,
   now,
 }: {
   readonly waiting: Waiting;
+  /** whether there may be more events about it than were looked at */
+  readonly more: boolean;
   readonly base: string;
   readonly now: Date;
 }) {
@@ -233,7 +236,7 @@ function WaitingRow({
           <EntityName name={entity ?? oldest.id} />
         </a>
       </th>
-      <td data-label="events">{number(count)}</td>
+      <td data-label="events">{bounded({ count, more })}</td>
       <td data-label="oldest received">
         <a href={event}>
           <Time at={oldest.receivedAt} now={now} />

@@ -1,7 +1,8 @@
 import type { EventKey, Inbox } from '../../../inbox/inbox.ts';
 import type { EventSummary } from '../../../inbox/operations/search.ts';
 import { listEvents } from '../../find.ts';
-import { age, listed, number, oneLine, plural } from '../../words/format.ts';
+import { oneLine } from '../../../one-line.ts';
+import { age, listed, number, plural } from '../../words/format.ts';
 
 /** A processor takes what is pending within a second or two. What waits for longer waits for something. */
 const SOON_MS = 60_000;
@@ -25,17 +26,16 @@ export interface Stuck {
 /**
  * What has been pending for more than a minute, by what it is about.
  *
- * @param oldest - the oldest pending event: among thousands, the newest are looked at, and it
+ * @param oldest - the oldest pending events, one of each entity: among thousands, the newest are looked at, and these
  */
-export async function findStuck(inbox: Inbox, oldest: EventKey | null, now: Date): Promise<Stuck> {
+export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: Date): Promise<Stuck> {
   const until = new Date(now.getTime() - SOON_MS);
-  const [page, first] = await Promise.all([
-    listEvents(inbox, { states: ['pending'], until }, { limit: LOOKED_AT }),
-    oldest === null
-      ? null
-      : listEvents(inbox, { endpoint: oldest.endpoint, id: oldest.id, states: ['pending'], until }),
-  ]);
-  const events = new Map([...page.events, ...(first?.events ?? [])].map((event) => [event.seq, event]));
+  const page = await listEvents(inbox, { states: ['pending'], until }, { limit: LOOKED_AT });
+  const unseen = page.next === null ? [] : oldest;
+  const found = await Promise.all(
+    unseen.map(({ endpoint, id }) => listEvents(inbox, { endpoint, id, states: ['pending'], until })),
+  );
+  const events = new Map([page, ...found].flatMap((each) => each.events).map((event) => [event.seq, event]));
   const byEntity = new Map<string, Waiting>();
   for (const event of events.values()) {
     const key = JSON.stringify(event.entity === null ? event.seq : [event.endpoint, event.entity]);

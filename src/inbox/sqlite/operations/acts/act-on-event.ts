@@ -26,11 +26,13 @@ export interface ActRow extends EventKey {
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: 0 | 1;
+  readonly discarded: 0 | 1;
 }
 
 type Content = Pick<IncomingEvent, 'type' | 'created' | 'entity'>;
 
-const COLUMNS = 'seq, endpoint, id, type, entity, state, dead_reason, body IS NULL AS pruned';
+const COLUMNS =
+  'seq, endpoint, id, type, entity, state, dead_reason, body IS NULL AS pruned, discarded_ms IS NOT NULL AS discarded';
 
 export function rowOfKey(database: SqliteDatabase, { id, endpoint }: EventKey): ActRow | undefined {
   const sql = `SELECT ${COLUMNS} FROM hookbox_events WHERE id = ? AND endpoint = ?`;
@@ -39,15 +41,6 @@ export function rowOfKey(database: SqliteDatabase, { id, endpoint }: EventKey): 
 
 export function rowOfSeq(database: SqliteDatabase, seq: number): ActRow | undefined {
   return statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`).get(seq) as ActRow | undefined;
-}
-
-/** Whether a snapshot takes an event in: one whose body is gone could not be rerun, nor an invalid one discarded. */
-export function appliesTo(
-  { act, force }: Pick<Acting, 'act' | 'force'>,
-  { state, dead_reason, pruned }: ActRow,
-): boolean {
-  if (!statesOf(act, force).includes(state)) return false;
-  return pruned === 0 || (act === 'discard' && dead_reason !== 'invalid');
 }
 
 /**
@@ -147,8 +140,9 @@ function contentToday(database: SqliteDatabase, row: ActRow, entity: EntityOf = 
   const found = statement(database, 'SELECT body FROM hookbox_events WHERE seq = ?').get(row.seq);
   const { parsed, facts } = readEvent((found as { body: Uint8Array }).body);
   if (!parsed.ok || facts === null) return null;
-  // An invalid event was stored without one; any other keeps the one that its receiver gave it.
-  return { ...facts, entity: row.entity ?? named(entity, parsed.event) };
+  // An invalid event was stored without one, and may have been discarded since; any other keeps what its receiver said.
+  const wasInvalid = row.dead_reason === 'invalid' || row.discarded === 1;
+  return { ...facts, entity: row.entity ?? (wasInvalid ? named(entity, parsed.event) : null) };
 }
 
 /** The merchant's own rule may throw; as with a delivery, the event stands alone then. */

@@ -6,11 +6,11 @@ import { statement, type Access } from '../access.ts';
 import { actOnEach, rowOfKey } from './act-on-event.ts';
 import { addAuditLine, authorOf } from '../audit/audit-line.ts';
 import { bulks } from './bulks.ts';
-import { Sums } from '../sums.ts';
+import { Sums } from '../../../operations/sums.ts';
 
 const MOST_KEYS = 500;
-/** As much as a group of deliveries may have: what is parsed and written at once blocks the event loop. */
-const MOST_BYTES = 4 * 1024 * 1024;
+/** What is parsed at once blocks the event loop: this much for about ten milliseconds. One event may have more. */
+const MOST_BYTES = 512 * 1024;
 
 /** Acts on the events of a file. */
 export function acts(access: Access): Acts {

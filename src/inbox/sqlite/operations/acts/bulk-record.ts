@@ -54,7 +54,7 @@ export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['br
 }
 
 /** As it was given: JSON has no dates. */
-function filterOf(json: string): EventFilter {
+export function filterOf(json: string): EventFilter {
   return JSON.parse(json, (key, value: unknown) =>
     (key === 'since' || key === 'until') && typeof value === 'string' ? new Date(value) : value,
   ) as EventFilter; // written by createBulk

@@ -1,17 +1,18 @@
 import { ConfigurationError } from '../../../../errors.ts';
 import { positiveWhole } from '../../../../positive.ts';
+import { bulkStatesOf } from '../../../operations/act-states.ts';
 import { assertFilter } from '../../../operations/check-filter.ts';
-import type { ActOptions, Acts } from '../../../operations/acts.ts';
+import type { ActOptions, ActResult, Acts } from '../../../operations/acts.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { WorkStatements } from '../../work-statements.ts';
 import { statement, type Access } from '../access.ts';
 import { actOnEach, rowOfSeq } from './act-on-event.ts';
 import { addAuditLine, authorOf, recountAuditLine, type Author } from '../audit/audit-line.ts';
-import { bulkOf, findBulk, type BulkRow } from './bulk-record.ts';
+import { bulkOf, filterOf, findBulk, type BulkRow } from './bulk-record.ts';
 import { fill, findFilling } from './bulk-snapshot.ts';
 import { clearAway } from './bulk-upkeep.ts';
 import { pageBounds } from '../page-request.ts';
-import { Sums } from '../sums.ts';
+import { Sums } from '../../../operations/sums.ts';
 
 const MOST_AT_ONCE = 1_000;
 /** Deliveries share the commit, so a batch ends early rather than late. */
@@ -106,6 +107,8 @@ function advance(
   entity: ActOptions['entity'],
 ): boolean {
   const { id, act } = bulk;
+  const force = bulk.force === 1;
+  const takesIgnored = bulkStatesOf(act, force, filterOf(bulk.filter)).includes('ignored');
   const audit = bulk.audit ?? begin(database, bulk, author);
   const open = openEvents(database, id, limit);
   const until = performance.now() + BATCH_MS;
@@ -113,10 +116,14 @@ function advance(
     database,
     work,
     open,
-    (seq) => rowOfSeq(database, seq),
-    { act, force: bulk.force === 1, entity, now: author.now },
+    (seq) => {
+      const row = rowOfSeq(database, seq);
+      return row?.state === 'ignored' && !takesIgnored ? undefined : row;
+    },
+    { act, force, entity, now: author.now },
     () => performance.now() < until,
-  );
+    // Every event of a snapshot is there: unknown are those that were discarded meanwhile, which stay so.
+  ).map((result): ActResult => (result === 'unknown' ? 'not needed' : result));
   const note = statement(database, 'UPDATE hookbox_bulk_events SET result = ? WHERE bulk = ? AND seq = ?');
   for (const [at, result] of results.entries()) note.run(result, id, open[at]);
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../../errors.ts';
-import type { EraseReport, Removal } from '../../../operations/removal.ts';
+import type { EraseOptions, EraseReport, Removal } from '../../../operations/removal.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import type { Statements } from '../../statements.ts';
@@ -21,7 +21,7 @@ const BATCH_BYTES = 512 * 1024;
 /** Removes what is kept about an entity. */
 export function erasing(access: Access): Pick<Removal, 'erase'> {
   return {
-    async erase(entity, by, dryRun): Promise<EraseReport> {
+    async erase(entity, by, { dryRun = false, signal, onProgress }): Promise<EraseReport> {
       if (typeof entity !== 'string' || entity === '') {
         throw new ConfigurationError('INVALID_OPTION', 'Say which entity is to be erased.');
       }
@@ -29,13 +29,20 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
       const names = new ErasedNames();
       names.addEntity(entity);
       const found: EventAbout[] = [];
-      for await (const event of eventsAbout(access, entity)) {
-        found.push(event);
-        addNames(names, event, entity);
+      let examined = 0;
+      for await (const page of eventsAbout(access, entity)) {
+        if (signal?.aborted === true) break;
+        found.push(...page.events);
+        for (const event of page.events) if (event.whole) addNames(names, event, entity);
+        examined += page.examined;
+        onProgress?.({ step: 'looking', examined, found: found.length });
       }
+      if (signal?.aborted === true && !dryRun) return { ...NOTHING, audit: null, logEmptied: false };
       if (dryRun) {
-        const inProcessing = found.filter(({ state }) => state === 'processing').length;
-        return { erased: found.length - inProcessing, inProcessing, audit: null, logEmptied: false };
+        const inProcessing = found.filter(isLeft).length;
+        // Where nothing is left to erase, an earlier time may have left something in the log.
+        const logEmptied = found.length === 0 && (await emptyLog(access));
+        return { erased: found.length - inProcessing, inProcessing, audit: null, logEmptied };
       }
 
       const reason = author.reason === null ? null : names.hideIn(author.reason);
@@ -44,7 +51,7 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
       );
       // Before the events go: whoever goes on after a crash could not tell any more which ids to hide.
       const hiddenUpTo = await hideInActs(access, names);
-      const done = await eraseAll(access, found, { entity, audit, now: author.now });
+      const done = await eraseAll(access, found, { entity, audit, now: author.now, signal, onProgress });
       await access.write((database) =>
         securely(database, () => statement(database, 'DELETE FROM hookbox_entities WHERE entity = ?').run(entity)),
       );
@@ -57,6 +64,11 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
 }
 
 const NOTHING = { erased: 0, inProcessing: 0 };
+
+/** What its handler needs stays until it has ended. */
+function isLeft({ whole, state }: EventAbout): boolean {
+  return whole && state === 'processing';
+}
 
 /** What tells later whether a request was followed, without saying whose it was. */
 function printOf(entity: string): string {
@@ -76,12 +88,16 @@ interface Erasing {
   readonly entity: string;
   readonly audit: number;
   readonly now: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: EraseOptions['onProgress'];
 }
 
 /** In as many transactions as their size asks for. */
 async function eraseAll(access: Access, events: readonly EventAbout[], erasing: Erasing): Promise<typeof NOTHING> {
   const done = { ...NOTHING };
+  const { signal, onProgress } = erasing;
   for (let at = 0; at < events.length;) {
+    if (signal?.aborted === true) break;
     const rest = events.slice(at, at + BATCH_EVENTS);
     const batch = await access.write((database, statements) =>
       securely(database, () => eraseSome(database, statements, rest, erasing)),
@@ -89,6 +105,7 @@ async function eraseAll(access: Access, events: readonly EventAbout[], erasing: 
     at += batch.worked;
     done.erased += batch.erased;
     done.inProcessing += batch.inProcessing;
+    onProgress?.({ step: 'erasing', worked: at, total: events.length });
   }
   return done;
 }
@@ -106,11 +123,14 @@ function eraseSome(
   for (const { seq } of events) {
     done.worked += 1;
     const event = eventAbout(database, seq, entity);
-    if (event?.state === 'processing') done.inProcessing += 1;
-    if (event === null || event.state === 'processing') continue;
-    bytes += eraseEvent(database, event, now);
+    if (event === null) continue;
+    if (isLeft(event)) {
+      done.inProcessing += 1;
+      continue;
+    }
+    bytes += event.whole ? eraseEvent(database, event, entity, now) : eraseConflict(database, seq);
     done.erased += 1;
-    if (event.state === 'pending') {
+    if (event.whole && event.state === 'pending') {
       statements.tally.countType('discarded', event.type);
       fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
     }
@@ -122,11 +142,19 @@ function eraseSome(
   return done;
 }
 
+/** The body goes; that other bytes came, and when, stays. Returns how many bytes it had. */
+function eraseConflict(database: SqliteDatabase, seq: number): number {
+  const size = statement(database, 'SELECT length(body) AS bytes FROM hookbox_conflicts WHERE seq = ?').get(seq);
+  statement(database, "UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?").run(seq);
+  return (size as { bytes: number }).bytes;
+}
+
 /** Returns how many bytes its bodies had. */
-function eraseEvent(database: SqliteDatabase, event: EventAbout, now: number): number {
+function eraseEvent(database: SqliteDatabase, event: EventAbout, name: string, now: number): number {
   const { seq, entity, endpoint } = event;
-  // While the row still says what they are.
+  // While the row still says what they are; of a pruned one nothing but the index may know what it was found by.
   forgetTerms(database, event);
+  statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?').run(`entity ${name}`, seq);
   const row = statement(
     database,
     `SELECT body, (SELECT length(body) FROM hookbox_conflicts WHERE hookbox_conflicts.seq = hookbox_events.seq) AS other

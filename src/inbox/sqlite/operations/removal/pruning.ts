@@ -15,14 +15,16 @@ const COUNTED = 1_000;
 /** Makes tombstones of events that are settled. */
 export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'> {
   return {
-    async prunable(criteria, limit) {
+    async prunable(criteria, limit, { signal, onProgress } = {}) {
       let count = 0;
       let after: PrunePosition | null = null;
       do {
         const { found, next } = pruneCandidates(access.database(), criteria, after, Math.min(COUNTED, limit - count));
         count += found.length;
         after = next;
+        onProgress?.(count);
         await turn();
+        if (signal?.aborted === true) break;
       } while (after !== null && count < limit);
       return count;
     },
@@ -30,7 +32,7 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
     async pruneSome(criteria, limit, { after = null, audit } = {}) {
       // Found outside the transaction, where it costs deliveries nothing; what has changed since is passed over in it.
       const { found, next } = pruneCandidates(access.database(), criteria, after, limit);
-      if (found.length === 0) return { pruned: 0, next, heldMs: 0 };
+      if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
       const before = criteria.settledBefore.getTime();
       let heldSince = 0;
       const done = await access.write((database, { work }) => {
@@ -42,10 +44,15 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
           if (performance.now() - heldSince > BATCH_MS) break;
         }
         if (audit !== undefined) addToAuditLine(database, audit, { pruned });
-        return { pruned, last };
+        return { pruned, last, workMs: performance.now() - heldSince };
       });
       const heldMs = performance.now() - heldSince;
-      return { pruned: done.pruned, next: done.last === found.at(-1) ? next : (done.last ?? next), heldMs };
+      return {
+        pruned: done.pruned,
+        next: done.last === found.at(-1) ? next : (done.last ?? next),
+        workMs: done.workMs,
+        heldMs,
+      };
     },
   };
 }

@@ -35,7 +35,8 @@ export async function emptyLog(access: Access): Promise<boolean> {
 function checkpointed(database: SqliteDatabase): boolean {
   try {
     const busy = withoutWaiting(database, () => database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }));
-    return busy === 0;
+    // A connection of the merchant's may give bigints.
+    return Number(busy) === 0;
   } catch (failure) {
     // The merchant is in a transaction of their own, or reads rows one by one.
     if (isBusy(failure) || failure instanceof TypeError) return false;

@@ -104,7 +104,7 @@ function withId(id: string): Source {
 }
 
 function ofGroup(fingerprint: string): Source {
-  const where = "state = 'dead' AND ifnull(fingerprint, dead_reason) = :fingerprint";
+  const where = "state = 'dead' AND body IS NOT NULL AND ifnull(fingerprint, dead_reason) = :fingerprint";
   return from('hookbox_events INDEXED BY hookbox_events_dead', where, { fingerprint });
 }
 

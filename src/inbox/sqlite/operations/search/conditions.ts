@@ -41,7 +41,8 @@ const FITTING = `
     AND (:deadReasons IS NULL OR e.dead_reason IN (SELECT value FROM json_each(:deadReasons)))
     AND (:since IS NULL OR e.received_ms >= :since)
     AND (:until IS NULL OR e.received_ms < :until)
-    AND (:fingerprint IS NULL OR (e.state = 'dead' AND ifnull(e.fingerprint, e.dead_reason) = :fingerprint))
+    AND (:fingerprint IS NULL
+      OR (e.state = 'dead' AND e.body IS NOT NULL AND ifnull(e.fingerprint, e.dead_reason) = :fingerprint))
     AND (:retrying IS NULL OR (e.state = 'pending' AND e.failures > 0) = :retrying)
     AND (:redelivered IS NULL OR EXISTS (SELECT 1 FROM hookbox_redeliveries WHERE seq = e.seq) = :redelivered)
     AND (:conflict IS NULL OR EXISTS (SELECT 1 FROM hookbox_conflicts WHERE seq = e.seq) = :conflict)
@@ -86,7 +87,6 @@ export function fitsClosely(
   return (
     (error === null || errorText(database, row.seq).includes(error)) &&
     terms.every((term) => hasTerm(database, row, term, indexed)) &&
-    (payload.length === 0 || row.dead_reason !== 'invalid') &&
     payload.every(({ steps, value }) => readsAs(tokenAt(database, row.seq, steps), value))
   );
 }

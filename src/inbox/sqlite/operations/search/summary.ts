@@ -59,8 +59,8 @@ export function summaryOf(database: SqliteDatabase, row: SummaryRow): EventSumma
     redeliveries: row.redeliveries ?? 0,
     conflicts: row.conflicts ?? 0,
     lastError: lastErrorOf(database, row.seq),
-    // Where nobody has said why, the reason is what an event is grouped by.
-    fingerprint: row.state === 'dead' ? (row.fingerprint ?? row.dead_reason) : null,
+    // Where nobody has said why, the reason is what an event is grouped by. A tombstone is in no group.
+    fingerprint: row.state === 'dead' && row.bytes !== null ? (row.fingerprint ?? row.dead_reason) : null,
     pruned: row.bytes === null,
   };
 }

@@ -1,8 +1,9 @@
 import type { EventKey } from '../../../inbox.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement, type Access } from '../access.ts';
-import { textOf, tokenAt } from './body-text.ts';
 import { newestSeq, progressOf, setProgress } from '../progress.ts';
+import { namesIn, type NamesInBody } from './body-names.ts';
+import { textOf, tokenAt } from './body-text.ts';
 
 /** What an event is found by, as hookbox_terms has it. */
 export type Term = `entity ${string}` | `merchant ${string}`;
@@ -25,16 +26,23 @@ export function indexedUpTo(database: SqliteDatabase): number {
 
 /**
  * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
- * merchant is the one in the name.
+ * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
+ * hookbox does not know, or stand alone by the merchant's rule, and is about somebody all the same.
  */
 export function termsOf(database: SqliteDatabase, { seq, entity }: TermRow): ReadonlySet<Term> {
-  const terms = new Set<Term>();
-  const name = entity ?? '';
-  if (name !== '') terms.add(`entity ${name}`);
-  for (const id of idsIn(name)) terms.add(`entity ${id}`);
-  const merchant = textOf(tokenAt(database, seq, ['data', 'merchant_id'])) ?? partsOf(name)[0] ?? '';
+  const terms = new Set(entity === null ? entityTerms(namesIn(database, 'hookbox_events', seq)) : namesOf(entity));
+  const merchant = textOf(tokenAt(database, seq, ['data', 'merchant_id'])) ?? partsOf(entity ?? '')[0] ?? '';
   if (merchant !== '') terms.add(`merchant ${merchant}`);
   return terms;
+}
+
+/** By what an event with such a body, and no entity, would be found. */
+export function entityTerms({ entity, ids }: NamesInBody): readonly Term[] {
+  return [...namesOf(entity ?? ''), ...ids.map((id): Term => `entity ${id}`)];
+}
+
+function namesOf(entity: string): readonly Term[] {
+  return entity === '' ? [] : [entity, ...idsIn(entity)].map((name): Term => `entity ${name}`);
 }
 
 /** The ids in the name of an entity, without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
@@ -78,6 +86,8 @@ export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
   if (row === null) return;
   const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
   for (const term of termsOf(database, row)) remove.run(term, row.seq);
+  // It may have been entered before a rerun gave it its entity.
+  for (const term of entityTerms(namesIn(database, 'hookbox_events', row.seq))) remove.run(term, row.seq);
 }
 
 /** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */

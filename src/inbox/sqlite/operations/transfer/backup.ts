@@ -38,6 +38,12 @@ export async function backup(database: SqliteDatabase, path: string): Promise<nu
   }
 }
 
+/** All pages of the database, those in the write-ahead log included. */
+export function bytesOf(database: SqliteDatabase): number {
+  const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
+  return pragma('page_count') * pragma('page_size');
+}
+
 function refuseExisting(target: string): void {
   // A link that leads nowhere is something, too.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {

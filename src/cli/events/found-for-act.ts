@@ -1,0 +1,46 @@
+import type { Inbox } from '../../inbox/inbox.ts';
+import { bulkStatesOf, isTaken } from '../../inbox/operations/act-states.ts';
+import { BreakdownSums } from '../../inbox/operations/breakdown.ts';
+import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
+import { progressBar } from '../progress.ts';
+import { pagesOf } from './pages.ts';
+
+/** What an act would find now. */
+export interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 'breakdown'> {
+  /** the newest ten */
+  readonly first: readonly EventSummary[];
+}
+
+const SHOWN = 10;
+
+/**
+ * Looks for the events that an act would apply to. Only reads: looking leaves nothing in the list of bulk acts, and no line
+ * in the audit.
+ *
+ * @param enough - ends when so many are found
+ * @param signal - ends after the page under way
+ */
+export async function foundForAct(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  { force, enough, signal }: { readonly force: boolean; readonly enough: number; readonly signal: AbortSignal },
+): Promise<FoundForAct> {
+  const states = bulkStatesOf(act, force, filter);
+  const first: EventSummary[] = [];
+  const sums = new BreakdownSums();
+  let total = 0;
+  const progress = progressBar();
+  try {
+    for await (const page of pagesOf(inbox, { ...filter, states }, { most: Infinity, signal, progress })) {
+      const fitting = page.events.filter((event) => isTaken(act, states, event));
+      for (const { state, type, deadReason } of fitting) sums.add(state, type, deadReason);
+      total += fitting.length;
+      first.push(...fitting.slice(0, SHOWN - first.length));
+      if (total >= enough) break;
+    }
+  } finally {
+    progress.end();
+  }
+  return { act, filter, force, total, breakdown: sums.toBreakdown(), first };
+}
