@@ -116,14 +116,15 @@ describe('what operators are told of answers', () => {
     );
     await Promise.all(attacks);
     await receiver.close();
-    const kinds = vi.fn(async (_: readonly unknown[]) => {});
-    const notes = answerNotes({ count: async () => {}, noteRejected: kinds }, 'default');
+    let kinds = 0;
+    const noteRejected = async (rejections: readonly unknown[]) => void (kinds = rejections.length);
+    const notes = answerNotes({ count: async () => {}, noteRejected }, 'default');
     const outcome = refusal('signature-mismatch');
     for (let n = 0; n < 3_000; n += 1) {
       notes.note({ body: encode(''), signature: null }, outcome, 1, encode(`forged ${n}`));
     }
     await notes.flush();
-    expect(kinds.mock.calls[0]?.[0].length).toBe(1_001);
+    expect(kinds).toBe(1_001);
 
     const [row] = read('SELECT count(*) AS kinds, max(count) AS most FROM hookbox_rejected') as {
       kinds: number;

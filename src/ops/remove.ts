@@ -109,7 +109,8 @@ const INDEX_BATCH = 500;
  * included, which nobody will handle then. That the ids are known stays, without anything else: a redelivery is still a
  * duplicate, and its body is not kept. An event whose handler runs at that moment is left and counted: erase again.
  *
- * Invalid events have no entity; those are erased whose bodies would give it to them by hookbox's own rule (`entityOf`).
+ * Events without an entity are erased whose bodies name it: by hookbox's own rule (`entityOf`), or as `id`, `order_id`,
+ * `cart_id` or `product_id` in their data.
  * What goes is overwritten in the file, and the write-ahead log is emptied. Not reached are backups and exports, what
  * handlers wrote elsewhere, and copies that SQLite left on free pages before: in files that an older hookbox has
  * written, and on a connection of your own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.

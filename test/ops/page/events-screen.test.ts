@@ -165,7 +165,9 @@ describe('what can be done with all that match', () => {
       ['payload', 'data.a=">'],
     ];
     expect(fields).toEqual([['act', 'rerun'], ...filter, ['act', 'discard'], ...filter]);
-    expect(textOf(acts)).toBe('Rerun all that match… processed ones too Discard all that match… Export all that match');
+    expect(textOf(acts)).toBe(
+      'Rerun all that match… ignored and processed ones too Discard all that match… Export all that match',
+    );
     expect(acts).toMatch(/href="\/ops\/maintenance\/export\?state=dead&amp;since=[^"]*&amp;payload=data\.a%3D%22%3E"/);
   });
 
