@@ -80,6 +80,8 @@ export function answerNotes(
 
   return {
     note(delivery, outcome, tookMs, body) {
+      // A browser or a probe that looks whether somebody is there: no delivery.
+      if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
       const bucket = latencyBucket(tookMs);
       latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
       if (outcome.kind === 'rejected' || outcome.kind === 'unavailable') {

@@ -84,7 +84,7 @@ describe('what operators are told of answers', () => {
     expect(read("SELECT sum(count) AS n FROM hookbox_counts WHERE what = 'stored'")).toEqual([{ n: 3 }]);
   });
 
-  it('notes a rejection with cause, size, hash and source, alike ones as one, and never its text', async () => {
+  it('notes a rejection with cause, size, hash and source, alike ones as one, never its text, and no probe', async () => {
     const { receiver, send, read } = receiving();
     const forged = encode('{"id":"evt_1","note":"do not keep me"}');
     const hostile = { signature: '0'.repeat(64), source: () => '203.0.113.9' };
@@ -104,7 +104,6 @@ describe('what operators are told of answers', () => {
       { reason: 'signature-mismatch', bytes: 38, hash: 64, source: '203.0.113.9', count: 2 },
       { reason: 'signature-mismatch', bytes: 38, hash: 64, source: '203.0.113.10', count: 1 },
       { reason: 'signature-mismatch', bytes: 38, hash: 64, source: null, count: 1 },
-      { reason: 'method-not-allowed', bytes: null, hash: null, source: null, count: 1 },
     ]);
     expect(JSON.stringify(read('SELECT * FROM hookbox_rejected'))).not.toContain('do not keep me');
   });

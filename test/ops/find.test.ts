@@ -22,6 +22,15 @@ describe('one event', () => {
     expect(await getEvent(inbox, { endpoint: 'default', id: 'EVT' })).toBeNull();
   });
 
+  const down = { name: 'Error', message: 'the shop is down' };
+  const errorIn: Readonly<Record<string, unknown>> = {
+    retrying: down,
+    'dead (failed)': down,
+    'dead (failed) and pruned': down,
+    'dead (invalid)': { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
+    'dead (invalid), which fits today': { name: 'InvalidEvent', message: expect.stringContaining('a rerun will do') },
+  };
+
   it.each(Object.entries(inStates))('%s is summed up as it stands', async (name, bring) => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
@@ -40,7 +49,7 @@ describe('one event', () => {
       pruned: name.includes('pruned'),
       redeliveries: 0,
       conflicts: 0,
-      lastError: name.includes('failed') || name === 'retrying' ? { name: 'Error', message: 'the shop is down' } : null,
+      lastError: errorIn[name] ?? null,
     });
     expect(history?.summary.dueAt === null).toBe(event?.state !== 'pending');
     expect(history?.summary.settledAt === null).toBe(['pending', 'processing'].includes(event?.state ?? ''));

@@ -23,7 +23,7 @@ export interface EventSummary extends EventKey {
   readonly redeliveries: number;
   /** how often it was sent with other bytes */
   readonly conflicts: number;
-  /** of its last attempt that has one */
+  /** of its last attempt that has one; of an invalid event, what today's schemas find wrong with it */
   readonly lastError: { readonly name: string; readonly message: string } | null;
   /** the group of dead letters that it belongs to; `null` for a tombstone */
   readonly fingerprint: string | null;
