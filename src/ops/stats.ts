@@ -126,7 +126,8 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
   };
 }
 
-const TOTALS = [
+/** What is counted, in the order in which it happens. */
+export const TOTALS = [
   'stored',
   'duplicate',
   'conflict',

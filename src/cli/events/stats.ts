@@ -1,4 +1,5 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
+import { TOTALS } from '../../ops/stats.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
@@ -45,7 +46,7 @@ function printTables(found: Stats, now: Date): void {
   title(`\nFrom ${momentText(since)} to ${momentText(until)}`);
   table(
     ['what', 'how many', 'over time'],
-    WHAT.map((what) => [what, number(totals[what]), sparkline(found, what)]),
+    TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
   );
   print(`\nredelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
 
@@ -82,19 +83,6 @@ function printTables(found: Stats, now: Date): void {
 function title(text: string): void {
   print(styled('bold', text));
 }
-
-const WHAT: readonly (keyof Totals)[] = [
-  'stored',
-  'duplicate',
-  'conflict',
-  'processed',
-  'failed',
-  'dead',
-  'ignored',
-  'rerun',
-  'discarded',
-  'rejected',
-];
 
 function gaugesOf({ now }: Stats): readonly string[] {
   return [now.pending, now.retrying, now.processing, now.dead, now.ignored].map(bounded);

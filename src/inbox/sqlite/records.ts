@@ -3,7 +3,7 @@ import type { DeadReason, EventState } from '../state.ts';
 import type { Statements } from './statements.ts';
 
 /** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */
-interface EventRow {
+export interface EventRow {
   readonly seq: number;
   readonly endpoint: string;
   readonly id: string;

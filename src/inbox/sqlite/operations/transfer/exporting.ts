@@ -3,8 +3,8 @@ import { eventLine, markLine, type ExportedEvent } from '../../../operations/exp
 import type { EventFilter } from '../../../operations/filter.ts';
 import type { ExportPage, Transfer } from '../../../operations/transfer.ts';
 import type { Attempt } from '../../../work.ts';
-import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
+import type { EventRow } from '../../records.ts';
 import { statement, type Access } from '../access.ts';
 import { atOneMoment } from '../at-one-moment.ts';
 import { newestSeq } from '../progress.ts';
@@ -15,19 +15,8 @@ const PAGE_EVENTS = 100;
 const PAGE_BYTES = 1024 * 1024;
 const FOUND_AT_ONCE = 500;
 
-/** A row of hookbox_events; the CHECKs of the table hold the unions. */
-interface EventRow {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-  readonly entity: string | null;
-  readonly verified: 0 | 1;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly received_ms: number;
+/** A row of hookbox_events, with what only the file it is handled in needs to know. */
+interface ExportedRow extends EventRow {
   readonly settled_ms: number | null;
   readonly due_ms: number;
   readonly attempts: number;
@@ -37,7 +26,6 @@ interface EventRow {
   readonly fingerprint: string | null;
   readonly erased_ms: number | null;
   readonly discarded_ms: number | null;
-  readonly body: Uint8Array | null;
   readonly body_sha256: Uint8Array | null;
 }
 
@@ -143,7 +131,7 @@ function pageOf(database: SqliteDatabase, seqs: readonly number[]): ExportPage {
 function lineOf(database: SqliteDatabase, seq: number): string | null {
   const found = statement(database, 'SELECT * FROM hookbox_events WHERE seq = ?').get(seq);
   if (found === undefined) return null;
-  const row = found as EventRow;
+  const row = found as ExportedRow;
   return eventLine({
     endpoint: row.endpoint,
     id: row.id,
