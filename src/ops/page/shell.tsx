@@ -67,22 +67,16 @@ export function createShell({ operated, tokens, mask, site, base, db }: ShellPar
     };
   };
 
+  const framed = (
+    c: PageContext,
+    status: Parameters<typeof answer>[1],
+    framing: Omit<Parameters<typeof Layout>[0], 'base' | 'site'>,
+  ) => answer(c, status, <Layout base={baseOf(c)} site={site} {...framing} />);
+
   const show: Shell['show'] = async (c, { title, status = 200, current, content }) => {
     const { visitor, url } = visitOf(c);
     const shown = await content;
-    return answer(
-      c,
-      status,
-      <Layout
-        base={baseOf(c)}
-        site={site}
-        title={title}
-        current={current}
-        visitor={visitor}
-        flash={flashOf(url)}
-        content={shown}
-      />,
-    );
+    return framed(c, status, { title, current, visitor, flash: flashOf(url), content: shown });
   };
 
   const problem: Shell['problem'] = async (c, status, title, sentence) => {
@@ -98,19 +92,7 @@ export function createShell({ operated, tokens, mask, site, base, db }: ShellPar
         </p>
       </>
     );
-    return answer(
-      c,
-      status,
-      <Layout
-        base={baseOf(c)}
-        site={site}
-        title={title}
-        current={null}
-        visitor={visitor}
-        flash={null}
-        content={content}
-      />,
-    );
+    return framed(c, status, { title, current: null, visitor, flash: null, content });
   };
 
   return { operated, tokens, mask, visitOf, baseOf, show, problem };
