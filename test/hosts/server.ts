@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Project } from './project.ts';
 import { SECRET } from './deliveries.ts';
+import { freePort } from '../free-port.ts';
 
 export type Command = readonly [program: string, ...args: string[]];
 
@@ -84,15 +85,6 @@ export async function startServer(
 function variables(more: Variables): NodeJS.ProcessEnv {
   const { VITEST: _, NODE_ENV: __, ...kept } = process.env;
   return { ...kept, SIGNING_SECRET: SECRET, ...more };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 function accepts(port: number): Promise<boolean> {
