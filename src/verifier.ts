@@ -12,7 +12,8 @@ import { isWellFormedSignature, matchesSignature } from './signature.ts';
 export interface VerifierOptions {
   /**
    * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
-   * fetches them. A function is called at start and then once a minute at most.
+   * fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
+   * has not brought any key.
    */
   readonly secret?: SecretOption;
   /** For an account without a signing secret only: anyone who knows the URL can then send events. */
