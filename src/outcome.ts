@@ -121,6 +121,7 @@ const REFUSALS = {
     'The body is flagged as base64 (isBase64Encoded), and it is not: something before hookbox has decoded it and left the flag.',
   ),
   'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
+  'body-no-room': unavailable('Too much is arriving at the same time. Send it again later.', CLOSE),
   'body-consumed': {
     kind: 'unavailable',
     status: 500,

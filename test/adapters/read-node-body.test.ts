@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { nodeBodyReader } from '../../adapters/read-node-body.ts';
 import type { BodyRead } from '../../src/index.ts';
+import { bodyLimits } from './body-limits.ts';
 import { chunk, connect, LAST_CHUNK, requestBytes, requestHead, type Connection } from './wire.ts';
 
 /** Well within the time a connection lingers. */
@@ -32,7 +33,7 @@ async function reading({ maxBytes = 1_000, withinMs = 5_000, before }: Reader = 
     const readBody = async (): Promise<void> => {
       await before?.(incoming);
       const began = performance.now();
-      const body = await nodeBodyReader(incoming)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+      const body = await nodeBodyReader(incoming)(bodyLimits(maxBytes, withinMs));
       resolve({ body, incoming, tookMs: performance.now() - began });
       const closes = body.ended === 'complete' ? {} : { Connection: 'close' };
       outgoing.writeHead(200, { 'Content-Length': body.ended.length, ...closes }).end(body.ended);

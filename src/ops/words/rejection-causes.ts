@@ -58,6 +58,10 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     cause: 'The body did not arrive within the deadline.',
     advice: `${LATER} the network or a proxy is slow, or somebody holds connections open on purpose.`,
   },
+  'body-no-room': {
+    cause: 'As much of other bodies was being read as maxReadingBytes allows.',
+    advice: `${LATER} many senders are slow at a time, or somebody is at it on purpose. Where the events are yours, raise maxReadingBytes.`,
+  },
   'body-consumed': {
     cause: 'The body had been read before hookbox saw it.',
     advice: 'Mount the webhook’s route before anything that parses bodies, such as express.json().',
