@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { EventKey } from '../../inbox/inbox.ts';
+import { OWNER_ONLY } from '../../owner-only.ts';
 import { redactBody } from '../../ops/redact.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT } from '../exit.ts';
@@ -59,7 +60,7 @@ function verdict(body: Uint8Array): string {
 
 function save(path: string, body: Uint8Array, force: boolean): void {
   try {
-    writeFileSync(path, body, { flag: force ? 'w' : 'wx' });
+    writeFileSync(path, body, { flag: force ? 'w' : 'wx', mode: OWNER_ONLY });
   } catch (failure) {
     const exists = (failure as NodeJS.ErrnoException).code === 'EEXIST';
     throw new CommandError(

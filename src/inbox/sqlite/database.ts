@@ -26,6 +26,12 @@ export interface SqliteStatement {
   safeIntegers(toggle?: boolean): SqliteStatement;
 }
 
+/** The file of a connection. SQLite knows the whole path, whatever has become of the working directory. */
+export function fileOf(database: SqliteDatabase): string {
+  const files = database.pragma('database_list') as { name: string; file: string }[];
+  return files.find(({ name }) => name === 'main')?.file ?? database.name;
+}
+
 /** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
 export function sqliteCode(failure: unknown): string | null {
   if (!(failure instanceof Error) || !('code' in failure)) return null;
