@@ -28,6 +28,7 @@ import { liveStreams } from './live/live.ts';
 import { maintenanceRoutes } from './acts/maintenance.ts';
 import { maintenanceScreen } from './screens/maintenance.tsx';
 import { createMask } from '../body/mask.ts';
+import { peerOf } from './safety/peer.ts';
 import { overviewScreen } from './screens/overview.tsx';
 import { rejectedScreen } from './screens/rejected.tsx';
 import { createShell, type PageEnv } from './shell.tsx';
@@ -120,7 +121,8 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   healthRoutes(page, inbox);
 
   page.use('*', async (c, next) => {
-    const forged = guard(c.req.raw);
+    const peer = peerOf(c.env, c.req.raw);
+    const forged = guard(c.req.raw, peer);
     if (forged !== null) return shell.problem(c, 403, 'Not from here', forged);
     const verdict = await authorized(c.req.raw);
     if ('visitor' in verdict) {

@@ -25,10 +25,11 @@ export interface AuthorizationOptions {
     readonly name?: string;
   }[];
   /**
-   * Makes an operator of everybody who can reach the page. For a page on the loopback address alone. The audit calls them
-   * `local`, or by the `name` that is given.
+   * Makes an operator of everybody on this machine, unless `role` says otherwise, and lets nobody else in: connections from
+   * other machines and through proxies are refused. A proxy on this machine that says nothing of itself (no `X-Forwarded-For`,
+   * no `Forwarded`) cannot be noticed. The audit calls them `local`, or by the `name` that is given.
    */
-  readonly unsafeOpen?: boolean | { readonly name: string };
+  readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
 }
 
 /** Who it is, or how to answer. */
@@ -52,7 +53,7 @@ const MAX_NAME = 200;
 export function createAuthorization(options: AuthorizationOptions): (request: Request) => Promise<Verdict> {
   const { authorize, basic = [], bearer = [], unsafeOpen = false } = options;
   const everybody = unsafeOpen
-    ? known({ role: 'operator', name: unsafeOpen === true ? 'local' : unsafeOpen.name })
+    ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   if (!asks && everybody === null) {
