@@ -1,10 +1,10 @@
-import { createServer, request as nodeRequest } from 'node:http';
+import { createServer, request as nodeRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import { expect, onTestFinished, test } from 'vitest';
 import { peerOf } from '../../../src/ops/page/safety/peer.ts';
 import { openedPage } from './opened-page.ts';
@@ -39,7 +39,7 @@ async function status(port: number, address: string, headers: Readonly<Record<st
   const asked = nodeRequest({ host: address, port, path: '/ops/events', headers: { host: 'localhost', ...headers } });
   const answer = once(asked, 'response');
   asked.end();
-  const [response] = (await answer) as [import('node:http').IncomingMessage];
+  const [response] = (await answer) as [IncomingMessage];
   response.resume();
   return response.statusCode ?? 0;
 }

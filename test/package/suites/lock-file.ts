@@ -16,7 +16,7 @@ const OPTIONS = ['--prefer-offline', '--no-audit', '--no-fund'];
  */
 export function lockFileSuite(installed: () => Installed): void {
   /** The plain project as a colleague checks it out: its package.json and its lock file. */
-  const checkedOut = (name: string, more: Readonly<Record<string, unknown>>): string => {
+  const checkedOut = (name: string, more: object): string => {
     const { folder } = installed().plain;
     const copy = join(dirname(folder), name);
     for (const part of ['package-lock.json', 'run']) cpSync(join(folder, part), join(copy, part), { recursive: true });
