@@ -21,7 +21,8 @@ export function openInbox(file: string): Inbox {
 /** The words that SQLite and the operating system have for it. */
 function isWithoutRights({ code, message }: InboxOpenError): boolean {
   return (
-    code === 'CANNOT_OPEN' && /unable to open database file|readonly database|\b(?:EACCES|EPERM|EROFS)\b/.test(message)
+    code === 'CANNOT_OPEN' &&
+    /unable to open database file|readonly database|\b(?:EACCES|EPERM|EROFS|ENOENT)\b/.test(message)
   );
 }
 

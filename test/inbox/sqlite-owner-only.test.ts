@@ -1,4 +1,5 @@
 import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import type fsModule from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -7,7 +8,7 @@ import { incoming, later } from './incoming-event.ts';
 import { merchantDatabase } from './merchant-database.ts';
 import { scratchFile, scratchFolder } from './scratch-folder.ts';
 
-const fs = createRequire(import.meta.url)('node:fs') as typeof import('node:fs');
+const fs = createRequire(import.meta.url)('node:fs') as typeof fsModule;
 
 /** The modes of all files in the folder of a file, by name. */
 function modesBeside(file: string): Readonly<Record<string, string>> {

@@ -7,9 +7,9 @@ import { plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine, printableJson } from '../../one-line.ts';
 import { OWNER_ONLY } from '../../owner-only.ts';
-import { harmless, tell } from '../output.ts';
+import { tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { refuseFolder } from '../read-input.ts';
 import { byOf } from './by.ts';
@@ -53,7 +53,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
 /** No faster than it is read. */
 async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    const isRoom = process.stdout.write(`${harmless(line)}\n`);
+    const isRoom = process.stdout.write(`${printableJson(line)}\n`);
     if (signal.aborted) return;
     // A reader that goes away never makes room.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});

@@ -6,7 +6,7 @@ import { OWNER_ONLY } from '../../owner-only.ts';
 import { redactBody } from '../../ops/redact.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT } from '../exit.ts';
-import { tell } from '../output.ts';
+import { printBytes, tell } from '../output.ts';
 
 /** What the arguments of `fixtures capture` say. */
 export interface CaptureOptions {
@@ -26,7 +26,7 @@ export async function capture(id: string, options: CaptureOptions): Promise<void
   const { db, endpoint, out, force = false, redact = false } = options;
   const stored = await storedBody({ endpoint, id }, db);
   const body = redact ? redacted(stored) : stored;
-  if (out === undefined) process.stdout.write(body);
+  if (out === undefined) printBytes(body);
   else save(out, body, force);
   if (redact) {
     tell('The values are made up, so the bytes differ from what was signed. hookbox sign signs them anew.');

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { InboxOpenError, messageOf } from '../../errors.ts';
 import { nodeTooOld } from '../../node-version.ts';
 import { OWNER_ONLY } from '../../owner-only.ts';
-import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { distrustSchema, fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
 
@@ -41,6 +41,7 @@ export function openFile(
   try {
     if (!mustExist) createForOwner(file);
     database = new Database(file, { timeout: waitMs, fileMustExist: true });
+    distrustSchema(database);
     prepareConnection(database, waitMs);
     database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);

@@ -170,8 +170,10 @@ describe('who is let in', () => {
       (each) => each !== '/maintenance/export' && each !== '/bulks/1' && !each.includes('evt_1'),
     )) {
       const answer = await get(path, headers);
-      expect(answer.status, path).toBe(status);
-      if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Basic realm="hookbox", charset="UTF-8"');
+      // Whoever goes on guessing is not looked at any more.
+      expect(status === 401 ? [401, 429] : [status], path).toContain(answer.status);
+      if (answer.status === 401)
+        expect(answer.headers.get('www-authenticate')).toBe('Basic realm="hookbox", charset="UTF-8"');
       await answer.body?.cancel();
     }
   });
