@@ -204,9 +204,13 @@ describe('a payload for people', () => {
     expect(prettyJson(deep).length).toBeLessThan(deep.length * 1.1);
   });
 
-  it('that is no JSON is shown as it is, but for what steers a terminal', () => {
-    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toBe('{"a": \\u{1b}[2J\n\\u{9b}');
-    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toBe('{\n  "a": "\\u009b\\u202e\\u2028é"\n}');
+  it('that is no JSON is shown in the lines that it has, and JSON with escapes for what steers a terminal', () => {
+    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toEqual(['  {"a": \u001b[2J', '  \u009b']);
+    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toEqual([
+      '{',
+      '  "a": "\\u009b\\u202e\\u2028é"',
+      '}',
+    ]);
   });
 });
 

@@ -64,12 +64,12 @@ describe('backup', () => {
     expect((own.user + own.system) / (all.user + all.system)).toBeLessThan(0.5);
   });
 
-  it('says how large it is, keeps its permissions, and leaves nothing else', async () => {
+  it('says how large it is, is for its owner alone, and leaves nothing else', async () => {
     await inbox.accept(incoming(), later());
-    chmodSync(file, 0o640);
+    chmodSync(file, 0o644);
     const { bytes, file: named } = await backup(inbox, target, ADA);
     expect([bytes, named]).toEqual([statSync(target).size, target]);
-    expect(statSync(target).mode & 0o777).toBe(0o640);
+    expect(statSync(target).mode & 0o777).toBe(0o600);
     expect(readdirSync(dirname(target))).toEqual(['copy.db']);
   });
 

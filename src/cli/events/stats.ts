@@ -37,20 +37,20 @@ function withInfinity(found: Stats): unknown {
 
 function printTables(found: Stats, now: Date): void {
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
-  title('Now');
+  print(styled('bold', 'Now'));
   table(
     ['pending', 'retrying', 'processing', 'dead', 'ignored', 'oldest pending'],
     [[...gaugesOf(found), oldestText(found, now)]],
   );
 
-  title(`\nFrom ${momentText(since)} to ${momentText(until)}`);
+  title(`From ${momentText(since)} to ${momentText(until)}`);
   table(
     ['what', 'how many', 'over time'],
     TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
   );
-  print(`\nredelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
+  print('', `redelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
 
-  title('\nLatency');
+  title('Latency');
   table(
     ['of', 'measured', 'p50', 'p90', 'p99', 'most'],
     [
@@ -61,7 +61,7 @@ function printTables(found: Stats, now: Date): void {
 
   const types = Object.entries(byType).toSorted(([, a], [, b]) => b.stored - a.stored);
   if (types.length > 0) {
-    title('\nBy type');
+    title('By type');
     table(
       ['type', 'stored', 'processed', 'failed', 'dead'],
       types.map(([type, counts]) => [
@@ -72,7 +72,7 @@ function printTables(found: Stats, now: Date): void {
   }
   const reasons = Object.entries(rejectedByReason).toSorted(([, a], [, b]) => b - a);
   if (reasons.length > 0) {
-    title('\nRejected');
+    title('Rejected');
     table(
       ['reason', 'how many'],
       reasons.map(([reason, count]) => [oneLine(reason), number(count)]),
@@ -81,7 +81,7 @@ function printTables(found: Stats, now: Date): void {
 }
 
 function title(text: string): void {
-  print(styled('bold', text));
+  print('', styled('bold', text));
 }
 
 function gaugesOf({ now }: Stats): readonly string[] {

@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
-import type { SqliteDatabase } from '../../database.ts';
+import { distrustSchema, type SqliteDatabase } from '../../database.ts';
 
 export interface BackupTask {
   readonly source: string;
@@ -23,7 +23,9 @@ const WAIT_MS = 5_000;
 function open(path: string, readonly: boolean): SqliteDatabase {
   // better-sqlite3 exports its class and nothing else.
   const Database = createRequire(import.meta.url)('better-sqlite3') as DatabaseClass;
-  return new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
+  const database = new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
+  distrustSchema(database);
+  return database;
 }
 
 const { source, copy } = workerData as BackupTask; // given by backup.ts
