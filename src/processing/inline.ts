@@ -153,7 +153,8 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
-      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      const holds = [...running.values()].map(({ lease }) => lease);
+      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering, holds });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
         logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');
