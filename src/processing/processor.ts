@@ -7,6 +7,7 @@ import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { systemClock, type Clock } from './clock.ts';
+import { Doubt } from './doubt.ts';
 import { positive } from '../positive.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
@@ -35,7 +36,7 @@ export interface Processor extends AsyncDisposable {
   start(): Promise<void>;
   /**
    * Claims nothing more, gives running handlers ten seconds, then aborts their signals, and gives back what they have not
-   * finished. Idempotent. The inbox stays open.
+   * finished by then: it runs again, and the attempt does not count. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -76,6 +77,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   const processedMs = positive('processedDays', retention.processedDays ?? 30, Infinity) * DAY_MS;
   const seldom = throttle();
 
+  let doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: clock.now() });
   const running = new Map<Lease, RunningAttempt>();
   const cancels = new Set<() => void>();
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
@@ -110,7 +112,11 @@ export function createProcessor(options: ProcessorOptions): Processor {
     await Promise.resolve(); // handlers that ended together free their slots together
     const free = concurrency - busy;
     if (free <= 0) return;
-    const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
+    const now = clock.now();
+    const holds = [...running.keys()];
+    const ranOutBy = doubt.ranOutBy(now);
+    const claimed = await inbox.claim({ now, leaseMs, types, ordered: ordering, holds, ranOutBy }, free);
+    doubt.wrote(now, clock.now());
     if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -166,15 +172,19 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  /** Renewed at least twice before it runs out; whoever is not renewed has lost it. */
+  /** Renewed at least twice before it runs out; whoever cannot renew it has lost it to another. */
   async function renewAll(): Promise<void> {
     const leases = [...running.keys()];
     if (leases.length === 0) return;
-    const held = new Set(await inbox.renew(leases, clock.now(), leaseMs));
+    const now = clock.now();
+    const held = new Set(await inbox.renew(leases, now, leaseMs));
+    doubt.wrote(now, clock.now());
     for (const lease of leases) if (!held.has(lease)) running.get(lease)?.abort('lost');
   }
 
   async function poll(): Promise<void> {
+    // A claim moves back what was written before the clock was set back; until then nothing seems due.
+    if (doubt.look(clock.now())) return pump();
     if (busy >= concurrency) return;
     const due = await inbox.nextDue(types);
     if (due === null) return;
@@ -219,6 +229,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function report(what: string, failure: unknown): void {
+    // Whatever the inbox fails at: others may not have been able to renew their leases either.
+    doubt.failed(clock.now());
     if (state === 'closed') return;
     seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
   }
@@ -227,6 +239,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     if (state !== 'new') return;
     state = 'started';
     startedAt = clock.now();
+    doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: startedAt });
     try {
       await announce();
     } catch (failure) {
@@ -251,9 +264,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
     for (const attempt of running.values()) attempt.abort('closing');
     await ended(CLOSE_GRACE_MS);
     for (const [lease, attempt] of running) {
-      attempt.abandon();
-      // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
-      const givenBack = inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
+      // It does not listen, or its end could not be written. The fence keeps what it does later from counting.
+      const end = attempt.abandon();
+      if (end.outcome === 'committed' || end.outcome === 'lost') continue;
+      const givenBack = inbox.settle(lease, end, clock.now()).catch((failure: unknown) => {
         report('cannot give back an event', failure);
       });
       await atMost(CLOSE_GRACE_MS, givenBack);

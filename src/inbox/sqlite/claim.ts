@@ -1,6 +1,7 @@
 import type { EventKey } from '../inbox.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
+import { followClock } from './follow-clock.ts';
 import { releaseRanOut } from './settle.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
@@ -21,10 +22,12 @@ const PARK_BATCH = 500;
 
 /** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
 export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] | 'more' {
-  releaseRanOut(statements, request.now);
+  const { now } = request;
+  if (followClock(statements, request)) return 'more';
+  releaseRanOut(statements, request);
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
-  if (statements.lookAtFresh.run({ limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
+  if (statements.lookAtFresh.run({ now, limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
   let suspects = statements.runningSuspect.get() === undefined;
@@ -55,7 +58,9 @@ export function claimOne(
   key: EventKey,
   request: ClaimRequest,
 ): ClaimedEvent | 'busy' | 'settled' {
-  releaseRanOut(statements, request.now);
+  // Of leases at once; a processor does the rest.
+  followClock(statements, request);
+  releaseRanOut(statements, request);
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;

@@ -1,6 +1,7 @@
 import type { EventKey, IncomingEvent } from '../inbox.ts';
 import { TAKER_MS, type Attempt } from '../work.ts';
 import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import { noteTime } from './follow-clock.ts';
 import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operations/search/terms.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
@@ -26,6 +27,7 @@ export function rerun(
     entity,
   });
   if (changes === 0) return false;
+  noteTime(statements, now);
   statements.tally.countType('rerun', type);
   // An invalid event has got its entity only now.
   reindex(statements.database, { id, endpoint });
@@ -38,8 +40,9 @@ export function announce(
   now: number,
   ignoreBefore: number | null,
 ): void {
+  noteTime(statements, now);
   for (const type of types === '*' ? ['*'] : types) statements.take.run({ type, now });
-  statements.lookAtFresh.run({ limit: FRESH_BATCH });
+  statements.lookAtFresh.run({ now, limit: FRESH_BATCH });
   // Whom they waited for may have lost its taker meanwhile; who still has to wait is parked again.
   statements.unparkSome.run({ limit: FRESH_BATCH });
   if (ignoreBefore === null) return;

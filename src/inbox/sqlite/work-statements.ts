@@ -1,3 +1,4 @@
+import { TOLERATED_MS } from '../set-back.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Tally } from './tally.ts';
 
@@ -8,8 +9,8 @@ export const FRESH = 2;
 /** How many of them are made known to the indexes for work at once. */
 export const FRESH_BATCH = 2_000;
 
-/** What a lease must still be for its holder to change anything. */
-const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
+/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
 /**
  * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
@@ -40,7 +41,7 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     pendingTypes: prepare(PENDING_TYPES),
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
-      UPDATE hookbox_events SET parked = 0
+      UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT :limit)
     `),
     unparkSome: prepare(`
@@ -103,8 +104,8 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :now
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by
     `),
 
     toProcessed: prepare(`
@@ -204,6 +205,25 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
         SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
       )
     `),
+
+    clock: prepare('SELECT latest_ms, back_ms, type, due_ms, seq FROM hookbox_clock WHERE id = 1'),
+    noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
+    leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
+    moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
+    startMoving: prepare(`
+      UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, type = NULL, due_ms = 0, seq = 0 WHERE id = 1
+    `),
+    goOnMoving: prepare('UPDATE hookbox_clock SET type = :type, due_ms = :due, seq = :seq WHERE id = 1'),
+    endMoving: prepare('UPDATE hookbox_clock SET back_ms = NULL, type = NULL WHERE id = 1'),
+    asideAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
+    `),
+    dueAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND type = :type AND (due_ms, seq) > (:due, :seq)
+      ORDER BY due_ms, seq LIMIT :limit
+    `),
+    moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
 
     prunable: prepare(`
       SELECT seq FROM hookbox_events

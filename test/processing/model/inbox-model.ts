@@ -8,6 +8,8 @@ import { must } from './violation.ts';
 /** A type without a processor that was seen this lately is not waited for, and its events are put away. */
 const TAKEN_MS = 600_000;
 const CRASHES_TO_DIE = 3;
+/** Smaller steps of the clock are not minded. */
+const STEP_MS = 5_000;
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -21,6 +23,8 @@ export class InboxModel {
   readonly #byId = new Map<string, ModelEvent>();
   /** for each type when somebody was last seen who handles it: the last word, and the latest */
   readonly #seen = new Map<string, { last: number; latest: number }>();
+  /** the latest time at which anything was written, in whole seconds */
+  #latest = 0;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
   constructor(count: (move: Move) => void) {
@@ -45,6 +49,7 @@ export class InboxModel {
         crashes: 0,
         fence: 0,
         leaseUntil: 0,
+        fresh: event.valid,
         settledAt: 0,
         pruned: false,
         disturbed: false,
@@ -64,12 +69,16 @@ export class InboxModel {
     if (!replaces) return;
     // Another body, another history.
     Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    known.fresh = false;
+    known.dueAt = Math.min(known.dueAt, event.receivedAt);
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 
   /** @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost */
   claimed(request: ClaimRequest, limit: number, claimed: readonly ClaimedEvent[], disturbed: boolean): void {
-    this.#releaseRanOut(request.now, disturbed);
+    this.#followClock(request);
+    this.#releaseRanOut(request, disturbed);
+    this.#lookAtFresh(request.now);
     for (const one of claimed) this.#claim(request, one, disturbed);
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
@@ -78,7 +87,8 @@ export class InboxModel {
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
-    const expected = leases.filter((lease) => this.#held(lease, now) !== undefined);
+    this.#noteTime(now);
+    const expected = leases.filter((lease) => this.#held(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
       text(expected) === text(held),
@@ -86,19 +96,20 @@ export class InboxModel {
       () => `of the leases ${text(leases)} still held are ${text(expected)}, but renewed were ${text(held)}`,
     );
     for (const lease of held) {
-      const event = this.#held(lease, now);
+      const event = this.#held(lease);
       if (event !== undefined) event.leaseUntil = now + leaseMs;
     }
   }
 
   settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {
-    const event = this.#held(lease, now);
+    const event = this.#held(lease);
     must(
       held === (event !== undefined),
       'only the holder of a lease settles',
       () => `${this.#name(lease)} was settled as ${settlement.outcome}: ${held}`,
     );
     if (event === undefined) return;
+    this.#noteTime(now);
     switch (settlement.outcome) {
       case 'processed':
         this.#count('processing → processed');
@@ -119,16 +130,19 @@ export class InboxModel {
 
   /** @param effect - what `work` would have done; it did not run to its end when there was none */
   transacted(lease: Lease, now: number, effect: string | null, committed: boolean): void {
-    const event = this.#held(lease, now);
+    const event = this.#held(lease);
     const say = () => `${this.#name(lease)} with ${effect ?? 'no effect'}, committed: ${committed}`;
     if (!committed) return must(event === undefined || effect === null, 'only the holder of a lease settles', say);
     must(event !== undefined && effect === event.id, 'only the holder of a lease settles', say);
+    this.#noteTime(now);
     this.#count('processing → processed, by its transaction');
     this.effects.set(event.id, (this.effects.get(event.id) ?? 0) + 1);
     this.#processed(event, now);
   }
 
   announced(types: readonly string[] | '*', now: number): void {
+    this.#noteTime(now);
+    this.#lookAtFresh(now);
     for (const type of types === '*' ? ['*'] : types) {
       const before = this.#seen.get(type)?.latest ?? -Infinity;
       this.#seen.set(type, { last: now, latest: Math.max(before, now) });
@@ -169,6 +183,7 @@ export class InboxModel {
     const may = (event?.state === 'dead' || event?.state === 'ignored') && asRead;
     must(moved === may, 'the store agrees with the model', () => `rerun of ${id}, ${event?.state}: ${moved}`);
     if (event === undefined || !may) return;
+    this.#noteTime(now);
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
@@ -205,12 +220,43 @@ export class InboxModel {
     must(actual === expected, 'the store agrees with the model', () => `${id}: fence, attempt, failures are ${actual}`);
 
     Object.assign(event, { state: 'processing', fence: lease.fence, leaseUntil: now + leaseMs, disturbed });
+    event.fresh = false;
     this.#count('pending → processing');
   }
 
-  #releaseRanOut(now: number, disturbed: boolean): void {
+  #noteTime(now: number): void {
+    this.#latest = Math.max(this.#latest, Math.floor(now / 1_000) * 1_000);
+  }
+
+  /** When the clock was set back, what was written before has as much time as it had left. */
+  #followClock({ now, leaseMs }: ClaimRequest): void {
+    const back = this.#latest - now;
+    if (back <= STEP_MS) return this.#noteTime(now);
+    this.#latest = Math.floor(now / 1_000) * 1_000;
     for (const event of this.events) {
-      if (event.state !== 'processing' || event.leaseUntil > now) continue;
+      if (event.state === 'processing' && event.leaseUntil > now + leaseMs) {
+        event.leaseUntil = Math.max(now + leaseMs, event.leaseUntil - back);
+      }
+      if (event.state === 'pending' && !event.fresh && event.dueAt > now) {
+        event.dueAt = Math.max(now, event.dueAt - back);
+      }
+    }
+  }
+
+  #lookAtFresh(now: number): void {
+    for (const event of this.events) {
+      if (event.fresh && event.dueAt > now + STEP_MS) event.dueAt = now;
+      event.fresh = false;
+    }
+  }
+
+  #releaseRanOut({ now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest, disturbed: boolean): void {
+    for (const event of this.events) {
+      if (event.state !== 'processing' || event.leaseUntil > Math.min(now, ranOutBy)) continue;
+      if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
+        event.leaseUntil = now + leaseMs;
+        continue;
+      }
       must(
         event.disturbed || disturbed,
         'a lease that is renewed holds',
@@ -253,9 +299,9 @@ export class InboxModel {
     event.trigger = 'auto';
   }
 
-  #held({ seq, fence }: Lease, now: number): ModelEvent | undefined {
+  #held({ seq, fence }: Lease): ModelEvent | undefined {
     const event = this.events[seq - 1];
-    return event?.state === 'processing' && event.fence === fence && event.leaseUntil > now ? event : undefined;
+    return event?.state === 'processing' && event.fence === fence ? event : undefined;
   }
 
   #ofEntity(event: ModelEvent): ModelEvent[] {

@@ -17,6 +17,8 @@ export interface ModelEvent {
   crashes: number;
   fence: number;
   leaseUntil: number;
+  /** no processor has looked at it yet */
+  fresh: boolean;
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;

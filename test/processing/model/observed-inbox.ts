@@ -66,12 +66,18 @@ export class Observer {
           (answer) => model.accepted(received, answer),
         );
       },
-      claim: (request, limit) =>
-        call(
+      claim: (asked, limit) => {
+        // The time is that of the effect, as in a queue for the disk.
+        let request = asked;
+        return call(
           'claim',
-          () => base.claim(request, limit),
-          (claimed) => model.claimed(request, limit, claimed, this.isSlow || this.#clock.now() !== request.now),
-        ),
+          () => {
+            request = { ...asked, now: this.#clock.now(), ranOutBy: asked.ranOutBy ?? asked.now };
+            return base.claim(request, limit);
+          },
+          (claimed) => model.claimed(request, limit, claimed, this.isSlow || request.now !== asked.now),
+        );
+      },
       renew: (leases, now, leaseMs) =>
         call(
           'renew',

@@ -108,7 +108,8 @@ function sqliteStores(): StoreKind {
   };
   return {
     empty() {
-      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
+      const empty = TABLES.map((table) => `DELETE FROM ${table}`).join('; ');
+      own.exec(`BEGIN; ${empty}; DELETE FROM effects; UPDATE hookbox_clock SET latest_ms = 0, back_ms = NULL; COMMIT`);
       return store;
     },
     [Symbol.dispose]() {
