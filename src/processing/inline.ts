@@ -153,8 +153,14 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
-      const holds = [...running.values()].map(({ lease }) => lease);
-      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering, holds });
+      const claiming = inbox.claimOne(key, {
+        now: clock.now(),
+        leaseMs,
+        endpoints: [key.endpoint],
+        types,
+        ordered: ordering,
+        holds: [...running.values()].map(({ lease }) => lease),
+      });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
         logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');

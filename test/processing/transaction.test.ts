@@ -5,6 +5,7 @@ import { TransactionError } from '../../src/errors.ts';
 import type { HandlerContext } from '../../src/handlers.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
+import { EVERYTHING } from '../../src/inbox/work.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
@@ -383,7 +384,7 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     await handle(
       async (context, attempt) => {
         if (attempt > 1) return;
-        const request = { now: clock.now() + 20_000, leaseMs: 100, types: '*', ordered: true } as const;
+        const request = { now: clock.now() + 20_000, leaseMs: 100, ...EVERYTHING, ordered: true } as const;
         expect(await inbox.claim(request, 1)).toHaveLength(1);
         failure = await context.transaction(work).catch((thrown: unknown) => thrown);
         throw failure as Error;

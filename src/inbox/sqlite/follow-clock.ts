@@ -1,11 +1,12 @@
 import { latestTime, movedBack, setBackBy } from '../set-back.ts';
 import type { ClaimRequest } from '../work.ts';
+import { readyEndpoints } from './takers.ts';
 import type { WorkStatements } from './work-statements.ts';
 
 interface ClockRow {
   readonly latest_ms: number;
   readonly back_ms: number | null;
-  readonly type: string | null;
+  readonly endpoint: string | null;
   readonly due_ms: number;
   readonly seq: number;
 }
@@ -50,9 +51,9 @@ export function followClock(
 
 /** Where it has got to is in the file: it goes on in another call, or in another process. */
 function movePending(statements: WorkStatements, now: number): boolean {
-  const { back_ms: back, type: reached, due_ms, seq } = statements.clock.get() as ClockRow & { back_ms: number };
+  const { back_ms: back, endpoint: reached, due_ms, seq } = statements.clock.get() as ClockRow & { back_ms: number };
   let left = MOVE_BATCH;
-  const move = (type: string | null, rows: readonly DueRow[]): boolean => {
+  const move = (endpoint: string | null, rows: readonly DueRow[]): boolean => {
     for (const row of rows) {
       const due = movedBack(row.due_ms, back, now);
       if (due !== row.due_ms) statements.moveDue.run({ seq: row.seq, due });
@@ -60,16 +61,15 @@ function movePending(statements: WorkStatements, now: number): boolean {
     left -= rows.length;
     const last = rows.at(-1);
     if (left > 0 || last === undefined) return false;
-    statements.goOnMoving.run({ type, due: last.due_ms, seq: last.seq });
+    statements.goOnMoving.run({ endpoint, due: last.due_ms, seq: last.seq });
     return true;
   };
   if (reached === null && move(null, statements.asideAfter.all({ seq, limit: left }) as DueRow[])) return true;
-  for (const found of statements.pendingTypes.all()) {
-    const { type } = found as { type: string };
-    if (reached !== null && type < reached) continue;
+  for (const endpoint of readyEndpoints(statements, '*')) {
+    if (reached !== null && endpoint < reached) continue;
     // Behind what was moved already: moving makes a due time earlier, so nothing is met twice.
-    const after = type === reached ? { due: due_ms, seq } : { due: now, seq: Number.MAX_SAFE_INTEGER };
-    if (move(type, statements.dueAfter.all({ type, ...after, limit: left }) as DueRow[])) return true;
+    const after = endpoint === reached ? { due: due_ms, seq } : { due: now, seq: Number.MAX_SAFE_INTEGER };
+    if (move(endpoint, statements.dueAfter.all({ endpoint, ...after, limit: left }) as DueRow[])) return true;
   }
   statements.endMoving.run();
   return false;

@@ -9,7 +9,7 @@ import {
 } from '../work.ts';
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
-import type { WorkStatements } from './work-statements.ts';
+import { RAN_OUT_BATCH, type WorkStatements } from './work-statements.ts';
 
 interface RunningRow extends EntityColumns {
   readonly type: string | null;
@@ -85,12 +85,16 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
   if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
 }
 
-/** A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. */
+/**
+ * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. Of very many
+ * some at a time, so that they do not hold up the event loop.
+ */
 export function releaseRanOut(
   statements: WorkStatements,
   { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
-): void {
-  for (const found of statements.ranOut.all({ by: Math.min(now, ranOutBy) })) {
+): 'more' | 'all' {
+  const ranOut = statements.ranOut.all({ by: Math.min(now, ranOutBy) });
+  for (const found of ranOut) {
     const row = found as RunningRow & { crashes: number; fence: number };
     const { seq, fence } = row;
     // Whoever claims is alive: it could not renew them, as when the disk was full.
@@ -106,6 +110,7 @@ export function releaseRanOut(
     addAttempt(statements, row, 'crashed', now, null);
     unparkNext(statements, row, now);
   }
+  return ranOut.length === RAN_OUT_BATCH ? 'more' : 'all';
 }
 
 export function noteLateError(statements: WorkStatements, { seq, fence }: Lease, error: AttemptError): void {

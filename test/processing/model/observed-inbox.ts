@@ -114,13 +114,13 @@ export class Observer {
         return end.value;
       },
       noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
-      announce: (types, now, ignoreBefore) =>
+      announce: (scope, now, ignoreBefore) =>
         this.#call(
           life,
           'announce',
-          () => base.announce(types, now, ignoreBefore),
+          () => base.announce(scope, now, ignoreBefore),
           async () => {
-            model.announced(types, now);
+            model.announced(scope.types, now);
             for (const { id, state } of await this.#store.rows()) {
               if (state === 'ignored' && model.get(id)?.state !== 'ignored') model.ignored(id, now, ignoreBefore);
             }
@@ -132,18 +132,18 @@ export class Observer {
           () => base.rerun(key, content, now, readFrom),
           (moved) => model.rerun(key.id, content, now, moved, readFrom),
         ),
-      prune: (before, limit) =>
+      prune: (endpoints, before, limit) =>
         this.#call(
           life,
           'prune',
-          () => base.prune(before, limit),
+          () => base.prune(endpoints, before, limit),
           async () => {
             for (const { id, body } of await this.#store.rows()) {
               if (body === null && model.get(id)?.pruned === false) model.pruned(id, before);
             }
           },
         ),
-      nextDue: (types) => this.#read(life, () => base.nextDue(types)),
+      nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
       onPending: (listener) => {
         const stop = base.onPending(() => {
           if (!life.dead && !life.frozen) listener();

@@ -60,7 +60,7 @@ function memoryStores(): StoreKind {
   };
 }
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'events'].map(
+const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'events'].map(
   (name) => `hookbox_${name}`,
 );
 
