@@ -13,11 +13,19 @@ session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true 
  * @param files - whose blocks are counted
  */
 export function stepsOf(files: RegExp, work: () => void): number {
-  blocksSince(files);
+  const steps = countSteps(files);
   work();
-  const steps = blocksSince(files);
-  if (steps === 0) throw new Error(`nothing of ${String(files)} ran`);
-  return steps;
+  return steps();
+}
+
+/** As `stepsOf`, from now until what it returns is called. */
+export function countSteps(files: RegExp): () => number {
+  blocksSince(files);
+  return () => {
+    const steps = blocksSince(files);
+    if (steps === 0) throw new Error(`nothing of ${String(files)} ran`);
+    return steps;
+  };
 }
 
 /** Since it was asked before. */

@@ -123,34 +123,25 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
   const levels: Level[] = [];
   const pieces: string[] = [];
   let copied = 0;
-  /** how many brackets are open within a value that is masked, or that no path leads into */
-  let within = 0;
-  let isMasked = false;
   for (const tokens = new JsonTokens(text); tokens.next();) {
-    const { kind, start, end } = tokens;
-    const opens = kind === '{' || kind === '[';
-    const closes = kind === '}' || kind === ']';
-    if (within > 0) {
-      if (opens) within += 1;
-      if (closes) within -= 1;
-      if (within === 0 && isMasked) copied = end;
-      continue;
-    }
+    const { kind, start } = tokens;
     const level = levels.at(-1);
-    if (closes) {
+    if (kind === '}' || kind === ']') {
       levels.pop();
     } else if (kind === 'name') {
       if (level !== undefined) level.name = unquoted(tokens.written());
     } else {
       const spot = level === undefined ? spots.of([root]) : nextOf(level, spots);
-      isMasked = spot?.masked === true;
+      const isMasked = spot?.masked === true;
+      if (kind === '{' || kind === '[') {
+        // Nothing is looked at in what is masked, or no path leads into.
+        if (isMasked || spot === null) tokens.leave();
+        else levels.push({ spot, isList: kind === '[', place: 0, name: '' });
+      }
       if (isMasked) {
         pieces.push(text.slice(copied, start), MASKED_JSON);
-        copied = end;
+        copied = tokens.end;
       }
-      if (!opens) continue;
-      if (isMasked || spot === null) within = 1;
-      else levels.push({ spot, isList: kind === '[', place: 0, name: '' });
     }
   }
   pieces.push(text.slice(copied));
