@@ -188,6 +188,13 @@ describe('the options of a filter', () => {
     expect(eventFilterOf(withFilter(new Command()).parse([], { from: 'user' }).opts())).toEqual({});
   });
 
+  it('refuse more conditions on the body than a search takes, in the words of the function', async () => {
+    const nine = Array.from({ length: 9 }, (_, n) => ['--payload', `data.f${n}=1`]).flat();
+    const { code, stdout, stderr } = await events('list', ...nine);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('A filter takes 8 values of payload at most, and this one has 9. Leave some out.');
+  });
+
   it.each(['data.total', '=12'])('refuse %s as a condition', (payload) => {
     expect(() => eventFilterOf({ payload: [payload] })).toThrow('is no path=value');
   });

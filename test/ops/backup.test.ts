@@ -150,6 +150,25 @@ describe('backup', () => {
     await using adopted = sqliteInbox({ database: own });
     expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
   });
+
+  it.each([
+    ['with a space', 'hookbox_my table'],
+    ['with quotes', `hookbox_"it's"`],
+    ['with brackets', 'hookbox_[a]`b`'],
+    ['with other letters', 'hookbox_große Bestellungen 🧾'],
+    ['with a semicolon', 'hookbox_a); DROP TABLE orders; --'],
+  ])('is not kept from it by a table of a merchant named as those of hookbox are, %s', async (_, name) => {
+    const own = merchantDatabase(scratchFile('own.db'));
+    const quoted = `"${name.replaceAll('"', '""')}"`;
+    own.exec(`CREATE TABLE ${quoted} (price REAL CHECK (price > 0))`);
+    own.pragma('ignore_check_constraints = ON');
+    own.exec(`INSERT INTO ${quoted} VALUES (-1)`);
+    await using adopted = sqliteInbox({ database: own });
+    expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
+    const copy = new Database(target, { readonly: true });
+    onTestFinished(() => void copy.close());
+    expect(copy.prepare(`SELECT * FROM ${quoted}`).all()).toEqual([{ price: -1 }]);
+  });
 });
 
 async function fails(inbox: Inbox, message: RegExp): Promise<void> {

@@ -60,7 +60,7 @@ export function withFilter(command: Command): Command {
     .option('--conflict', 'under whose id other bytes came, too')
     .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
     .option('--retrying', 'pending ones that have failed before')
-    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; may be repeated', collected)
+    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
     .option('--fingerprint <group>', 'of this group of dead letters, as hookbox events list --groups names it')
     .option('--endpoint <name>', 'received at this endpoint; at any unless given');
 }

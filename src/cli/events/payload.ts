@@ -1,4 +1,4 @@
-import { jsonText, jsonTokens } from '../../ops/body/json-tokens.ts';
+import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
 import { printableJson } from '../../one-line.ts';
 
 /**
@@ -25,7 +25,8 @@ export function prettyJson(text: string): string {
   let result = '';
   let depth = 0;
   let before = '';
-  for (const { kind, start, end } of jsonTokens(text)) {
+  for (const tokens = new JsonTokens(text); tokens.next();) {
+    const { kind } = tokens;
     const wasBegin = before === '{' || before === '[' || before === '';
     if (kind === '}' || kind === ']') {
       depth -= 1;
@@ -35,7 +36,7 @@ export function prettyJson(text: string): string {
       if (before !== '') result += lineBreak(depth);
     }
     if (kind === '{' || kind === '[') depth += 1;
-    result += text.slice(start, end);
+    result += tokens.written();
     if (kind === 'name') result += ': ';
     before = kind;
   }

@@ -2,7 +2,8 @@ import type { DeadReason, EventState } from '../state.ts';
 
 /**
  * Which events are meant; all that is given has to fit. An empty list of types, states or reasons fits nothing. A
- * condition that does not exist is refused, since leaving it out would find more than is meant.
+ * condition that does not exist is refused, since leaving it out would find more than is meant; so are texts of more than
+ * 1,000 characters and lists of more than 100 values.
  */
 export interface EventFilter {
   readonly endpoint?: string;
@@ -39,7 +40,7 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** other bytes came under its id, or not */
   readonly conflict?: boolean;
-  /** values in its body, as long as that is there */
+  /** values in its body, as long as that is there; 8 at most */
   readonly payload?: readonly PayloadCondition[];
 }
 

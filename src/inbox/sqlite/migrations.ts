@@ -296,6 +296,12 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */
+export const TABLES: readonly string[] = [
+  'hookbox_migrations',
+  ...migrations.flatMap(({ sql }) => Array.from(sql.matchAll(/CREATE TABLE (\w+)/g), ([, name = '']) => name)),
+];
+
 /** The newest version of the tables that this hookbox knows. */
 export const KNOWN_VERSION = Math.max(...migrations.map(({ version }) => version));
 

@@ -80,7 +80,7 @@ function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly So
   if (filter.conflict === true) sources.push(withConflict);
   if (filter.redelivered === true) sources.push(redelivered);
   if (filter.states !== undefined) {
-    sources.push(merged(filter.states.flatMap((state) => inState(state, filter.types))));
+    sources.push(merged([...new Set(filter.states)].flatMap((state) => inState(state, filter.types))));
   }
   return sources;
 }
