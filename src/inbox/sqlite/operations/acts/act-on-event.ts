@@ -3,6 +3,7 @@ import { readEvent } from '../../../../events/parse.ts';
 import type { EventKey, IncomingEvent } from '../../../inbox.ts';
 import { statesOf } from '../../../operations/act-states.ts';
 import type { Act, ActResult } from '../../../operations/acts.ts';
+import { namedEntity } from '../../../operations/named-entity.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
@@ -142,14 +143,5 @@ function contentToday(database: SqliteDatabase, row: ActRow, entity: EntityOf = 
   if (!parsed.ok || facts === null) return null;
   // An invalid event was stored without one, and may have been discarded since; any other keeps what its receiver said.
   const wasInvalid = row.dead_reason === 'invalid' || row.discarded === 1;
-  return { ...facts, entity: row.entity ?? (wasInvalid ? named(entity, parsed.event) : null) };
-}
-
-/** The merchant's own rule may throw; as with a delivery, the event stands alone then. */
-function named(entity: EntityOf, event: Parameters<EntityOf>[0]): string | null {
-  try {
-    return entity(event);
-  } catch {
-    return null;
-  }
+  return { ...facts, entity: row.entity ?? (wasInvalid ? namedEntity(entity, parsed.event) : null) };
 }
