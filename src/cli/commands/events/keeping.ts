@@ -83,14 +83,18 @@ export function exportCommand(): Command {
 export function importCommand(): Command {
   const made = command('import', 'take in what an export has written', [
     'hookbox events import events.ndjson --dry-run',
+    'hookbox events import events.ndjson --db moved.db --trusted',
     'gunzip -c today.ndjson.gz | hookbox events import - --db new.db',
   ])
     .argument('<file>', 'the file, or - for standard input')
+    .option('--trusted', 'it is an export of your own, which nobody else could change: believe what no body says')
     .option('--dry-run', 'check it and count, and change nothing');
   return withInbox(withBy(made))
     .addHelpText(
       'after',
-      '\nEvents that are here already stay as they are, so importing twice is harmless. A file that is not there becomes a\n' +
+      '\nWithout --trusted all events come in as not verified, what they are about is read from their bodies, and only\n' +
+        'bodies tell which was the newest of an order that was processed. A line that does not fit its body is refused.\n' +
+        'Events that are here already stay as they are, so importing twice is harmless. A file that is not there becomes a\n' +
         'new inbox. Events that are pending in the export are handled from here on: stop the processor there first.\n' +
         'Exit codes: 0 all of it is here now, 3 some events are here with other bytes, 1 it is no complete export.',
     )
