@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { histories } from './commands.ts';
 import type { Tally } from './moves.ts';
-import { roles, type Role } from './simulated-process.ts';
+import { workers, type Role } from './roles.ts';
 import type { StoreKind } from './stores.ts';
 import { World } from './world.ts';
 import type { Mutant } from './mutants.ts';
@@ -17,7 +17,7 @@ export interface Run {
 export function everyHistoryKeepsItsPromises({ stores, tally, mutant }: Run) {
   // A type that nobody handles for a long time is put away: that takes a machine where nobody does.
   const first = fc.oneof(
-    { weight: 3, arbitrary: fc.subarray(roles.slice(1), { minLength: 1, maxLength: 2 }) },
+    { weight: 3, arbitrary: fc.subarray(workers, { minLength: 1, maxLength: 2 }) },
     { weight: 2, arbitrary: fc.constant<readonly Role[]>(['created']) },
   );
   return fc.asyncProperty(fc.scheduler(), first, histories(), async (scheduler, first, commands) => {
@@ -26,7 +26,7 @@ export function everyHistoryKeepsItsPromises({ stores, tally, mutant }: Run) {
     Math.random = () => 0.5;
     const world = new World(scheduler, stores.empty(), tally, mutant?.begin());
     try {
-      for (const role of ['web', ...first] as const) world.start(role);
+      for (const role of ['web', 'web of b', ...first] as const) world.start(role);
       await fc.asyncModelRun(() => ({ model: { world }, real: world }), commands);
       await world.heal();
       await world.end();

@@ -1,13 +1,29 @@
-import type { Acceptance, IncomingEvent } from '../../../src/inbox/inbox.ts';
+import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/inbox.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
-import { compare, content, isHandled, waitsBefore, type ModelEvent } from './model-event.ts';
+import {
+  compare,
+  content,
+  isHandled,
+  isOf,
+  nameOf,
+  waitsBefore,
+  type Handled,
+  type ModelEvent,
+} from './model-event.ts';
 import type { Move } from './moves.ts';
+import { Takers } from './takers.ts';
 import { must } from './violation.ts';
 
-/** A type without a processor that was seen this lately is not waited for, and its events are put away. */
+/** A processor that was seen this lately is waited for by newer events of an entity. */
 const TAKEN_MS = 600_000;
+/** And this lately before the events of its types are put away. */
+const HANDLED_MS = 7 * 24 * 60 * 60_000;
+/** What is put away has been due this long. */
+const UNTAKEN_MS = 600_000;
 const CRASHES_TO_DIE = 3;
+
+type Request = Handled & Pick<ClaimRequest, 'now' | 'leaseMs'>;
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -18,27 +34,37 @@ export class InboxModel {
   /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
-  readonly #byId = new Map<string, ModelEvent>();
-  /** for each type when somebody was last seen who handles it: the last word, and the latest */
-  readonly #seen = new Map<string, { last: number; latest: number }>();
+  /** how much time has really passed, whatever the clock says */
+  readonly #passed: () => number;
+  readonly #byName = new Map<string, ModelEvent>();
+  readonly #takers = new Takers();
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
-  constructor(count: (move: Move) => void) {
+  constructor(count: (move: Move) => void, passed: () => number) {
     this.#count = count;
+    this.#passed = passed;
   }
 
-  get(id: string): ModelEvent | undefined {
-    return this.#byId.get(id);
+  get(key: EventKey): ModelEvent | undefined {
+    return this.#byName.get(nameOf(key));
+  }
+
+  /** The event that a lease was given on. */
+  of({ seq, fence }: Lease): ModelEvent | undefined {
+    const event = this.events[seq - 1];
+    return event?.fence === fence ? event : undefined;
   }
 
   accepted(event: IncomingEvent, answer: Acceptance): void {
-    const known = this.#byId.get(event.id);
-    const say = () => `${event.id} was answered ${JSON.stringify(answer)}`;
+    const known = this.get(event);
+    const say = () => `${nameOf(event)} was answered ${JSON.stringify(answer)}`;
     if (known === undefined) {
       must(answer.result === 'stored' && !answer.conflict && !answer.replaced, 'stored once', say);
       const stored: ModelEvent = {
         ...content(event),
+        endpoint: event.endpoint,
         id: event.id,
+        name: nameOf(event),
         seq: this.events.length + 1,
         dueAt: event.receivedAt,
         failures: 0,
@@ -53,7 +79,7 @@ export class InboxModel {
         attempts: [],
       };
       this.events.push(stored);
-      this.#byId.set(event.id, stored);
+      this.#byName.set(stored.name, stored);
       this.#count(event.valid ? 'stored → pending' : 'stored → dead(invalid)');
       return;
     }
@@ -68,13 +94,20 @@ export class InboxModel {
   }
 
   /** @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost */
-  claimed(request: ClaimRequest, limit: number, claimed: readonly ClaimedEvent[], disturbed: boolean): void {
-    this.#releaseRanOut(request.now, disturbed);
+  claimed(
+    by: Handled,
+    { now, leaseMs }: ClaimRequest,
+    limit: number,
+    claimed: readonly ClaimedEvent[],
+    disturbed: boolean,
+  ): void {
+    const request = { ...by, now, leaseMs };
+    this.#releaseRanOut(now, disturbed);
     for (const one of claimed) this.#claim(request, one, disturbed);
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
     const left = this.events.find((event) => this.#isSurelyNext(event, request));
-    must(left === undefined, 'nothing stuck', () => `${left?.id} was due and was not claimed`);
+    must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
@@ -122,52 +155,50 @@ export class InboxModel {
     const event = this.#held(lease, now);
     const say = () => `${this.#name(lease)} with ${effect ?? 'no effect'}, committed: ${committed}`;
     if (!committed) return must(event === undefined || effect === null, 'only the holder of a lease settles', say);
-    must(event !== undefined && effect === event.id, 'only the holder of a lease settles', say);
+    must(event !== undefined && effect === event.name, 'only the holder of a lease settles', say);
     this.#count('processing → processed, by its transaction');
-    this.effects.set(event.id, (this.effects.get(event.id) ?? 0) + 1);
+    this.effects.set(event.name, (this.effects.get(event.name) ?? 0) + 1);
     this.#processed(event, now);
   }
 
-  announced(types: readonly string[] | '*', now: number): void {
-    for (const type of types === '*' ? ['*'] : types) {
-      const before = this.#seen.get(type)?.latest ?? -Infinity;
-      this.#seen.set(type, { last: now, latest: Math.max(before, now) });
-    }
+  announced(by: Handled, now: number): void {
+    this.#takers.announced(by, now, this.#passed());
   }
 
   /** An announcement put this event away. */
-  ignored(id: string, now: number, ignoreBefore: number | null): void {
-    const event = this.#byId.get(id);
-    must(
-      event?.state === 'pending' && ignoreBefore !== null && event.dueAt <= ignoreBefore,
-      'dead only for a reason',
-      () => `${id} was ignored while ${event?.state}`,
-    );
-    must(!this.#isTaken(event, now, 'surely'), 'nothing stuck', () => `${id} was ignored though its type is handled`);
+  ignored(event: ModelEvent, by: Handled, now: number): void {
+    const say = (why: string) => () => `${event.name} was ignored though ${why}`;
+    must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
+    must(event.dueAt <= now - UNTAKEN_MS, 'dead only for a reason', say('it has just become due'));
+    must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
+    const taken = this.#takers.surely(event, HANDLED_MS, now, this.#passed());
+    must(!taken, 'dead only for a reason', say('its type was handled within seven days'));
     event.state = 'ignored';
     this.#count('pending → ignored');
   }
 
   /** Of this event only a tombstone is left. */
-  pruned(id: string, before: number): void {
-    const event = this.#byId.get(id);
-    const may = event?.state === 'processed' && event.settledAt < before;
-    must(may, 'stored ⊇ acknowledged', () => `${id} was pruned while ${event?.state} since ${event?.settledAt}`);
+  pruned(event: ModelEvent, by: Handled, before: number): void {
+    const may = event.state === 'processed' && event.settledAt < before;
+    const say = () => `${event.name} was pruned while ${event.state} since ${event.settledAt}`;
+    must(may, 'stored ⊇ acknowledged', say);
+    must(isOf(event, by), 'only its own endpoint', say);
     event.pruned = true;
     this.#count('processed → tombstone');
   }
 
   rerun(
-    id: string,
+    key: EventKey,
     facts: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
     now: number,
     moved: boolean,
     readFrom?: Uint8Array,
   ): void {
-    const event = this.#byId.get(id);
+    const event = this.get(key);
     const asRead = readFrom === undefined || (event !== undefined && Buffer.compare(event.body, readFrom) === 0);
     const may = (event?.state === 'dead' || event?.state === 'ignored') && asRead;
-    must(moved === may, 'the store agrees with the model', () => `rerun of ${id}, ${event?.state}: ${moved}`);
+    must(moved === may, 'the store agrees with the model', () => `rerun of ${nameOf(key)}, ${event?.state}: ${moved}`);
     if (event === undefined || !may) return;
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
@@ -182,27 +213,29 @@ export class InboxModel {
     for (const event of this.events) if (event.state === 'processing' && which(event)) event.disturbed = true;
   }
 
-  #claim(request: ClaimRequest, { lease, id, attempt, failures, superseded }: ClaimedEvent, disturbed: boolean): void {
-    const { now, types, leaseMs } = request;
-    const event = this.#byId.get(id);
-    const say = (why: string) => () => `${id} was claimed though ${why}`;
+  #claim(request: Request, claimed: ClaimedEvent, disturbed: boolean): void {
+    const { now, leaseMs } = request;
+    const { lease, attempt, failures, superseded } = claimed;
+    const event = this.get(claimed);
+    const say = (why: string) => () => `${nameOf(claimed)} was claimed though ${why}`;
     must(event !== undefined && event.seq === lease.seq, 'stored once', say('it is not the one that was stored'));
     must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
     must(event.state === 'pending' && event.dueAt <= now, 'the store agrees with the model', say('it is not due'));
-    must(isHandled(event, types), 'the store agrees with the model', say('nobody there handles it'));
+    must(isOf(event, request), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(isHandled(event, request), 'the store agrees with the model', say('nobody there handles it'));
     const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
-    must(leased === undefined, 'one live lease an entity', say(`${leased?.id} of its entity has a live lease`));
+    must(leased === undefined, 'one live lease an entity', say(`${leased?.name} of its entity has a live lease`));
     const older = this.#ofEntity(event).find((other) => waitsBefore(other, event) && this.#holdsBack(other, request));
-    must(older === undefined, 'order within an entity', say(`${older?.id} is older and waits`));
+    must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
     const suspect = event.crashes > 0 ? this.#runningSuspect() : undefined;
-    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.id} runs as a suspect`));
+    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
 
-    const newest = event.entity === null ? null : this.#newestProcessed.get(event.entity);
+    const newest = event.entity === null ? null : this.#newestProcessed.get(entityOf(event));
     const isLate = newest !== undefined && newest !== null && compare(newest, event.created) > 0;
-    must(superseded === isLate, 'superseded tells the truth', () => `${id} was told ${superseded}`);
+    must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
     const expected = [event.fence + 1, event.attempts.length + 1, event.failures].join();
     const actual = [lease.fence, attempt, failures].join();
-    must(actual === expected, 'the store agrees with the model', () => `${id}: fence, attempt, failures are ${actual}`);
+    must(actual === expected, 'the store agrees with the model', () => `${event.name}: fence, attempt, failures are ${actual}`);
 
     Object.assign(event, { state: 'processing', fence: lease.fence, leaseUntil: now + leaseMs, disturbed });
     this.#count('pending → processing');
@@ -214,7 +247,7 @@ export class InboxModel {
       must(
         event.disturbed || disturbed,
         'a lease that is renewed holds',
-        () => `that of ${event.id} ran out under a healthy process`,
+        () => `that of ${event.name} ran out under a healthy process`,
       );
       event.crashes += 1;
       if (event.crashes >= CRASHES_TO_DIE) {
@@ -232,8 +265,8 @@ export class InboxModel {
     event.settledAt = now;
     event.state = 'processed';
     if (event.entity === null) return;
-    const before = this.#newestProcessed.get(event.entity) ?? null;
-    if (before === null || compare(before, event.created) < 0) this.#newestProcessed.set(event.entity, event.created);
+    const before = this.#newestProcessed.get(entityOf(event)) ?? null;
+    if (before === null || compare(before, event.created) < 0) this.#newestProcessed.set(entityOf(event), event.created);
   }
 
   #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number): void {
@@ -260,33 +293,30 @@ export class InboxModel {
 
   #ofEntity(event: ModelEvent): ModelEvent[] {
     if (event.entity === null) return [];
-    return this.events.filter((other) => other !== event && other.entity === event.entity);
+    return this.events.filter((other) => other !== event && entityOf(other) === entityOf(event));
   }
 
   #runningSuspect(): ModelEvent | undefined {
     return this.events.find(({ state, crashes }) => state === 'processing' && crashes > 0);
   }
 
-  #holdsBack(older: ModelEvent, { types, now }: ClaimRequest): boolean {
-    return isHandled(older, types) || this.#isTaken(older, now, 'surely');
-  }
-
-  /** Between what the last and the latest announcement say after a clock went backwards, an inbox may choose. */
-  #isTaken({ type }: ModelEvent, now: number, how: 'surely' | 'possibly'): boolean {
-    return [type ?? '', '*'].some((taker) => {
-      const { last, latest } = this.#seen.get(taker) ?? { last: -Infinity, latest: -Infinity };
-      return (how === 'surely' ? Math.min(last, latest) : latest) > now - TAKEN_MS;
-    });
+  #holdsBack(older: ModelEvent, request: Request): boolean {
+    return isHandled(older, request) || this.#takers.surely(older, TAKEN_MS, request.now, this.#passed());
   }
 
   /** Due, handled, and behind nobody: whoever claims has to take it. */
-  #isSurelyNext(event: ModelEvent, { now, types }: ClaimRequest): boolean {
-    if (event.state !== 'pending' || event.dueAt > now || !isHandled(event, types)) return false;
+  #isSurelyNext(event: ModelEvent, request: Request): boolean {
+    if (event.state !== 'pending' || event.dueAt > request.now || !isHandled(event, request)) return false;
     if (event.crashes > 0 && this.#runningSuspect() !== undefined) return false;
     return !this.#ofEntity(event).some((other) => other.state === 'processing' || waitsBefore(other, event));
   }
 
   #name({ seq, fence }: Lease): string {
-    return `${this.events[seq - 1]?.id ?? `no. ${seq}`} under fence ${fence}`;
+    return `${this.events[seq - 1]?.name ?? `no. ${seq}`} under fence ${fence}`;
   }
+}
+
+/** Events of one entity are those of one endpoint. */
+function entityOf({ endpoint, entity }: ModelEvent): string {
+  return JSON.stringify([endpoint, entity]);
 }

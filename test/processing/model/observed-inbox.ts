@@ -3,6 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { InboxModel } from './inbox-model.ts';
+import { nameOf, type Handled } from './model-event.ts';
+import type { Runs } from './runs.ts';
 import type { Store, StoredRow } from './stores.ts';
 import { must, Violation } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -16,6 +18,22 @@ export interface Life {
   thawed: PromiseWithResolvers<void>;
   /** its next call finds the inbox failing */
   failsNext: boolean;
+  /** it was told to end */
+  closing: boolean;
+}
+
+export function newLife(): Life {
+  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
+}
+
+/** What an observer looks at. */
+interface Scene {
+  readonly scheduler: Scheduler;
+  readonly model: InboxModel;
+  readonly runs: Runs;
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly onCrash: (life: Life, call: string) => void;
 }
 
 /**
@@ -25,6 +43,7 @@ export interface Life {
 export class Observer {
   readonly #scheduler: Scheduler;
   readonly #model: InboxModel;
+  readonly #runs: Runs;
   readonly #store: Store;
   readonly #clock: VirtualClock;
   readonly #onCrash: (life: Life, call: string) => void;
@@ -33,26 +52,23 @@ export class Observer {
   ambush: { readonly call: string; readonly at: 'before' | 'after' } | null = null;
   /** time passes while calls wait */
   isSlow = false;
+  /** nothing can be written */
+  isFull = false;
   #violation: Violation | null = null;
   /** calls under way that no scheduler holds back */
   #running = 0;
 
-  constructor(
-    scheduler: Scheduler,
-    model: InboxModel,
-    store: Store,
-    clock: VirtualClock,
-    onCrash: (life: Life, call: string) => void,
-  ) {
+  constructor({ scheduler, model, runs, store, clock, onCrash }: Scene) {
     this.#scheduler = scheduler;
     this.#model = model;
+    this.#runs = runs;
     this.#store = store;
     this.#clock = clock;
     this.#onCrash = onCrash;
   }
 
-  /** The inbox as one process has it. */
-  inboxOf(life: Life, base: Inbox): Inbox {
+  /** The inbox as one process has it. @param by - what it handles */
+  inboxOf(life: Life, by: Handled, base: Inbox): Inbox {
     const model = this.#model;
     const call = <T>(name: string, perform: () => Promise<T>, note: (result: T) => void): Promise<T> =>
       this.#call(life, name, perform, async (result) => note(result));
@@ -70,7 +86,7 @@ export class Observer {
         call(
           'claim',
           () => base.claim(request, limit),
-          (claimed) => model.claimed(request, limit, claimed, this.isSlow || this.#clock.now() !== request.now),
+          (claimed) => model.claimed(by, request, limit, claimed, this.isSlow || this.#clock.now() !== request.now),
         ),
       renew: (leases, now, leaseMs) =>
         call(
@@ -82,7 +98,11 @@ export class Observer {
         call(
           'settle',
           () => base.settle(lease, settlement, now),
-          (held) => model.settled(lease, settlement, now, held),
+          (held) => {
+            const event = model.of(lease);
+            if (held && event !== undefined) this.#runs.settled(event, settlement, life);
+            model.settled(lease, settlement, now, held);
+          },
         ),
       transaction: async (lease, work, attempt) => {
         let now = 0;
@@ -92,7 +112,7 @@ export class Observer {
           try {
             const run: typeof work = (database) => {
               const result = work(database);
-              effect = model.events[lease.seq - 1]?.id ?? null;
+              effect = model.of(lease)?.name ?? null;
               return result;
             };
             return { value: await base.transaction(lease, run, noted) };
@@ -100,23 +120,30 @@ export class Observer {
             return { failure };
           }
         };
+        const failed = (failure: unknown): never => {
+          const event = model.of(lease);
+          if (event !== undefined) this.#runs.notCommitted(event);
+          throw failure;
+        };
         const end = await call('transaction', perform, (end) => {
           const aborted = attempt.signal.aborted && 'failure' in end;
           if (!aborted) model.transacted(lease, now, effect, 'value' in end);
-        });
-        if ('failure' in end) throw end.failure;
-        return end.value;
+        }).catch(failed);
+        return 'failure' in end ? failed(end.failure) : end.value;
       },
       noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
-      announce: (types, now, ignoreBefore) =>
+      announce: (scope, now, ignoreBefore) =>
         this.#call(
           life,
           'announce',
-          () => base.announce(types, now, ignoreBefore),
+          () => base.announce(scope, now, ignoreBefore),
           async () => {
-            model.announced(types, now);
-            for (const { id, state } of await this.#store.rows()) {
-              if (state === 'ignored' && model.get(id)?.state !== 'ignored') model.ignored(id, now, ignoreBefore);
+            model.announced(by, now);
+            for (const row of await this.#store.rows()) {
+              const event = model.get(row);
+              if (row.state === 'ignored' && event !== undefined && event.state !== 'ignored') {
+                model.ignored(event, by, now);
+              }
             }
           },
         ),
@@ -124,20 +151,21 @@ export class Observer {
         call(
           'rerun',
           () => base.rerun(key, content, now, readFrom),
-          (moved) => model.rerun(key.id, content, now, moved, readFrom),
+          (moved) => model.rerun(key, content, now, moved, readFrom),
         ),
-      prune: (before, limit) =>
+      prune: (endpoints, before, limit) =>
         this.#call(
           life,
           'prune',
-          () => base.prune(before, limit),
+          () => base.prune(endpoints, before, limit),
           async () => {
-            for (const { id, body } of await this.#store.rows()) {
-              if (body === null && model.get(id)?.pruned === false) model.pruned(id, before);
+            for (const row of await this.#store.rows()) {
+              const event = model.get(row);
+              if (row.body === null && event?.pruned === false) model.pruned(event, by, before);
             }
           },
         ),
-      nextDue: (types) => this.#read(life, () => base.nextDue(types)),
+      nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
       onPending: (listener) => {
         const stop = base.onPending(() => {
           if (!life.dead && !life.frozen) listener();
@@ -173,9 +201,11 @@ export class Observer {
     const counts = () => `${rows.length} stored, ${events.length} accepted`;
     must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
     must(rows.length === events.length, 'stored once', counts);
-    for (const { seq, id, state, deadReason, entity, createdMs, body, work } of rows) {
+    for (const row of rows) {
+      const { seq, state, deadReason, entity, createdMs, body, work } = row;
+      const id = nameOf(row);
       const event = events[seq - 1];
-      must(event?.id === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
+      must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
       const stored = [state, deadReason, entity, createdMs].join();
       const expected = [event.state, event.deadReason, event.entity, event.created?.ms].join();
       const isLost = event.state === 'processing' && state !== 'processing';
@@ -200,10 +230,10 @@ export class Observer {
   async #call<T>(life: Life, name: string, perform: () => Promise<T>, note: (result: T) => Promise<void>): Promise<T> {
     await this.#turnOf(life, name);
     if (this.#isAmbushed(name, 'before')) return this.#crash(life, name);
-    if (life.failsNext) {
+    if (life.failsNext || this.isFull) {
       life.failsNext = false;
       this.#model.disturb(() => true);
-      throw new InboxUnavailableError('FAILED', 'the disk has a bad moment');
+      throw new InboxUnavailableError('FAILED', 'the disk is full');
     }
     this.#running += 1;
     let result: T;

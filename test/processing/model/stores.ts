@@ -2,14 +2,13 @@ import Database from 'better-sqlite3';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../../src/inbox/memory.ts';
 import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
 /** An event as the store itself shows it; what memory hides is `null`. */
-export interface StoredRow {
+export interface StoredRow extends EventKey {
   readonly seq: number;
-  readonly id: string;
   readonly state: string;
   readonly deadReason: string | null;
   readonly entity: string | null;
@@ -76,7 +75,7 @@ function sqliteStores(): StoreKind {
   // No unique constraint: a double must show.
   own.exec('CREATE TABLE effects (id TEXT NOT NULL)');
   const allRows = own.prepare(`
-    SELECT seq, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
+    SELECT seq, endpoint, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
     FROM hookbox_events ORDER BY seq
   `);
   const allEffects = own.prepare('SELECT id FROM effects').pluck();
@@ -87,6 +86,7 @@ function sqliteStores(): StoreKind {
         const row = found as Columns;
         return {
           seq: row.seq,
+          endpoint: row.endpoint,
           id: row.id,
           state: row.state,
           deadReason: row.dead_reason,
@@ -128,6 +128,7 @@ export const storeKinds = [
 /** The columns of the statement above. */
 interface Columns {
   readonly seq: number;
+  readonly endpoint: string;
   readonly id: string;
   readonly state: string;
   readonly dead_reason: string | null;

@@ -30,6 +30,11 @@ export class VirtualClock {
     return this.#passed + this.#offset;
   }
 
+  /** How much time has really passed, in milliseconds; nobody can set it. */
+  get passed(): number {
+    return this.#passed;
+  }
+
   /** The clock as one process sees it. */
   of(owner: TimerOwner): Clock {
     return {
