@@ -19,6 +19,7 @@ export const behaviours = [
   'commit, not awaited',
   'commit twice, not awaited',
   'fail inside the transaction, not awaited',
+  'fail inside the transaction and do without',
   'wait for the signal',
   'wait for the signal and swallow it',
   'ignore the signal',
@@ -40,10 +41,17 @@ export interface Stage {
   onHealed(wake: () => void): void;
   writeEffect(database: SqliteDatabase, name: string): void;
   killProcess(): void;
+  /** The handler waits for its transaction and does not mind that it fails. */
+  doesWithout(): void;
 }
 
 /** Runs one behaviour. */
-export async function perform(behaviour: Behaviour, name: string, context: HandlerContext, stage: Stage): Promise<void> {
+export async function perform(
+  behaviour: Behaviour,
+  name: string,
+  context: HandlerContext,
+  stage: Stage,
+): Promise<void> {
   const { signal } = context;
   const slowly = (): Promise<void> =>
     new Promise((resolve) => {
@@ -98,6 +106,9 @@ export async function perform(behaviour: Behaviour, name: string, context: Handl
     case 'fail inside the transaction, not awaited':
       void failInside();
       return;
+    case 'fail inside the transaction and do without':
+      stage.doesWithout();
+      return failInside().catch(() => {});
     case 'wait for the signal':
       await aborted();
       return signal.throwIfAborted();

@@ -1,16 +1,7 @@
 import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/inbox.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
-import {
-  compare,
-  content,
-  isHandled,
-  isOf,
-  nameOf,
-  waitsBefore,
-  type Handled,
-  type ModelEvent,
-} from './model-event.ts';
+import { compare, content, isHandled, isOf, nameOf, waitsBefore, type ModelEvent, type Worker } from './model-event.ts';
 import type { Move } from './moves.ts';
 import { Takers } from './takers.ts';
 import { must } from './violation.ts';
@@ -21,9 +12,11 @@ const TAKEN_MS = 600_000;
 const HANDLED_MS = 7 * 24 * 60 * 60_000;
 /** What is put away has been due this long. */
 const UNTAKEN_MS = 600_000;
+/** However slow a handler, and however long the queue, an event does not wait this long while somebody is there. */
+const OVERDUE_MS = 600_000;
 const CRASHES_TO_DIE = 3;
 
-type Request = Handled & Pick<ClaimRequest, 'now' | 'leaseMs'>;
+type Request = Worker & Pick<ClaimRequest, 'now' | 'leaseMs'>;
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -95,7 +88,7 @@ export class InboxModel {
 
   /** @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost */
   claimed(
-    by: Handled,
+    by: Worker,
     { now, leaseMs }: ClaimRequest,
     limit: number,
     claimed: readonly ClaimedEvent[],
@@ -161,25 +154,28 @@ export class InboxModel {
     this.#processed(event, now);
   }
 
-  announced(by: Handled, now: number): void {
+  announced(by: Worker, now: number): void {
     this.#takers.announced(by, now, this.#passed());
   }
 
   /** An announcement put this event away. */
-  ignored(event: ModelEvent, by: Handled, now: number): void {
+  ignored(event: ModelEvent, by: Worker, now: number): void {
     const say = (why: string) => () => `${event.name} was ignored though ${why}`;
     must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
     must(event.dueAt <= now - UNTAKEN_MS, 'dead only for a reason', say('it has just become due'));
     must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
     must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
-    const taken = this.#takers.surely(event, HANDLED_MS, now, this.#passed());
-    must(!taken, 'dead only for a reason', say('its type was handled within seven days'));
+    const judge = { now, passed: this.#passed(), startedAt: by.startedAt };
+    const isNew = judge.passed - by.startedAt < TAKEN_MS;
+    must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
+    const isHandled = this.#takers.surely(event, TAKEN_MS, judge) || this.#takers.surely(event, HANDLED_MS, judge);
+    must(!isHandled, 'dead only for a reason', say('its type was handled within seven days'));
     event.state = 'ignored';
     this.#count('pending → ignored');
   }
 
   /** Of this event only a tombstone is left. */
-  pruned(event: ModelEvent, by: Handled, before: number): void {
+  pruned(event: ModelEvent, by: Worker, before: number): void {
     const may = event.state === 'processed' && event.settledAt < before;
     const say = () => `${event.name} was pruned while ${event.state} since ${event.settledAt}`;
     must(may, 'stored ⊇ acknowledged', say);
@@ -206,6 +202,17 @@ export class InboxModel {
     Object.assign(event, { ...facts, state: 'pending', deadReason: null, dueAt: now, failures: 0, crashes: 0 });
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
+  }
+
+  /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
+  overdue(workers: readonly Worker[], now: number): ModelEvent | undefined {
+    return this.events.find((event) => {
+      if (event.state !== 'pending' || event.dueAt > now - OVERDUE_MS) return false;
+      if (!workers.some((worker) => isHandled(event, worker))) return false;
+      return !this.#ofEntity(event).some(
+        (other) => other.state === 'processing' || this.#mayHoldBack(other, event, now),
+      );
+    });
   }
 
   /** From here on the holders of these leases may lose them. */
@@ -235,7 +242,11 @@ export class InboxModel {
     must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
     const expected = [event.fence + 1, event.attempts.length + 1, event.failures].join();
     const actual = [lease.fence, attempt, failures].join();
-    must(actual === expected, 'the store agrees with the model', () => `${event.name}: fence, attempt, failures are ${actual}`);
+    must(
+      actual === expected,
+      'the store agrees with the model',
+      () => `${event.name}: fence, attempt, failures are ${actual}`,
+    );
 
     Object.assign(event, { state: 'processing', fence: lease.fence, leaseUntil: now + leaseMs, disturbed });
     this.#count('pending → processing');
@@ -266,7 +277,8 @@ export class InboxModel {
     event.state = 'processed';
     if (event.entity === null) return;
     const before = this.#newestProcessed.get(entityOf(event)) ?? null;
-    if (before === null || compare(before, event.created) < 0) this.#newestProcessed.set(entityOf(event), event.created);
+    if (before === null || compare(before, event.created) < 0)
+      this.#newestProcessed.set(entityOf(event), event.created);
   }
 
   #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number): void {
@@ -301,7 +313,13 @@ export class InboxModel {
   }
 
   #holdsBack(older: ModelEvent, request: Request): boolean {
-    return isHandled(older, request) || this.#takers.surely(older, TAKEN_MS, request.now, this.#passed());
+    return isHandled(older, request) || this.#takers.surely(older, TAKEN_MS, { ...request, passed: this.#passed() });
+  }
+
+  #mayHoldBack(other: ModelEvent, event: ModelEvent, now: number): boolean {
+    return (
+      waitsBefore(other, event) && this.#takers.possibly(other, TAKEN_MS, { now, passed: this.#passed(), startedAt: 0 })
+    );
   }
 
   /** Due, handled, and behind nobody: whoever claims has to take it. */

@@ -8,6 +8,11 @@ export interface Handled {
   readonly types: readonly string[] | '*';
 }
 
+/** A process that handles some, and since when it runs, by the time that has really passed. */
+export interface Worker extends Handled {
+  readonly startedAt: number;
+}
+
 /** An event as the model knows it. */
 export interface ModelEvent extends EventKey {
   /** its endpoint and its id: other endpoints may know the same id */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { everyHistoryKeepsItsPromises } from './history.ts';
+import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './history.ts';
 import { Tally } from './moves.ts';
 import { mutants } from './mutants.ts';
 import { seed } from './seed.ts';
@@ -17,7 +17,9 @@ const cases = mutants.flatMap((mutant) =>
 test.each(cases)('the histories find the mutant: $name', { timeout: 120_000 }, async ({ mutant, open, name }) => {
   using stores = open();
   const tally = new Tally();
-  const property = everyHistoryKeepsItsPromises({ stores, tally, mutant });
+  const run = { stores, tally, mutant };
+  const property =
+    mutant.history === undefined ? everyHistoryKeepsItsPromises(run) : thisHistoryKeepsItsPromises(mutant.history, run);
   const { failed, errorInstance, numRuns } = await fc.check(property, { seed, numRuns: BUDGET, endOnFailure: true });
   expect(failed, `no counterexample in ${numRuns} histories with seed ${seed}`).toBe(true);
   expect(errorInstance, `with seed ${seed}`).toBeInstanceOf(Violation);

@@ -1,5 +1,14 @@
 import type { Inbox } from '../../../src/inbox/inbox.ts';
-import type { Lease } from '../../../src/inbox/work.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, type Lease } from '../../../src/inbox/work.ts';
+import {
+  deploy,
+  fullDisk,
+  heldBack,
+  nothingStarted,
+  outage,
+  sleep,
+  type DirectedHistory,
+} from './directed-histories.ts';
 import type { PromiseName } from './violation.ts';
 import type { Mutation } from './world.ts';
 
@@ -8,6 +17,8 @@ export interface Mutant {
   readonly name: string;
   /** what one of them must be found to break */
   readonly breaks: readonly PromiseName[];
+  /** where it is found, should chance take too long */
+  readonly history?: DirectedHistory;
   /** Begins a history: what is returned wraps the inbox of each process in it. */
   begin(): Mutation;
 }
@@ -27,6 +38,36 @@ export const mutants: readonly Mutant[] = [
       'only the holder of a lease settles',
     ],
     begin: noRenewal,
+  },
+  { name: 'claims of any endpoint', breaks: ['only its own endpoint'], begin: claimsOfAnyEndpoint },
+  { name: 'pruning of any endpoint', breaks: ['only its own endpoint'], begin: pruningOfAnyEndpoint },
+  {
+    name: 'ignored after ten minutes without a worker',
+    breaks: ['dead only for a reason'],
+    history: outage,
+    begin: forgetful,
+  },
+  {
+    name: 'ignored by who handles nothing',
+    breaks: ['dead only for a reason'],
+    history: nothingStarted,
+    begin: ignoredByNobody,
+  },
+  { name: 'ignored at first sight', breaks: ['dead only for a reason'], history: sleep, begin: ignoredAtFirstSight },
+  { name: 'gone by the clock', breaks: ['order within an entity'], history: heldBack, begin: goneByTheClock },
+  {
+    name: 'processed when told to stop',
+    breaks: ['an attempt ends as its run did'],
+    history: deploy,
+    begin: processedWhenTold,
+  },
+  { name: 'nobody looks at a transaction', breaks: ['an attempt ends as its run did'], begin: nobodyLooks },
+  { name: 'null is for good', breaks: ['an attempt ends as its run did'], begin: nullIsForGood },
+  {
+    name: 'too late to settle',
+    breaks: ['only the holder of a lease settles'],
+    history: fullDisk,
+    begin: tooLateToSettle,
   },
 ];
 
@@ -106,5 +147,108 @@ function noRenewal(): Mutation {
       );
       return held.flat();
     },
+  });
+}
+
+/** Whoever handles a type takes it from every endpoint. */
+function claimsOfAnyEndpoint(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, endpoints: '*' }, limit),
+  });
+}
+
+function pruningOfAnyEndpoint(): Mutation {
+  return (inbox) => ({ ...inbox, prune: (_, before, limit) => inbox.prune('*', before, limit) });
+}
+
+/** A worker that was not seen for ten minutes is as good as one that never was. */
+function forgetful(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) =>
+      inbox.announce(scope, ignoreBefore === null ? now : now + IGNORE_AFTER_MS - TAKER_MS, ignoreBefore),
+  });
+}
+
+/** A process without handlers puts away what nobody handles. */
+function ignoredByNobody(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) =>
+      scope.types.length > 0
+        ? inbox.announce(scope, now, ignoreBefore)
+        : inbox.announce({ ...scope, types: ['order.none'] }, now, now - TAKER_MS),
+  });
+}
+
+/** Whoever starts puts away what it finds, before anybody had the time to be seen. */
+function ignoredAtFirstSight(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) => inbox.announce(scope, now, ignoreBefore ?? now - TAKER_MS),
+  });
+}
+
+/** A clock that jumps forward makes everybody look gone. */
+function goneByTheClock(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, takenSince: request.now - TAKER_MS }, limit),
+  });
+}
+
+/** A handler that returned because it was told to stop counts as one that was done. */
+function processedWhenTold(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) =>
+      inbox.settle(lease, settlement.outcome === 'interrupted' ? { outcome: 'processed' } : settlement, now),
+  });
+}
+
+/** A handler that returned has succeeded, whatever became of its transaction. */
+function nobodyLooks(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) => {
+      const isForgotten = settlement.outcome === 'retry' && settlement.error.message === 'inside the transaction';
+      return inbox.settle(lease, isForgotten ? { outcome: 'processed' } : settlement, now);
+    },
+  });
+}
+
+function nullIsForGood(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) => {
+      const isNull = settlement.outcome === 'retry' && settlement.error.message === 'null';
+      return inbox.settle(
+        lease,
+        isNull ? { outcome: 'dead', reason: 'failed', error: settlement.error } : settlement,
+        now,
+      );
+    },
+  });
+}
+
+/** A lease that ran out is lost, although nobody else has taken the event. */
+function tooLateToSettle(): Mutation {
+  const untils = new Map<string, number>();
+  const nameOf = ({ seq, fence }: Lease): string => `${seq}/${fence}`;
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const { lease } of claimed) untils.set(nameOf(lease), request.now + request.leaseMs);
+      return claimed;
+    },
+    async renew(leases, now, leaseMs) {
+      const held = await inbox.renew(leases, now, leaseMs);
+      for (const lease of held) untils.set(nameOf(lease), now + leaseMs);
+      return held;
+    },
+    settle: async (lease, settlement, now) =>
+      (untils.get(nameOf(lease)) ?? now) > now && inbox.settle(lease, settlement, now),
   });
 }

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { InboxModel } from './inbox-model.ts';
-import { nameOf, type Handled } from './model-event.ts';
+import { nameOf, type Worker } from './model-event.ts';
 import type { Runs } from './runs.ts';
 import type { Store, StoredRow } from './stores.ts';
 import { must, Violation } from './violation.ts';
@@ -68,7 +68,7 @@ export class Observer {
   }
 
   /** The inbox as one process has it. @param by - what it handles */
-  inboxOf(life: Life, by: Handled, base: Inbox): Inbox {
+  inboxOf(life: Life, by: Worker, base: Inbox): Inbox {
     const model = this.#model;
     const call = <T>(name: string, perform: () => Promise<T>, note: (result: T) => void): Promise<T> =>
       this.#call(life, name, perform, async (result) => note(result));

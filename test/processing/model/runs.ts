@@ -14,6 +14,8 @@ export interface Run {
   end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
   /** a transaction of its was tried and not committed */
   uncommitted: boolean;
+  /** which it does not mind */
+  doesWithout: boolean;
 }
 
 /** So often a handler fails before its event is dead. */
@@ -24,8 +26,8 @@ export class Runs {
   readonly #active = new Set<Run>();
   readonly #latest = new Map<string, Run>();
 
-  async during(name: string, life: Life, context: HandlerContext, perform: () => Promise<void>): Promise<void> {
-    const run: Run = { name, life, context, end: null, uncommitted: false };
+  async during(name: string, life: Life, context: HandlerContext, perform: (run: Run) => Promise<void>): Promise<void> {
+    const run: Run = { name, life, context, end: null, uncommitted: false, doesWithout: false };
     this.#active.add(run);
     this.#latest.set(name, run);
     const ended = (how: 'returned' | 'threw' | 'threw for good'): void => {
@@ -33,7 +35,7 @@ export class Runs {
       this.#active.delete(run);
     };
     try {
-      await perform();
+      await perform(run);
       ended('returned');
     } catch (failure) {
       ended(failure instanceof PermanentError ? 'threw for good' : 'threw');
@@ -56,7 +58,11 @@ export class Runs {
     const run = this.#of(event);
     const is = settlement.outcome;
     const say = () => `attempt ${event.attempts.length + 1} of ${nameOf(event)} became ${is}: ${told(run, closing)}`;
-    must(allowed(run, closing, event.failures + 1 >= FAILURES_TO_DIE).includes(is), 'an attempt ends as its run did', say);
+    must(
+      allowed(run, closing, event.failures + 1 >= FAILURES_TO_DIE).includes(is),
+      'an attempt ends as its run did',
+      say,
+    );
   }
 
   #of(event: ModelEvent): Run | undefined {
@@ -76,7 +82,7 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (end.stopped === 'closing') return ['interrupted'];
   if (end.stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
-  return [end.how === 'threw' || run.uncommitted ? failed : 'processed'];
+  return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
 }
 
 function stoppedBy({ aborted, reason }: AbortSignal): 'closing' | 'timeout' | null {

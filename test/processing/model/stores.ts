@@ -59,7 +59,7 @@ function memoryStores(): StoreKind {
   };
 }
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'events'].map(
+const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'events'].map(
   (name) => `hookbox_${name}`,
 );
 
@@ -79,35 +79,44 @@ function sqliteStores(): StoreKind {
     FROM hookbox_events ORDER BY seq
   `);
   const allEffects = own.prepare('SELECT id FROM effects').pluck();
+  // Changes whenever anybody else has committed; most calls find nothing to do.
+  const version = own.prepare('PRAGMA data_version').pluck();
+  let read: { readonly at: unknown; readonly rows: readonly StoredRow[] } | null = null;
   const store: Store = {
     inboxes,
     async rows() {
-      return allRows.all().map((found) => {
-        const row = found as Columns;
-        return {
-          seq: row.seq,
-          endpoint: row.endpoint,
-          id: row.id,
-          state: row.state,
-          deadReason: row.dead_reason,
-          entity: row.entity,
-          createdMs: row.created_ms,
-          body: row.body,
-          work: {
-            dueAt: row.due_ms,
-            failures: row.failures,
-            crashes: row.crashes,
-            fence: row.fence,
-            leaseUntil: row.lease_until_ms,
-          },
-        };
-      });
+      const at = version.get();
+      if (read?.at !== at) read = { at, rows: readRows() };
+      return read.rows;
     },
-    writeEffect: (database, id) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(id),
+    writeEffect: (database, name) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(name),
     effects: () => allEffects.all() as string[],
   };
+  function readRows(): StoredRow[] {
+    return allRows.all().map((found) => {
+      const row = found as Columns;
+      return {
+        seq: row.seq,
+        endpoint: row.endpoint,
+        id: row.id,
+        state: row.state,
+        deadReason: row.dead_reason,
+        entity: row.entity,
+        createdMs: row.created_ms,
+        body: row.body,
+        work: {
+          dueAt: row.due_ms,
+          failures: row.failures,
+          crashes: row.crashes,
+          fence: row.fence,
+          leaseUntil: row.lease_until_ms,
+        },
+      };
+    });
+  }
   return {
     empty() {
+      read = null;
       own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
       return store;
     },

@@ -8,6 +8,15 @@ interface Sight {
   readonly passed: number;
 }
 
+/** A process that wants to know who is there. */
+export interface Judge {
+  /** by the wall clock */
+  readonly now: number;
+  /** by the time that has really passed */
+  readonly passed: number;
+  readonly startedAt: number;
+}
+
 /** When somebody was last seen who handles a type of an endpoint. */
 export class Takers {
   readonly #seen = new Map<string, Sight>();
@@ -22,15 +31,16 @@ export class Takers {
     }
   }
 
-  /** So lately that every clock agrees; between what they say, an inbox may choose. */
-  surely(event: ModelEvent, withinMs: number, now: number, passed: number): boolean {
-    return this.#of(event).some(
-      (seen) => Math.min(seen.last, seen.latest) > now - withinMs && seen.passed > passed - withinMs,
-    );
+  /** So lately that whoever judges it has to know, because both clocks say so, or because it was there then. */
+  surely(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
+    return this.#of(event).some(({ last, latest, passed: at }) => {
+      const isInTime = Math.min(last, latest) > now - withinMs;
+      return at > passed - withinMs && (isInTime || at >= startedAt);
+    });
   }
 
-  /** So lately that one clock says so, or that one was wrong then. */
-  possibly(event: ModelEvent, withinMs: number, now: number, passed: number): boolean {
+  /** So lately that one of the clocks says so; or one was wrong then. */
+  possibly(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
     return this.#of(event).some((seen) => seen.latest > now - withinMs || seen.passed > passed - withinMs);
   }
 

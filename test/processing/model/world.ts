@@ -1,15 +1,14 @@
 import type { Scheduler } from 'fast-check';
-import type { HandlerContext } from '../../../src/handlers.ts';
 import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
 import { bytesOf, type EventContent } from './event-bytes.ts';
 import { compareAttempts, compareFacts, type Sent } from './final-comparison.ts';
 import { perform, type Behaviour } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
-import { nameOf, type Handled, type ModelEvent } from './model-event.ts';
+import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
 import { newLife, Observer, type Life } from './observed-inbox.ts';
 import { dutyOf, handledBy, type Role } from './roles.ts';
-import { Runs } from './runs.ts';
+import { Runs, type Run } from './runs.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { Store } from './stores.ts';
 import { must, Violation } from './violation.ts';
@@ -17,7 +16,9 @@ import { VirtualClock, type TimerOwner } from './virtual-clock.ts';
 
 /** How much of each step of a long time is lived through. */
 const LIVED_MS = 1_000;
-const NOTHING: Handled = { endpoints: [], types: [] };
+/** In so many steps everything gets its turn. */
+const OFTEN = 4;
+const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0 };
 
 /** Puts a fault into the inbox of one process. */
 export type Mutation = (inbox: Inbox, life: Life) => Inbox;
@@ -59,10 +60,10 @@ export class World {
 
   start(role: Role): SimulatedProcess {
     const life = newLife();
-    const inbox = this.#inboxOf(life, handledBy(role));
+    const inbox = this.#inboxOf(life, { ...handledBy(role), startedAt: this.clock.passed });
     const process = new SimulatedProcess(role, life, inbox, this.clock.of(life), async (event, context) => {
       const name = nameOf({ endpoint: context.delivery.endpoint, id: event.id });
-      await this.runs.during(name, life, context, () => this.#handle(name, context, process));
+      await this.runs.during(name, life, context, (run) => this.#handle(run, process));
     });
     this.processes.push(process);
     return process;
@@ -123,7 +124,12 @@ export class World {
     // What an invalid body holds for a newer version of hookbox; ours will find it invalid again.
     const invented = { type: 'order.created', created: { ms: 1_767_225_600_001, ns: 0 }, entity: 'order:mer_1:ord_1' };
     const { type, created, entity } = event.created === null ? invented : event;
-    void this.#inboxOf(newLife(), NOTHING).rerun(key, { type, created, entity }, this.clock.now(), Uint8Array.from(event.body));
+    void this.#inboxOf(newLife(), NOBODY).rerun(
+      key,
+      { type, created, entity },
+      this.clock.now(),
+      Uint8Array.from(event.body),
+    );
   }
 
   /** Time passes while everything is as fast as it should be. */
@@ -165,12 +171,18 @@ export class World {
 
   /** A long time, in which only the end of each step is lived through second by second. */
   async pass(ms: number, stepMs: number): Promise<void> {
+    const there = this.processes.filter(({ life }) => !life.frozen && !life.closing);
     for (let left = ms; left > 0; left -= stepMs) {
       this.#disturbAll();
+      await this.observer.drain();
       await this.clock.suspend(stepMs - LIVED_MS, this.observer.drain);
       await this.clock.advance(LIVED_MS, this.observer.drain);
       this.observer.assertFine();
     }
+    if (ms < OFTEN * stepMs) return;
+    const workers = there.filter(isOpen).map(({ role }) => ({ ...handledBy(role), startedAt: 0 }));
+    const overdue = this.model.overdue(workers, this.clock.now());
+    must(overdue === undefined, 'nothing stuck', () => `${overdue?.name} waits though somebody handles it`);
   }
 
   /** Whoever runs handlers is gone for a long time, and comes back as it was. */
@@ -261,13 +273,17 @@ export class World {
     this.observer.finish();
   }
 
-  async #handle(name: string, context: HandlerContext, process: SimulatedProcess): Promise<void> {
+  async #handle(run: Run, process: SimulatedProcess): Promise<void> {
+    const { name, context } = run;
     const next = this.#scripts.get(name)?.shift() ?? 'succeed';
     await perform(this.#healed ? 'succeed' : next, name, context, {
       clock: this.clock.of(timersOfHandlers(process.life)),
       onHealed: (wake) => void this.#wake.push(wake),
       writeEffect: (database, of) => this.#store.writeEffect(database, of),
       killProcess: () => this.crash(process),
+      doesWithout: () => {
+        run.doesWithout = true;
+      },
     });
   }
 
@@ -281,7 +297,7 @@ export class World {
     }
   }
 
-  #inboxOf(life: Life, by: Handled): Inbox {
+  #inboxOf(life: Life, by: Worker): Inbox {
     const { inboxes } = this.#store;
     const base = inboxes[(this.#started += 1) % inboxes.length];
     if (base === undefined) throw new Error('a store has an inbox');
