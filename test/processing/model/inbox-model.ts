@@ -168,7 +168,7 @@ export class InboxModel {
     const judge = { now, passed: this.#passed(), startedAt: by.startedAt };
     const isNew = judge.passed - by.startedAt < TAKEN_MS;
     must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
-    const isHandled = this.#takers.surely(event, TAKEN_MS, judge) || this.#takers.surely(event, HANDLED_MS, judge);
+    const isHandled = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
     must(!isHandled, 'dead only for a reason', say('its type was handled within seven days'));
     event.state = 'ignored';
     this.#count('pending → ignored');
@@ -313,12 +313,13 @@ export class InboxModel {
   }
 
   #holdsBack(older: ModelEvent, request: Request): boolean {
-    return isHandled(older, request) || this.#takers.surely(older, TAKEN_MS, { ...request, passed: this.#passed() });
+    return isHandled(older, request) || this.#takers.present(older, TAKEN_MS, { ...request, passed: this.#passed() });
   }
 
   #mayHoldBack(other: ModelEvent, event: ModelEvent, now: number): boolean {
     return (
-      waitsBefore(other, event) && this.#takers.possibly(other, TAKEN_MS, { now, passed: this.#passed(), startedAt: 0 })
+      waitsBefore(other, event) &&
+      this.#takers.suspected(other, 2 * TAKEN_MS, { now, passed: this.#passed(), startedAt: 0 })
     );
   }
 

@@ -24,12 +24,13 @@ const FAILURES_TO_DIE = 3;
 /** What the handlers did, against which is held what their processor makes of it. */
 export class Runs {
   readonly #active = new Set<Run>();
-  readonly #latest = new Map<string, Run>();
+  /** by event and number of the attempt: one that was claimed first may begin last */
+  readonly #all = new Map<string, Run>();
 
   async during(name: string, life: Life, context: HandlerContext, perform: (run: Run) => Promise<void>): Promise<void> {
     const run: Run = { name, life, context, end: null, uncommitted: false, doesWithout: false };
     this.#active.add(run);
-    this.#latest.set(name, run);
+    this.#all.set(`${name} ${context.attempt}`, run);
     const ended = (how: 'returned' | 'threw' | 'threw for good'): void => {
       run.end = { how, stopped: stoppedBy(context.signal) };
       this.#active.delete(run);
@@ -66,8 +67,7 @@ export class Runs {
   }
 
   #of(event: ModelEvent): Run | undefined {
-    const run = this.#latest.get(event.name);
-    return run?.context.attempt === event.attempts.length + 1 ? run : undefined;
+    return this.#all.get(`${event.name} ${event.attempts.length + 1}`);
   }
 }
 
@@ -77,10 +77,10 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (run === undefined) return closing ? ['interrupted', 'dead'] : ['dead'];
   const failed = last ? 'dead' : 'retry';
   const { end } = run;
-  // A handler that does not listen is left alone, by a timeout after a while.
-  if (end === null) return stoppedBy(run.context.signal) === 'timeout' ? [failed, 'interrupted'] : ['interrupted'];
-  if (end.stopped === 'closing') return ['interrupted'];
-  if (end.stopped === 'timeout') return [failed];
+  // A handler that does not listen is left alone, and a transaction may outlive one that has ended.
+  const stopped = end === null || run.uncommitted ? stoppedBy(run.context.signal) : end.stopped;
+  if (stopped === 'closing') return ['interrupted'];
+  if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
   return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
 }

@@ -31,16 +31,23 @@ export class Takers {
     }
   }
 
-  /** So lately that whoever judges it has to know, because both clocks say so, or because it was there then. */
-  surely(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
+  /** Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. */
+  present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
     return this.#of(event).some(({ last, latest, passed: at }) => {
       const isInTime = Math.min(last, latest) > now - withinMs;
       return at > passed - withinMs && (isInTime || at >= startedAt);
     });
   }
 
-  /** So lately that one of the clocks says so; or one was wrong then. */
-  possibly(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
+  /** Somebody was there so lately, by both clocks. */
+  remembered(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
+    return this.#of(event).some(
+      ({ last, latest, passed: at }) => Math.min(last, latest) > now - withinMs && at > passed - withinMs,
+    );
+  }
+
+  /** One of the clocks may still say that somebody is there; or one was wrong then. */
+  suspected(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
     return this.#of(event).some((seen) => seen.latest > now - withinMs || seen.passed > passed - withinMs);
   }
 
