@@ -16,6 +16,7 @@ const UNTAKEN_MS = 600_000;
 const OVERDUE_MS = 600_000;
 const CRASHES_TO_DIE = 3;
 
+type Rows = readonly { readonly state: string }[];
 type Request = Worker & Pick<ClaimRequest, 'now' | 'leaseMs'>;
 
 /**
@@ -60,6 +61,7 @@ export class InboxModel {
         name: nameOf(event),
         seq: this.events.length + 1,
         dueAt: event.receivedAt,
+        duePassed: -Infinity,
         failures: 0,
         crashes: 0,
         fence: 0,
@@ -67,6 +69,7 @@ export class InboxModel {
         settledAt: 0,
         pruned: false,
         disturbed: false,
+        setBack: false,
         trigger: 'auto',
         historyFrom: 0,
         attempts: [],
@@ -82,20 +85,33 @@ export class InboxModel {
     must(answer.replaced === replaces && answer.conflict === conflicts, 'stored once', say);
     if (!replaces) return;
     // Another body, another history.
-    Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    const dueAt = Math.min(known.dueAt, event.receivedAt);
+    Object.assign(known, content(event), { dueAt, failures: 0, crashes: 0, historyFrom: known.attempts.length });
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 
-  /** @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost */
+  /**
+   * @param rows - the store after it
+   * @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost
+   */
   claimed(
     by: Worker,
-    { now, leaseMs }: ClaimRequest,
+    asked: ClaimRequest,
     limit: number,
     claimed: readonly ClaimedEvent[],
+    rows: Rows,
     disturbed: boolean,
   ): void {
-    const request = { ...by, now, leaseMs };
-    this.#releaseRanOut(now, disturbed);
+    const request = { ...by, now: asked.now, leaseMs: asked.leaseMs };
+    for (const event of this.events) {
+      if (event.state !== 'processing') continue;
+      const isFreed =
+        rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
+      if (isFreed) this.#ranOut(event, request.now, disturbed);
+      else if (event.leaseUntil <= request.now && asked.holds?.some((lease) => this.of(lease) === event)) {
+        event.leaseUntil = request.now + request.leaseMs;
+      }
+    }
     for (const one of claimed) this.#claim(request, one, disturbed);
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
@@ -104,7 +120,7 @@ export class InboxModel {
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
-    const expected = leases.filter((lease) => this.#held(lease, now) !== undefined);
+    const expected = leases.filter((lease) => this.#held(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
       text(expected) === text(held),
@@ -112,13 +128,14 @@ export class InboxModel {
       () => `of the leases ${text(leases)} still held are ${text(expected)}, but renewed were ${text(held)}`,
     );
     for (const lease of held) {
-      const event = this.#held(lease, now);
-      if (event !== undefined) event.leaseUntil = now + leaseMs;
+      const event = this.#held(lease);
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBack: false });
     }
   }
 
-  settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {
-    const event = this.#held(lease, now);
+  /** @param askedAt - when that was asked for, by the time that really passes */
+  settled(lease: Lease, settlement: Settlement, now: number, askedAt: number, held: boolean): void {
+    const event = this.#held(lease);
     must(
       held === (event !== undefined),
       'only the holder of a lease settles',
@@ -132,7 +149,9 @@ export class InboxModel {
       case 'retry':
         this.#count('processing → pending, retry');
         event.failures += 1;
-        return this.#toPending(event, 'failed', settlement.dueAt);
+        this.#toPending(event, 'failed', settlement.dueAt);
+        event.duePassed = askedAt + settlement.dueAt - now;
+        return;
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');
         event.failures += 1;
@@ -145,7 +164,7 @@ export class InboxModel {
 
   /** @param effect - what `work` would have done; it did not run to its end when there was none */
   transacted(lease: Lease, now: number, effect: string | null, committed: boolean): void {
-    const event = this.#held(lease, now);
+    const event = this.#held(lease);
     const say = () => `${this.#name(lease)} with ${effect ?? 'no effect'}, committed: ${committed}`;
     if (!committed) return must(event === undefined || effect === null, 'only the holder of a lease settles', say);
     must(event !== undefined && effect === event.name, 'only the holder of a lease settles', say);
@@ -199,7 +218,8 @@ export class InboxModel {
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
-    Object.assign(event, { ...facts, state: 'pending', deadReason: null, dueAt: now, failures: 0, crashes: 0 });
+    Object.assign(event, { ...facts, deadReason: null, failures: 0, crashes: 0 });
+    this.#due(event, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
   }
@@ -220,6 +240,11 @@ export class InboxModel {
     for (const event of this.events) if (event.state === 'processing' && which(event)) event.disturbed = true;
   }
 
+  /** The clock was set back: what was written before may be moved back with it. */
+  setBack(): void {
+    for (const event of this.events) event.setBack = true;
+  }
+
   #claim(request: Request, claimed: ClaimedEvent, disturbed: boolean): void {
     const { now, leaseMs } = request;
     const { lease, attempt, failures, superseded } = claimed;
@@ -227,7 +252,7 @@ export class InboxModel {
     const say = (why: string) => () => `${nameOf(claimed)} was claimed though ${why}`;
     must(event !== undefined && event.seq === lease.seq, 'stored once', say('it is not the one that was stored'));
     must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
-    must(event.state === 'pending' && event.dueAt <= now, 'the store agrees with the model', say('it is not due'));
+    must(event.state === 'pending' && this.#isDue(event, now), 'the store agrees with the model', say('it is not due'));
     must(isOf(event, request), 'only its own endpoint', say('it belongs to another endpoint'));
     must(isHandled(event, request), 'the store agrees with the model', say('nobody there handles it'));
     const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
@@ -248,26 +273,27 @@ export class InboxModel {
       () => `${event.name}: fence, attempt, failures are ${actual}`,
     );
 
-    Object.assign(event, { state: 'processing', fence: lease.fence, leaseUntil: now + leaseMs, disturbed });
+    Object.assign(event, {
+      state: 'processing',
+      fence: lease.fence,
+      leaseUntil: now + leaseMs,
+      setBack: false,
+      disturbed,
+    });
     this.#count('pending → processing');
   }
 
-  #releaseRanOut(now: number, disturbed: boolean): void {
-    for (const event of this.events) {
-      if (event.state !== 'processing' || event.leaseUntil > now) continue;
-      must(
-        event.disturbed || disturbed,
-        'a lease that is renewed holds',
-        () => `that of ${event.name} ran out under a healthy process`,
-      );
-      event.crashes += 1;
-      if (event.crashes >= CRASHES_TO_DIE) {
-        this.#count('processing → dead(crashed)');
-        this.#dead(event, 'crashed', 'crashed');
-      } else {
-        this.#count('processing → pending, crashed');
-        this.#toPending(event, 'crashed', now);
-      }
+  #ranOut(event: ModelEvent, now: number, disturbed: boolean): void {
+    const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
+    must(event.leaseUntil <= now || event.setBack, 'a lease that is renewed holds', say('before it ran out'));
+    must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
+    event.crashes += 1;
+    if (event.crashes >= CRASHES_TO_DIE) {
+      this.#count('processing → dead(crashed)');
+      this.#dead(event, 'crashed', 'crashed');
+    } else {
+      this.#count('processing → pending, crashed');
+      this.#toPending(event, 'crashed', now);
     }
   }
 
@@ -283,8 +309,15 @@ export class InboxModel {
 
   #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number): void {
     this.#leave(event, outcome);
-    event.state = 'pending';
-    event.dueAt = dueAt;
+    this.#due(event, dueAt);
+  }
+
+  #due(event: ModelEvent, dueAt: number): void {
+    Object.assign(event, { state: 'pending', dueAt, duePassed: -Infinity, setBack: false });
+  }
+
+  #isDue({ dueAt, duePassed, setBack }: ModelEvent, now: number): boolean {
+    return dueAt <= now || (setBack && duePassed <= this.#passed());
   }
 
   #dead(event: ModelEvent, outcome: Attempt['outcome'], reason: DeadReason): void {
@@ -298,9 +331,10 @@ export class InboxModel {
     event.trigger = 'auto';
   }
 
-  #held({ seq, fence }: Lease, now: number): ModelEvent | undefined {
-    const event = this.events[seq - 1];
-    return event?.state === 'processing' && event.fence === fence && event.leaseUntil > now ? event : undefined;
+  /** Nobody has taken the event over, however late it is. */
+  #held(lease: Lease): ModelEvent | undefined {
+    const event = this.of(lease);
+    return event?.state === 'processing' ? event : undefined;
   }
 
   #ofEntity(event: ModelEvent): ModelEvent[] {

@@ -25,6 +25,8 @@ export interface ModelEvent extends EventKey {
   state: EventState;
   deadReason: DeadReason | null;
   dueAt: number;
+  /** the same by the time that really passes; at once where it does not matter */
+  duePassed: number;
   failures: number;
   crashes: number;
   fence: number;
@@ -32,6 +34,8 @@ export interface ModelEvent extends EventKey {
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;
+  /** the clock was set back since its times were written: what is left of them counts from then on */
+  setBack: boolean;
   /** its holder may lose the lease: it crashed, was frozen, or the clock moved under it */
   disturbed: boolean;
   trigger: Attempt['trigger'];

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { InboxModel } from './inbox-model.ts';
-import { nameOf, type Worker } from './model-event.ts';
+import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Runs } from './runs.ts';
 import type { Store, StoredRow } from './stores.ts';
 import { must, Violation } from './violation.ts';
@@ -25,6 +25,9 @@ export interface Life {
 export function newLife(): Life {
   return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
 }
+
+/** Holds what a call has done against the model, with the store as it is afterwards. */
+type Note<T> = (result: T, rows: readonly StoredRow[]) => void;
 
 /** What an observer looks at. */
 interface Scene {
@@ -70,8 +73,8 @@ export class Observer {
   /** The inbox as one process has it. @param by - what it handles */
   inboxOf(life: Life, by: Worker, base: Inbox): Inbox {
     const model = this.#model;
-    const call = <T>(name: string, perform: () => Promise<T>, note: (result: T) => void): Promise<T> =>
-      this.#call(life, name, perform, async (result) => note(result));
+    const call = <T>(name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> =>
+      this.#call(life, name, perform, note);
     return {
       ...base,
       accept: (event, deadline) => {
@@ -86,7 +89,8 @@ export class Observer {
         call(
           'claim',
           () => base.claim(request, limit),
-          (claimed) => model.claimed(by, request, limit, claimed, this.isSlow || this.#clock.now() !== request.now),
+          (claimed, rows) =>
+            model.claimed(by, request, limit, claimed, rows, this.isSlow || this.#clock.now() !== request.now),
         ),
       renew: (leases, now, leaseMs) =>
         call(
@@ -94,16 +98,18 @@ export class Observer {
           () => base.renew(leases, now, leaseMs),
           (held) => model.renewed(leases, now, leaseMs, held),
         ),
-      settle: (lease, settlement, now) =>
-        call(
+      settle: (lease, settlement, now) => {
+        const askedAt = this.#clock.passed;
+        return call(
           'settle',
           () => base.settle(lease, settlement, now),
           (held) => {
             const event = model.of(lease);
             if (held && event !== undefined) this.#runs.settled(event, settlement, life);
-            model.settled(lease, settlement, now, held);
+            model.settled(lease, settlement, now, askedAt, held);
           },
-        ),
+        );
+      },
       transaction: async (lease, work, attempt) => {
         let now = 0;
         let effect: string | null = null;
@@ -133,13 +139,12 @@ export class Observer {
       },
       noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
       announce: (scope, now, ignoreBefore) =>
-        this.#call(
-          life,
+        call(
           'announce',
           () => base.announce(scope, now, ignoreBefore),
-          async () => {
+          (_, rows) => {
             model.announced(by, now);
-            for (const row of await this.#store.rows()) {
+            for (const row of rows) {
               const event = model.get(row);
               if (row.state === 'ignored' && event !== undefined && event.state !== 'ignored') {
                 model.ignored(event, by, now);
@@ -154,12 +159,11 @@ export class Observer {
           (moved) => model.rerun(key, content, now, moved, readFrom),
         ),
       prune: (endpoints, before, limit) =>
-        this.#call(
-          life,
+        call(
           'prune',
           () => base.prune(endpoints, before, limit),
-          async () => {
-            for (const row of await this.#store.rows()) {
+          (_, rows) => {
+            for (const row of rows) {
               const event = model.get(row);
               if (row.body === null && event?.pruned === false) model.pruned(event, by, before);
             }
@@ -197,6 +201,11 @@ export class Observer {
   /** Holds the whole store against the model. */
   async compare(): Promise<readonly StoredRow[]> {
     const rows = await this.#store.rows();
+    this.#compare(rows);
+    return rows;
+  }
+
+  #compare(rows: readonly StoredRow[]): void {
     const { events } = this.#model;
     const counts = () => `${rows.length} stored, ${events.length} accepted`;
     must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
@@ -214,33 +223,35 @@ export class Observer {
       const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
       must(isSame, 'the store agrees with the model', () => `${id} has another body`);
       if (work === null) continue;
+      if (event.setBack) follow(event, work);
       const isWorked = work.dueAt === event.dueAt && work.failures === event.failures && work.crashes === event.crashes;
       must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
       if (state !== 'processing') continue;
       const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
       must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);
     }
-    return rows;
   }
 
   finish(): void {
     for (const stop of this.#stopListening) stop();
   }
 
-  async #call<T>(life: Life, name: string, perform: () => Promise<T>, note: (result: T) => Promise<void>): Promise<T> {
+  async #call<T>(life: Life, name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> {
     await this.#turnOf(life, name);
     if (this.#isAmbushed(name, 'before')) return this.#crash(life, name);
     if (life.failsNext || this.isFull) {
+      // A disk that is full is so for everybody: whoever could not renew its leases has not lost them.
+      if (life.failsNext) this.#model.disturb(() => true);
       life.failsNext = false;
-      this.#model.disturb(() => true);
       throw new InboxUnavailableError('FAILED', 'the disk is full');
     }
     this.#running += 1;
     let result: T;
     try {
       result = await perform();
-      await note(result);
-      await this.compare();
+      const rows = await this.#store.rows();
+      note(result, rows);
+      this.#compare(rows);
     } catch (failure) {
       if (!(failure instanceof Violation)) throw failure;
       this.#violation ??= failure;
@@ -291,6 +302,12 @@ export class Observer {
     do await turn();
     while (this.#running > 0);
   }
+}
+
+/** Where the clock was set back, what was written before it is moved back, and never forwards. */
+function follow(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>): void {
+  event.dueAt = Math.min(event.dueAt, dueAt);
+  event.leaseUntil = Math.min(event.leaseUntil, leaseUntil ?? Infinity);
 }
 
 function never<T>(): Promise<T> {

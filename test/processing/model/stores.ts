@@ -63,6 +63,9 @@ const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', '
   (name) => `hookbox_${name}`,
 );
 
+/** Every history begins at the same time. */
+const FORGET = 'UPDATE hookbox_clock SET latest_ms = 0, back_ms = NULL';
+
 /**
  * One file for all histories, as opening one costs more than a history. Two inboxes on it, as two processes have; in a file
  * system in memory where there is one, because a sync of a disk costs more than all the rest.
@@ -117,7 +120,9 @@ function sqliteStores(): StoreKind {
   return {
     empty() {
       read = null;
-      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
+      own.exec(
+        `BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`,
+      );
       return store;
     },
     [Symbol.dispose]() {

@@ -193,6 +193,7 @@ export class World {
 
   jump(ms: number): void {
     this.#disturbAll();
+    if (ms < 0) this.model.setBack();
     this.clock.jump(ms);
   }
 
