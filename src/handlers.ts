@@ -68,10 +68,19 @@ export function handledTypes(handlers: Handlers): readonly string[] | '*' {
 }
 
 /**
- * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for a value that is
- * no function
+ * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a word.
+ *
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no plain
+ * object, or a value that is no function
  */
 export function assertHandlers(handlers: Handlers): void {
+  if (!isPlainObject(handlers)) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `handlers must be a plain object with a function for each type, such as { 'order.created': (event) => … }, not ` +
+        `${kindOf(handlers)}. ${fixFor(handlers)}`,
+    );
+  }
   for (const [type, handler] of Object.entries(handlers)) {
     if (type !== '*' && !isEventType(type)) {
       throw new ConfigurationError(
@@ -80,8 +89,33 @@ export function assertHandlers(handlers: Handlers): void {
           `know, or one of: ${eventTypes.join(', ')}.`,
       );
     }
-    if (handler !== undefined && typeof handler !== 'function') {
-      throw new ConfigurationError('INVALID_OPTION', `The handler of ${type} is not a function.`);
+    if (typeof handler !== 'function') {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        `The handler of ${type} is ${kindOf(handler)} and not a function. Give a function, or leave the key out.`,
+      );
     }
   }
+}
+
+/** Its own properties are all it has; `Object.create(null)` has no others either. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return typeof value === 'object' ? 'null' : typeof value;
+  const name: unknown = value.constructor?.name;
+  return typeof name === 'string' && name !== '' && name !== 'Object' ? `an instance of ${name}` : 'another object';
+}
+
+function fixFor(value: unknown): string {
+  if (value instanceof Map) return 'Write Object.fromEntries(handlers).';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return "Write { '*': … } for every type.";
+  return (
+    'Methods of a class are on its prototype, where hookbox does not look: write ' +
+    "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."
+  );
 }

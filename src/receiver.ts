@@ -1,6 +1,7 @@
 import { answerNotes } from './answer-notes.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
+import { assertEndpoint, DEFAULT_ENDPOINT } from './endpoint.ts';
 import { ConfigurationError, InboxUnavailableError, nameOf } from './errors.ts';
 import { entityOf, type EntityOf } from './events/entity.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
@@ -74,9 +75,16 @@ export interface Receiver extends AsyncDisposable {
  */
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
+  const {
+    inbox,
+    endpoint = DEFAULT_ENDPOINT,
+    entity = entityOf,
+    handlers = {},
+    ordering = true,
+    processing = {},
+  } = options;
   const { clock = systemClock } = options;
-  if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
+  assertEndpoint(endpoint);
   assertHandlers(handlers);
   const { mode } = processing;
   if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
@@ -90,7 +98,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const seldom = throttle();
   const notes = answerNotes(inbox.operations, endpoint, keepHandySometimes);
 
-  const forProcessing = { ...options, handlers, ordering, logger };
+  const forProcessing = { ...options, endpoint, handlers, ordering, logger };
   const inline = createInlineRunner(forProcessing);
   const processor = createProcessor(forProcessing);
   const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
@@ -187,7 +195,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     mayBeForgotten = false;
     logger.warn(
       { endpoint },
-      'events are stored but not handled: call receiver.start(), or run a createProcessor elsewhere',
+      'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it elsewhere',
     );
   }
 

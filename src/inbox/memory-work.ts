@@ -3,6 +3,7 @@ import { TransactionError } from '../errors.ts';
 import type { Instant } from '../events/instant.ts';
 import type { SqliteDatabase } from './sqlite/database.ts';
 import type { EventKey, StoredEvent } from './inbox.ts';
+import { countTypes, isIn, memoryTakers } from './memory-takers.ts';
 import { refuseAsyncFunction, refusePromise } from './synchronous.ts';
 import {
   MAX_CRASHES,
@@ -34,15 +35,13 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
 
 /** The handling half of `memoryInbox`: the same moves as in SQLite, by looking through everything. */
 export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => Entry | undefined) {
-  const takers = new Map<string, number>();
+  const takers = memoryTakers(entries);
   const highWater = new Map<string, Instant>();
   const listeners = new Set<() => void>();
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
 
-  const isTaken = (type: string | null, now: number): boolean =>
-    [type ?? '', '*'].some((taker) => (takers.get(taker) ?? -Infinity) > now - TAKER_MS);
   const sameEntity = (a: Entry, b: Entry): boolean => a !== b && a.entity === b.entity && a.endpoint === b.endpoint;
 
   function releaseRanOut(now: number): void {
@@ -59,11 +58,11 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     return entry.entity !== null && entries.some((other) => sameEntity(entry, other) && other.state === 'processing');
   }
 
-  function hasOlder(entry: Entry, { now, types }: ClaimRequest): boolean {
-    const handled = (type: string | null): boolean => types === '*' || types.includes(type ?? '') || isTaken(type, now);
+  function hasOlder(entry: Entry, request: ClaimRequest): boolean {
+    const { now, takenSince = now - TAKER_MS } = request;
+    const handled = (other: Entry): boolean => isIn(request, other) || takers.seen(other) > takenSince;
     return entries.some(
-      (other) =>
-        sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && handled(other.type),
+      (other) => sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && handled(other),
     );
   }
 
@@ -126,12 +125,12 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
 
   const queue: WorkQueue = {
     async claim(request, limit) {
-      const { now, types, ordered } = request;
+      const { now, ordered } = request;
       releaseRanOut(now);
       const claimed: ClaimedEvent[] = [];
       const due = entries
         .filter((entry) => entry.state === 'pending' && entry.dueAt <= now)
-        .filter((entry) => types === '*' || types.includes(entry.type ?? ''))
+        .filter((entry) => isIn(request, entry))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       for (const entry of due) {
         if (claimed.length === limit) break;
@@ -146,7 +145,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       const entry = find(key);
       if (entry === undefined || entry.body === null) return 'settled';
       if (entry.state === 'processed' || entry.deadReason === 'invalid') return 'settled';
-      if (request.types !== '*' && !request.types.includes(entry.type ?? '')) return 'settled';
+      if (!isIn(request, entry)) return 'settled';
       if (entry.state === 'processing' || (request.ordered && hasLease(entry))) return 'busy';
       return take(entry, request);
     },
@@ -176,22 +175,21 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       const last = entry?.attempts.at(-1);
       if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
     },
-    async nextDue(types) {
+    async nextDue(scope) {
       const times = entries.flatMap((entry) => {
         if (entry.state === 'processing') return [entry.leaseUntil];
-        const wanted = entry.state === 'pending' && (types === '*' || types.includes(entry.type ?? ''));
-        return wanted ? [entry.dueAt] : [];
+        return entry.state === 'pending' && isIn(scope, entry) ? [entry.dueAt] : [];
       });
       return times.length === 0 ? null : Math.min(...times);
     },
-    async announce(types, now, ignoreBefore) {
-      for (const type of types === '*' ? ['*'] : types) takers.set(type, now);
-      if (ignoreBefore === null) return;
-      for (const entry of entries) {
-        const untaken = entry.state === 'pending' && entry.dueAt <= ignoreBefore && !isTaken(entry.type, now);
-        if (untaken) finish(entry, 'ignored', null, now);
-      }
+    async announce(scope, now, ignoreBefore) {
+      takers.note(scope, now);
+      const untaken = ignoreBefore === null ? [] : takers.untaken(scope.endpoints, now, ignoreBefore);
+      for (const entry of untaken) finish(entry, 'ignored', null, now);
+      return { ignored: countTypes(untaken).map(({ more: _, ...counted }) => counted), more: false };
     },
+    unhandled: async (now) => takers.unhandled(now),
+    ignoredSince: async (scope, since, now) => takers.ignoredSince(scope, since, now),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -212,8 +210,9 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       notify();
       return true;
     },
-    async prune(processedBefore, limit) {
+    async prune(endpoints, processedBefore, limit) {
       const old = entries
+        .filter((entry) => isIn({ endpoints, types: '*' }, entry))
         .filter(({ state, body, settledAt }) => state === 'processed' && body !== null && settledAt < processedBefore)
         .slice(0, limit);
       for (const entry of old) {

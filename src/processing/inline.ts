@@ -152,7 +152,13 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
-      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      const claiming = inbox.claimOne(key, {
+        now: clock.now(),
+        leaseMs,
+        endpoints: [key.endpoint],
+        types,
+        ordered: ordering,
+      });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
         logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');

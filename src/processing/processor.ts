@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { endpointsOf } from '../endpoint.ts';
 import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
-import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
+import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
+import { createAnnouncer } from './announcer.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { positive } from '../positive.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
@@ -18,6 +20,11 @@ export interface RetentionOptions {
 
 export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
+  /**
+   * Whose events it handles: the name of a receiver's endpoint, several of them, or `'*'` for those of every one; `default`
+   * unless set. Events of other endpoints are left to other processors.
+   */
+  readonly endpoint?: string | readonly string[];
   /** What to run for each type of event; types without a handler are left to other processors. */
   readonly handlers: Handlers<Database>;
   /** `false` runs the events of one entity in any order and side by side. */
@@ -42,18 +49,18 @@ export interface Processor extends AsyncDisposable {
 
 /** An idle processor looks this often whether another process has stored something. */
 const POLL_MS = 1_000;
-/** Well under the ten minutes after which a type counts as untaken. */
+/** Well under the ten minutes after which a processor counts as gone. */
 const ANNOUNCE_MS = TAKER_MS / 2;
 const PRUNE_BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
 /** After each batch the writer is left alone for so many times as long. */
-const PRUNE_REST = 3;
+const REST = 3;
 
 /**
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
  * when whoever ran it goes away.
  *
- * @throws ConfigurationError for handlers or limits that cannot work
+ * @throws ConfigurationError for handlers, endpoints or limits that cannot work
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';
@@ -71,17 +78,18 @@ export function createProcessor<Database>(options: ProcessorOptions<Database>): 
 export function createProcessor(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
+  const endpoints = endpointsOf(options.endpoint);
   const logger = unfailing(options.logger ?? consoleLogger);
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
   const processedMs = positive('processedDays', retention.processedDays ?? 30, Infinity) * DAY_MS;
   const seldom = throttle();
+  const scope: Scope = { endpoints, types };
 
   const running = new Map<Lease, RunningAttempt>();
   const cancels = new Set<() => void>();
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   let claiming: Promise<void> | null = null;
   let again = false;
-  let startedAt = 0;
   let stopListening = (): void => {};
   /** handlers that run; `running` also holds those whose end is being written */
   let busy = 0;
@@ -89,6 +97,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   let closed: Promise<void> | undefined;
 
   const isStarted = (): boolean => state === 'started';
+  const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen: isStarted });
 
   /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
   function pump(): void {
@@ -110,7 +119,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
     await Promise.resolve(); // handlers that ended together free their slots together
     const free = concurrency - busy;
     if (free <= 0) return;
-    const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
+    const now = clock.now();
+    const request = { ...scope, now, leaseMs, ordered: ordering, takenSince: announcer.takenSince(now) };
+    const claimed = await inbox.claim(request, free);
     if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -176,25 +187,19 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   async function poll(): Promise<void> {
     if (busy >= concurrency) return;
-    const due = await inbox.nextDue(types);
+    const due = await inbox.nextDue(scope);
     if (due === null) return;
     const wait = due - clock.now();
     if (wait <= 0) pump();
     else if (wait < POLL_MS) later(wait, pump);
   }
 
-  async function announce(): Promise<void> {
-    const now = clock.now();
-    // Before it has been up that long itself, it cannot know that nobody else takes a type.
-    await inbox.announce(types, now, now - startedAt >= TAKER_MS ? now - TAKER_MS : null);
-  }
-
   async function prune(): Promise<void> {
     if (processedMs === Infinity) return;
     for (let pruned = Infinity; pruned > 0 && isStarted();) {
       const startedAt = performance.now();
-      pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
-      if (pruned > 0) await delay(PRUNE_REST * (performance.now() - startedAt), undefined, { ref: false });
+      pruned = await inbox.prune(endpoints, clock.now() - processedMs, PRUNE_BATCH);
+      if (pruned > 0) await delay(REST * (performance.now() - startedAt), undefined, { ref: false });
     }
   }
 
@@ -226,9 +231,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
-    startedAt = clock.now();
+    let sweepOn: () => Promise<void>;
     try {
-      await announce();
+      sweepOn = await announcer.announce();
     } catch (failure) {
       if (isStarted()) state = 'new'; // so that it can be started again
       throw failure;
@@ -237,9 +242,12 @@ export function createProcessor(options: ProcessorOptions): Processor {
     stopListening = inbox.onPending(pump);
     every(POLL_MS, 'cannot look for events', poll);
     every(leaseMs / 3, 'cannot renew leases', renewAll);
-    every(ANNOUNCE_MS, 'cannot announce the handlers', announce);
+    every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
     every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
+    sweepOn()
+      .then(() => announcer.tellWhatWasPutAway())
+      .catch((failure: unknown) => report('cannot look through what waits', failure));
     pump();
   }
 

@@ -107,7 +107,7 @@ describe('hookbox events erase', () => {
     await inboxOf(cwd, (inbox) =>
       inbox.claimOne(
         { endpoint: 'default', id: 'evt_new' },
-        { types: '*', ordered: false, leaseMs: 60_000, now: Date.now() },
+        { endpoints: '*', types: '*', ordered: false, leaseMs: 60_000, now: Date.now() },
       ),
     );
     expect(await events(cwd, 'erase', 'evt_new', '--yes')).toMatchObject({

@@ -161,7 +161,7 @@ describe('the options of a filter', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
       '--until 2026-01-02T03:04:05+01:00 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
+      '--conflict --ignored-since 2026-01-03 --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
     const everything: Required<EventFilter> = {
       types: ['order.ready', 'cart.abandoned'],
       states: ['dead', 'ignored'],
@@ -174,6 +174,7 @@ describe('the options of a filter', () => {
       error: 'timed',
       redelivered: true,
       conflict: true,
+      ignoredSince: new Date('2026-01-03T00:00:00Z'),
       retrying: true,
       payload: [
         { path: 'data.total', value: '12.5' },

@@ -107,11 +107,11 @@ describe('hookbox fixtures capture', () => {
     const now = Date.now();
     const claimed = await inbox.claimOne(
       { endpoint: 'default', id: ready },
-      { now, leaseMs: 1_000, types: '*', ordered: false },
+      { endpoints: '*', now, leaseMs: 1_000, types: '*', ordered: false },
     );
     if (typeof claimed !== 'object') throw new Error('it cannot be claimed');
     await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
-    await inbox.prune(now + 1, 10);
+    await inbox.prune('*', now + 1, 10);
   }
 
   it('prints the exact stored bytes', async () => {

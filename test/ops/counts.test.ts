@@ -239,7 +239,7 @@ describe('gauges', () => {
     expect(await operations.gauges()).toEqual(empty);
 
     await store(inbox, orderEvent('ignored', { type: 'order.failed' }));
-    await inbox.announce(['order.created'], START + HOUR, START + MINUTE);
+    await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + HOUR, START + MINUTE);
     await handled(inbox, { outcome: 'processed' }, orderEvent('processed'));
     await handled(inbox, FAILED, orderEvent('dead_1'), orderEvent('dead_2'));
     await handled(inbox, RETRY, orderEvent('retrying'));
@@ -298,7 +298,7 @@ describe('gauges', () => {
     /** In one commit, and looked at by a processor that has no free slot. */
     const storeDue = async (inbox: Inbox, count: number): Promise<void> => {
       await Promise.all(Array.from({ length: count }, (_, n) => inbox.accept(orderEvent(`due_${n}`), later())));
-      await inbox.announce(['order.created'], START, null);
+      await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
     };
     const cases: Record<string, (inbox: Inbox) => Promise<unknown>> = {
       'which no processor has looked at': (inbox) => store(inbox, old('oldest')),

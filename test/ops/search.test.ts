@@ -54,6 +54,8 @@ describe('a search, whatever the filter', () => {
   const folder = ownFolder();
   let database: Database.Database;
   let inbox: Inbox;
+  /** when what nobody handled was put away, by seq */
+  let putAwayAt: ReadonlyMap<number, Date>;
   let stored: readonly { event: StoredEvent; attempts: readonly Attempt[]; data: Record<string, string | null> }[];
   beforeAll(async () => {
     database = new Database(`${folder.path}/shop.db`);
@@ -67,6 +69,12 @@ describe('a search, whatever the filter', () => {
         return { event, attempts: await inbox.attempts(one), data };
       }),
     );
+    const rows = database
+      .prepare<[], { seq: number; at: number }>(
+        "SELECT seq, settled_ms AS at FROM hookbox_events WHERE state = 'ignored' AND discarded_ms IS NULL",
+      )
+      .all();
+    putAwayAt = new Map(rows.map(({ seq, at }) => [seq, new Date(at)]));
   });
   afterAll(() => {
     database.close();
@@ -90,6 +98,7 @@ describe('a search, whatever the filter', () => {
         'invalid',
         'nothing',
       ),
+      ignoredSince: integer({ min: -100, max: 1_600 }).map((n) => new Date(START + n * MINUTE_MS)),
       retrying: boolean(),
       redelivered: boolean(),
       conflict: boolean(),
@@ -108,7 +117,7 @@ describe('a search, whatever the filter', () => {
     },
     { requiredKeys: [] },
   );
-  // With all fifteen conditions nothing is found; a few of them say more.
+  // With all sixteen conditions nothing is found; a few of them say more.
   const fewConditions = filters.chain((filter) =>
     subarray(Object.keys(filter) as (keyof EventFilter)[], { maxLength: 3 }).map(
       (names) => Object.fromEntries(names.map((name) => [name, filter[name]])) as EventFilter,
@@ -133,6 +142,7 @@ describe('a search, whatever the filter', () => {
     const print =
       event.state !== 'dead' || event.body === null ? null : error ? fingerprintOf(error) : event.deadReason;
     const text = error ? `${error.name}: ${error.message}` : null;
+    const putAway = putAwayAt.get(event.seq) ?? null;
     const isRetrying = event.state === 'pending' && attempts.some(({ outcome }) => outcome === 'failed');
     return (
       (filter.endpoint === undefined || filter.endpoint === event.endpoint) &&
@@ -146,6 +156,7 @@ describe('a search, whatever the filter', () => {
       (filter.merchant === undefined || (data['merchant_id'] ?? null) === filter.merchant) &&
       (filter.error === undefined || text?.toLowerCase().includes(filter.error.toLowerCase()) === true) &&
       (filter.fingerprint === undefined || filter.fingerprint === print) &&
+      (filter.ignoredSince === undefined || (putAway !== null && putAway >= filter.ignoredSince)) &&
       (filter.retrying === undefined || filter.retrying === isRetrying) &&
       (filter.redelivered === undefined || filter.redelivered === event.redeliveries.count > 0) &&
       (filter.conflict === undefined || filter.conflict === (event.conflict !== null)) &&
@@ -165,6 +176,7 @@ describe('a search, whatever the filter', () => {
     for (const state of eventStates) expect(stored.some(({ event }) => event.state === state)).toBe(true);
     expect(stored.some(({ event }) => event.body === null)).toBe(true);
     expect(MERCHANTS).toContain(null);
+    expect(putAwayAt.size).toBeGreaterThan(0);
   });
 
   it.each([

@@ -90,7 +90,7 @@ describe('export and import', () => {
     await importEvents(copy, await exported(inbox), ADA);
     expect(told).toBeGreaterThan(0);
     expect((await copy.list({ limit: 500 })).map(({ id }) => id)).toEqual(ids);
-    const claimed = await copy.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 5);
+    const claimed = await copy.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 5);
     expect(claimed.map(({ id }) => id)).toEqual(['evt_0']);
   });
 
@@ -99,7 +99,7 @@ describe('export and import', () => {
     const copy = opened();
     await store(copy, orderEvent('same'), orderEvent('other', { total: 1 }));
     await handled(copy, { outcome: 'processed' }, orderEvent('tombstone'));
-    await copy.prune(START + 9, 1);
+    await copy.prune('*', START + 9, 1);
     const before = await exported(copy);
     const counts = { imported: 1, known: 2, different: 1 };
     const lines = await exported(inbox);
@@ -470,7 +470,7 @@ async function fill(inbox: Inbox): Promise<void> {
   const conflicting = (event: IncomingEvent, body: string | Buffer): Promise<unknown> =>
     inbox.accept({ ...event, body: Buffer.from(body), receivedAt: START + 3 }, later());
   await handled(inbox, { outcome: 'processed' }, orderEvent('processed'), orderEvent('pruned'));
-  await inbox.prune(START + 9, 1);
+  await inbox.prune('*', START + 9, 1);
   await handled(inbox, RETRY, orderEvent('retrying'));
   await handled(inbox, FAILED, orderEvent('dead'), orderEvent('rerun'), orderEvent('dead and pruned'));
   await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 9), states: ['dead'] }, 1);
@@ -496,7 +496,7 @@ async function fill(inbox: Inbox): Promise<void> {
   await conflicting(orderEvent('erased'), 'other bytes');
   await eraseEntity(inbox, 'erased', ADA);
   await conflicting(orderEvent('erased'), 'still others');
-  await inbox.announce(['order.ready'], START + 3_600_000, START - 1);
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START - 1);
 }
 
 /** Events in their order, in few commits. */

@@ -247,7 +247,7 @@ describe('a live lease', () => {
   it('that a process left behind by dying holds until it runs out, and no longer', async () => {
     await using dead = receiving({}, {});
     await dead.receive(delivery('evt_1'));
-    const request = { now: Date.now(), leaseMs: 300, types: '*', ordered: true } as const;
+    const request = { endpoints: '*', now: Date.now(), leaseMs: 300, types: '*', ordered: true } as const;
     expect(await inbox.claimOne({ endpoint: 'default', id: 'evt_1' }, request)).toMatchObject({ attempt: 1 });
     await using receiver = receiving({ '*': () => {} });
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy' });
@@ -297,7 +297,7 @@ describe('a redelivery', () => {
     await using receiver = receiving({ '*': handler });
     await receiver.receive(delivery('evt_1'));
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
-    expect(await inbox.prune(Date.now() + 1_000, 10)).toBe(1);
+    expect(await inbox.prune('*', Date.now() + 1_000, 10)).toBe(1);
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
     expect(handler).toHaveBeenCalledTimes(1);
   });

@@ -22,11 +22,11 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
   const database = new Database(scratchFile(), { verbose: () => void (statements += 1) });
   onTestFinished(() => void database.close());
   await using inbox = sqliteInbox({ database });
-  await inbox.announce('*', START, null);
+  await inbox.announce({ endpoints: '*', types: '*' }, START, null);
   const behind = Array.from({ length: 10_000 }, (_, n) => incoming({ id: `evt_${n}`, receivedAt: START }));
   await Promise.all(behind.map((event) => inbox.accept(event, later())));
 
-  const request = { leaseMs: 1_000, types: '*', ordered: true } as const;
+  const request = { endpoints: '*', leaseMs: 1_000, types: '*', ordered: true } as const;
   const error = { name: 'Error', message: 'fails', stack: null };
   const costs: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -38,7 +38,7 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
     expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
     expect(await inbox.settle(failing.lease, { outcome: 'retry', error, dueAt: now + 100 }, now)).toBe(true);
     expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
-    expect(await inbox.nextDue('*')).toBe(now + 100);
+    expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(now + 100);
     costs.push(statements);
   }
   // The first round finds out once for each event that it has to wait.
@@ -59,10 +59,10 @@ it('no statement reads the whole table of events: what is handled costs the same
   seen.clear();
 
   const key = (id: string) => ({ endpoint: 'default', id });
-  const request = { leaseMs: 1_000, ordered: true } as const;
+  const request = { endpoints: '*', leaseMs: 1_000, ordered: true } as const;
   const error = { name: 'Error', message: 'fails', stack: null };
   const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: 'a' };
-  await inbox.announce(['order.created'], START, null);
+  await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
   for (const [id, entity] of ['a', 'a', 'a', 'b', 'c', 'd'].entries()) {
     await inbox.accept(incoming({ id: `evt_${id}`, entity, receivedAt: START }), later());
     await inbox.accept(incoming({ id: `evt_${id}`, entity, body: 'other', receivedAt: START }), later());
@@ -82,7 +82,7 @@ it('no statement reads the whole table of events: what is handled costs the same
       if (three) await inbox.settle(three.lease, { outcome: 'dead', reason: 'failed', error }, now);
       if (three) await inbox.rerun(key(three.id), content, now);
       if (four) await inbox.settle(four.lease, { outcome: 'interrupted' }, now);
-      await inbox.nextDue(types);
+      await inbox.nextDue({ endpoints: '*', types });
     }
   }
   const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
@@ -91,8 +91,8 @@ it('no statement reads the whole table of events: what is handled costs the same
     await inbox.transaction(last.lease, () => {}, attempt);
     await inbox.noteLateError(last.lease, error);
   }
-  await inbox.announce(['order.ready'], START + 2 * TAKER_MS, START + TAKER_MS);
-  await inbox.prune(START + 30_000, 10);
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
+  await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
   await inbox.attempts(key('evt_0'));
   await inbox.list({ after: 3 });
@@ -103,7 +103,7 @@ it('no statement reads the whole table of events: what is handled costs the same
     const plan = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
     return (
       plan
-        .filter(({ detail }) => /^SCAN (?!json_each|types|CONSTANT|\()/.test(detail))
+        .filter(({ detail }) => /^SCAN (?!json_each|types|endpoints|CONSTANT|\()/.test(detail))
         // As many as there are handlers at work; each of these indexes holds nothing else.
         .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
         .filter(({ detail }) => !/hookbox_migrations/.test(detail))

@@ -29,6 +29,7 @@ export interface FilterOptions {
   readonly error?: string;
   readonly redelivered?: boolean;
   readonly conflict?: boolean;
+  readonly ignoredSince?: string;
   readonly retrying?: boolean;
   readonly payload?: readonly string[];
   readonly fingerprint?: string;
@@ -57,6 +58,7 @@ export function withFilter(command: Command): Command {
     .option('--error <text>', 'whose last error has this text in its name or message, in any case')
     .option('--redelivered', 'that the service sent more than once')
     .option('--conflict', 'under whose id other bytes came, too')
+    .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
     .option('--retrying', 'pending ones that have failed before')
     .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; may be repeated', collected)
     .option('--fingerprint <group>', 'of this group of dead letters, as hookbox events list --groups names it')

@@ -27,6 +27,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   merchant: text,
   error: text,
   fingerprint: text,
+  ignoredSince: moment,
   retrying: flag,
   redelivered: flag,
   conflict: flag,

@@ -31,6 +31,8 @@ export interface EventFilter {
   readonly error?: string;
   /** the fingerprint of a group of dead letters, in which there are no tombstones */
   readonly fingerprint?: string;
+  /** ignored then or later because nobody handled its type; what an operator has discarded is not found */
+  readonly ignoredSince?: Date;
   /** `true`: at least one attempt has failed and there is another to come */
   readonly retrying?: boolean;
   /** delivered more than once, or not */

@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../fingerprint.ts';
 import { MAX_CRASHES, type Attempt, type AttemptError, type Lease, type Settlement } from '../work.ts';
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
-import type { WorkStatements } from './work-statements.ts';
+import { RAN_OUT_BATCH, type WorkStatements } from './work-statements.ts';
 
 interface RunningRow extends EntityColumns {
   readonly type: string | null;
@@ -77,9 +77,13 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
   if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
 }
 
-/** A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. */
-export function releaseRanOut(statements: WorkStatements, now: number): void {
-  for (const found of statements.ranOut.all({ now })) {
+/**
+ * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. Of very many
+ * some at a time, so that they do not hold up the event loop.
+ */
+export function releaseRanOut(statements: WorkStatements, now: number): 'more' | 'all' {
+  const ranOut = statements.ranOut.all({ now });
+  for (const found of ranOut) {
     const row = found as RunningRow & { crashes: number };
     const { seq } = row;
     statements.tally.countType(row.crashes + 1 >= MAX_CRASHES ? 'dead' : 'failed', row.type);
@@ -90,6 +94,7 @@ export function releaseRanOut(statements: WorkStatements, now: number): void {
     addAttempt(statements, row, 'crashed', now, null);
     unparkNext(statements, row, now);
   }
+  return ranOut.length === RAN_OUT_BATCH ? 'more' : 'all';
 }
 
 export function noteLateError(statements: WorkStatements, { seq, fence }: Lease, error: AttemptError): void {

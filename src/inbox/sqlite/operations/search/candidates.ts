@@ -75,6 +75,7 @@ function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly So
   if (filter.id !== undefined) sources.push(withId(filter.id));
   if (filter.fingerprint !== undefined) sources.push(ofGroup(filter.fingerprint));
   if (filter.deadReasons !== undefined) sources.push(putAway('dead'));
+  if (filter.ignoredSince !== undefined) sources.push(putAway('ignored'));
   if (filter.retrying === true) sources.push(retrying);
   if (filter.conflict === true) sources.push(withConflict);
   if (filter.redelivered === true) sources.push(redelivered);

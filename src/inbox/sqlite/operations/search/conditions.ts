@@ -43,6 +43,8 @@ const FITTING = `
     AND (:until IS NULL OR e.received_ms < :until)
     AND (:fingerprint IS NULL
       OR (e.state = 'dead' AND e.body IS NOT NULL AND ifnull(e.fingerprint, e.dead_reason) = :fingerprint))
+    AND (:ignoredSince IS NULL
+      OR (e.state = 'ignored' AND e.discarded_ms IS NULL AND e.settled_ms >= :ignoredSince))
     AND (:retrying IS NULL OR (e.state = 'pending' AND e.failures > 0) = :retrying)
     AND (:redelivered IS NULL OR EXISTS (SELECT 1 FROM hookbox_redeliveries WHERE seq = e.seq) = :redelivered)
     AND (:conflict IS NULL OR EXISTS (SELECT 1 FROM hookbox_conflicts WHERE seq = e.seq) = :conflict)
@@ -64,6 +66,7 @@ export function fittingRows(
     since: filter.since?.getTime() ?? null,
     until: filter.until?.getTime() ?? null,
     fingerprint: filter.fingerprint ?? null,
+    ignoredSince: filter.ignoredSince?.getTime() ?? null,
     retrying: asNumber(filter.retrying),
     redelivered: asNumber(filter.redelivered),
     conflict: asNumber(filter.conflict),
