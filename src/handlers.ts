@@ -26,7 +26,10 @@ export interface DeliveryFacts {
 export interface HandlerContext<Database = DefaultDatabase> {
   /** 1 for the first run of a handler for this event */
   readonly attempt: number;
-  /** aborted when the handler has run out of time, lost its lease, or the processor closes */
+  /**
+   * aborted when the handler has run out of time, lost its lease, or the processor closes: what ends after that has not
+   * done its work and runs again, also when it returns, unless its `transaction` was committed
+   */
   readonly signal: AbortSignal;
   /** a newer event of the same entity was processed already: what this one says is out of date */
   readonly superseded: boolean;
@@ -36,6 +39,9 @@ export interface HandlerContext<Database = DefaultDatabase> {
   /**
    * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
    * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.
+   *
+   * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
+   * caught is the handler's to judge.
    *
    * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
@@ -51,7 +57,7 @@ interface SynchronousDatabase {
 /** Anything but a promise. */
 export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 
-/** Runs until it returns or its promise resolves; whatever it throws is a failed attempt. */
+/** Runs until it returns or its promise resolves; whatever it throws, `null` too, is a failed attempt. */
 export type Handler<Event, Database = DefaultDatabase> = (event: Event, context: HandlerContext<Database>) => unknown;
 
 /** A handler for each type of interest; `'*'` takes every type without one, unknown types too. */

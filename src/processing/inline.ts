@@ -106,8 +106,9 @@ export function createInlineRunner(
   async function giveBack({ lease, attempt, stopRenewing }: Run): Promise<void> {
     stopRenewing();
     attempt.abort('closing');
-    attempt.abandon();
-    await handBack(inbox.settle(lease, { outcome: 'interrupted' }, clock.now()));
+    const end = attempt.abandon();
+    if (end.outcome === 'committed' || end.outcome === 'lost') return;
+    await handBack(inbox.settle(lease, end, clock.now()));
   }
 
   /** The database was not free in time: what is claimed after that has nobody to run for. */

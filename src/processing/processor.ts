@@ -42,7 +42,7 @@ export interface Processor extends AsyncDisposable {
   start(): Promise<void>;
   /**
    * Claims nothing more, gives running handlers ten seconds, then aborts their signals, and gives back what they have not
-   * finished. Idempotent. The inbox stays open.
+   * finished by then: it runs again, and the attempt does not count. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
@@ -259,9 +259,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
     for (const attempt of running.values()) attempt.abort('closing');
     await ended(CLOSE_GRACE_MS);
     for (const [lease, attempt] of running) {
-      attempt.abandon();
-      // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
-      const givenBack = inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
+      // It does not listen, or its end could not be written. The fence keeps what it does later from counting.
+      const end = attempt.abandon();
+      if (end.outcome === 'committed' || end.outcome === 'lost') continue;
+      const givenBack = inbox.settle(lease, end, clock.now()).catch((failure: unknown) => {
         report('cannot give back an event', failure);
       });
       await atMost(CLOSE_GRACE_MS, givenBack);

@@ -11,6 +11,7 @@ import { Child } from '../inbox/child.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, type OrderEventParts } from './order-event.ts';
+import { rest, VirtualClock } from './virtual-clock.ts';
 
 let file: string;
 let inbox: Inbox;
@@ -484,6 +485,22 @@ describe('close()', () => {
     await closing;
     expect(await outcomes()).toEqual(['processed']);
     await receiver.close();
+  });
+
+  it('has a handler run again that returned because it was told to stop', async () => {
+    const clock = new VirtualClock();
+    const gate = gated();
+    const receiver = receiving({ '*': gate.handler }, { deadlineMs: 100, clock });
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+    const closing = receiver.close();
+    await sleep(20);
+    await clock.advance(10_000);
+    expect(gate.contexts[0]?.signal.aborted).toBe(true);
+    gate.ends[0]?.resolve();
+    await rest();
+    await clock.advance(5_000);
+    await closing;
+    expect([await outcomes(), (await known())?.state]).toEqual([['interrupted'], 'pending']);
   });
 
   it('resolves at once where nothing runs', async () => {

@@ -474,6 +474,31 @@ describe('a handler that fails', () => {
     }
   });
 
+  it.each(oddities)('by throwing %s is run again like any other', async (_, thrown) => {
+    const runs: string[] = [];
+    const throws = (): never => {
+      throw thrown();
+    };
+    const ways: Record<string, (context: HandlerContext) => unknown> = {
+      sync: throws,
+      async: () => Promise.resolve().then(throws),
+      transaction: (context) => context.transaction(throws),
+    };
+    await store(inbox, ...Object.keys(ways).map((id) => orderEvent(id)));
+    await started(
+      {
+        '*': ({ id }, context) => {
+          runs.push(`${id} ${context.attempt}`);
+          return context.attempt === 1 ? ways[id]?.(context) : undefined;
+        },
+      },
+      { processing: { retry: { attempts: 2, baseMs: 1 } } },
+    );
+    await clock.advance(3_000);
+    expect(runs.toSorted()).toEqual(['async 1', 'async 2', 'sync 1', 'sync 2', 'transaction 1', 'transaction 2']);
+    for (const id of Object.keys(ways)) expect(await outcomes(id)).toEqual(['failed', 'processed']);
+  });
+
   it.each([
     ['undefined', undefined],
     ['no text', 42],
@@ -718,15 +743,86 @@ describe('close()', () => {
     expect(await outcomes()).toEqual(['interrupted', 'processed']);
   });
 
-  it('counts a handler that succeeds although it was told to stop', async () => {
+  it('counts a handler that succeeds within the time it grants', async () => {
     const gate = new Gate();
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': gate.handler });
     const closing = running.close();
+    await clock.advance(9_999);
+    await gate.open();
+    await closing;
+    expect(await outcomes()).toEqual(['processed']);
+  });
+
+  it('runs a handler again that returned because it was told to stop: its work is half done', async () => {
+    const done: string[] = [];
+    const inSteps: Handlers['*'] = async (_, { attempt, signal }) => {
+      for (const step of ['reserve', 'charge']) {
+        await new Promise<void>((resolve) => {
+          const cancel = clock.after(8_000, resolve);
+          signal.addEventListener('abort', () => {
+            cancel();
+            resolve();
+          });
+        });
+        if (signal.aborted) return;
+        done.push(`${attempt} ${step}`);
+      }
+    };
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
+    const closing = running.close();
+    await clock.advance(11_000);
+    await closing;
+    expect([await outcomes(), (await event()).state]).toEqual([['interrupted'], 'pending']);
+    await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
+    await clock.advance(20_000);
+    expect(done).toEqual(['1 reserve', '2 reserve', '2 charge']);
+    expect(await outcomes()).toEqual(['interrupted', 'processed']);
+  });
+
+  it('counts what ctx.transaction has committed, although the handler was told to stop after it', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({
+      '*': async (found, context) => {
+        await context.transaction(() => {});
+        await gate.handler(found, context);
+      },
+    });
+    const closing = running.close();
     await clock.advance(10_500);
     await gate.open();
     await closing;
-    expect((await event()).state).toBe('processed');
+    expect([await outcomes(), (await event()).state]).toEqual([['processed'], 'processed']);
+  });
+
+  it('counts a timeout that came before it, also of a handler that does not listen', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('listens'), orderEvent('does not'));
+    const running = await started({ '*': gate.handler }, { processing: { timeoutMs: 5_000, retry: { attempts: 1 } } });
+    await clock.advance(5_000);
+    const closing = running.close();
+    await clock.advance(10_500);
+    await gate.open(0);
+    await clock.advance(500);
+    await closing;
+    expect([await outcomes('listens'), await outcomes('does not')]).toEqual([['failed'], ['failed']]);
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['dead', 'dead']);
+  });
+
+  it('writes how an attempt has ended that could not be written before, not that it was interrupted', async () => {
+    let full = true;
+    const settle: Inbox['settle'] = (...given) =>
+      full ? Promise.reject(new InboxUnavailableError('FAILED', 'the disk is full')) : inbox.settle(...given);
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': () => {} }, { inbox: { ...inbox, settle } });
+    const closing = running.close();
+    await clock.advance(10_500);
+    full = false;
+    await clock.advance(10_000);
+    await closing;
+    expect(await outcomes()).toEqual(['processed']);
   });
 
   it('keeps the leases of what it waits for', async () => {

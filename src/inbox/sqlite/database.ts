@@ -1,4 +1,4 @@
-import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
@@ -28,13 +28,13 @@ export interface SqliteStatement {
 
 /** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
 export function sqliteCode(failure: unknown): string | null {
-  if (!(failure instanceof Error) || !('code' in failure)) return null;
+  if (!isInstance(failure, Error) || !('code' in failure)) return null;
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
 /** Somebody else has the lock: waiting helps. */
 export function isBusy(failure: unknown): boolean {
-  if (failure instanceof InboxOpenError) return failure.code === 'LOCKED';
+  if (isInstance(failure, InboxOpenError)) return failure.code === 'LOCKED';
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
