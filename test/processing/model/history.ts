@@ -42,7 +42,12 @@ async function live(
   // The backoff's jitter: a history that failed must fail again.
   const random = Math.random;
   Math.random = () => 0.5;
-  const world = new World(scheduler, stores.empty(), tally, mutant?.begin());
+  const world = new World(
+    scheduler,
+    stores.empty(mutant?.undone),
+    tally,
+    mutant && { mutate: mutant.begin(), of: mutant.of },
+  );
   try {
     await happen(world);
     await world.heal();

@@ -4,21 +4,27 @@ import {
   deploy,
   fullDisk,
   heldBack,
+  leftBehind,
   nothingStarted,
   outage,
+  setBack,
   sleep,
   type DirectedHistory,
 } from './directed-histories.ts';
 import type { PromiseName } from './violation.ts';
 import type { Mutation } from './world.ts';
 
-/** A fault in the inbox that the histories must find. */
+/** A fault that the histories must find. */
 export interface Mutant {
   readonly name: string;
   /** what one of them must be found to break */
   readonly breaks: readonly PromiseName[];
   /** where it is found, should chance take too long */
   readonly history?: DirectedHistory;
+  /** which updates of events are left undone, as a condition in SQL; in memory there is no such mutant */
+  readonly undone?: string;
+  /** whose fault it is, if not the inbox's */
+  readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
   begin(): Mutation;
 }
@@ -56,13 +62,44 @@ export const mutants: readonly Mutant[] = [
   { name: 'ignored at first sight', breaks: ['dead only for a reason'], history: sleep, begin: ignoredAtFirstSight },
   { name: 'gone by the clock', breaks: ['order within an entity'], history: heldBack, begin: goneByTheClock },
   {
+    name: 'parked for ever behind who is gone',
+    breaks: ['nothing stuck'],
+    history: leftBehind,
+    undone: `OLD.parked = 1 AND NEW.parked = 0 AND NEW.state = 'pending' AND EXISTS (
+      SELECT 1 FROM hookbox_events WHERE state = 'pending' AND entity = OLD.entity AND endpoint = OLD.endpoint
+        AND (created_ms, created_ns, seq) < (OLD.created_ms, OLD.created_ns, OLD.seq)
+    )`,
+    begin: unchanged,
+  },
+  { name: 'frozen by a clock that was set back', breaks: ['nothing stuck'], history: setBack, begin: frozenByTheClock },
+  {
+    name: 'leases stay where the clock was',
+    breaks: ['nothing stuck'],
+    history: setBack,
+    undone: "OLD.state = 'processing' AND NEW.state = 'processing' AND NEW.lease_until_ms < OLD.lease_until_ms",
+    begin: unchanged,
+  },
+  {
+    name: 'due times stay where the clock was',
+    breaks: ['nothing stuck'],
+    history: setBack,
+    undone: "OLD.state = 'pending' AND NEW.state = 'pending' AND NEW.due_ms < OLD.due_ms",
+    begin: unchanged,
+  },
+  {
     name: 'processed when told to stop',
     breaks: ['an attempt ends as its run did'],
     history: deploy,
+    of: 'processor',
     begin: processedWhenTold,
   },
-  { name: 'nobody looks at a transaction', breaks: ['an attempt ends as its run did'], begin: nobodyLooks },
-  { name: 'null is for good', breaks: ['an attempt ends as its run did'], begin: nullIsForGood },
+  {
+    name: 'nobody looks at a transaction',
+    breaks: ['an attempt ends as its run did'],
+    of: 'processor',
+    begin: nobodyLooks,
+  },
+  { name: 'null is for good', breaks: ['an attempt ends as its run did'], of: 'processor', begin: nullIsForGood },
   {
     name: 'too late to settle',
     breaks: ['only the holder of a lease settles'],
@@ -70,6 +107,11 @@ export const mutants: readonly Mutant[] = [
     begin: tooLateToSettle,
   },
 ];
+
+/** Its fault lies in the store. */
+function unchanged(): Mutation {
+  return (inbox) => inbox;
+}
 
 /** Whoever settles is taken for the present holder of the lease. */
 function noFence(): Mutation {
@@ -195,6 +237,18 @@ function goneByTheClock(): Mutation {
   return (inbox) => ({
     ...inbox,
     claim: (request, limit) => inbox.claim({ ...request, takenSince: request.now - TAKER_MS }, limit),
+  });
+}
+
+/** What was written before the clock was set back waits until it has got there again. */
+function frozenByTheClock(): Mutation {
+  let latest = -Infinity;
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      latest = Math.max(latest, request.now);
+      return request.now < latest ? [] : inbox.claim(request, limit);
+    },
   });
 }
 

@@ -36,8 +36,12 @@ export interface Store {
 
 /** The family of stores that the histories run on. */
 export interface StoreKind extends Disposable {
-  /** An empty one; the one before is not used any more. */
-  empty(): Store;
+  /**
+   * An empty one; the one before is not used any more.
+   *
+   * @param undone - a condition in SQL: updates of events for which it holds are left undone, where that can be
+   */
+  empty(undone?: string): Store;
 }
 
 function memoryStores(): StoreKind {
@@ -89,7 +93,7 @@ function sqliteStores(): StoreKind {
     inboxes,
     async rows() {
       const at = version.get();
-      if (read?.at !== at) read = { at, rows: readRows() };
+      if (read === null || read.at !== at) read = { at, rows: readRows() };
       return read.rows;
     },
     writeEffect: (database, name) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(name),
@@ -118,11 +122,15 @@ function sqliteStores(): StoreKind {
     });
   }
   return {
-    empty() {
+    empty(undone) {
       read = null;
-      own.exec(
-        `BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`,
-      );
+      own.exec('DROP TRIGGER IF EXISTS undone');
+      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
+      if (undone !== undefined) {
+        own.exec(
+          `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone} BEGIN SELECT RAISE(IGNORE); END`,
+        );
+      }
       return store;
     },
     [Symbol.dispose]() {

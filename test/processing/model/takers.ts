@@ -6,6 +6,8 @@ interface Sight {
   readonly latest: number;
   /** by the time that has really passed */
   readonly passed: number;
+  /** the clock was behind where it had been: once it is right again, nobody can tell how long ago that was */
+  readonly behind: boolean;
 }
 
 /** A process that wants to know who is there. */
@@ -20,22 +22,26 @@ export interface Judge {
 /** When somebody was last seen who handles a type of an endpoint. */
 export class Takers {
   readonly #seen = new Map<string, Sight>();
+  /** the latest that the clock has shown */
+  #highest = -Infinity;
 
   announced({ endpoints, types }: Handled, now: number, passed: number): void {
+    const behind = now < this.#highest;
+    this.#highest = Math.max(this.#highest, now);
     for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
       for (const type of types === '*' ? ['*'] : types) {
         const key = JSON.stringify([endpoint, type]);
         const before = this.#seen.get(key)?.latest ?? -Infinity;
-        this.#seen.set(key, { last: now, latest: Math.max(before, now), passed });
+        this.#seen.set(key, { last: now, latest: Math.max(before, now), passed, behind });
       }
     }
   }
 
   /** Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. */
   present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
-    return this.#of(event).some(({ last, latest, passed: at }) => {
+    return this.#of(event).some(({ last, latest, passed: at, behind }) => {
       const isInTime = Math.min(last, latest) > now - withinMs;
-      return at > passed - withinMs && (isInTime || at >= startedAt);
+      return at > passed - withinMs && (isInTime || (at >= startedAt && !behind));
     });
   }
 

@@ -23,6 +23,12 @@ const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0 };
 /** Puts a fault into the inbox of one process. */
 export type Mutation = (inbox: Inbox, life: Life) => Inbox;
 
+/** A fault of the inbox, or of what a processor asks of it. */
+interface Fault {
+  readonly mutate: Mutation;
+  readonly of: 'processor' | undefined;
+}
+
 /** One machine with its processes, its clock and its store, and the service that sends events to it. */
 export class World {
   readonly clock = new VirtualClock();
@@ -33,14 +39,14 @@ export class World {
   processes: SimulatedProcess[] = [];
   commands = 0;
   readonly #store: Store;
-  readonly #mutate: Mutation;
+  readonly #fault: Fault | undefined;
   readonly #scripts = new Map<string, Behaviour[]>();
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
   #started = 0;
   #healed = false;
 
-  constructor(scheduler: Scheduler, store: Store, tally: Tally, mutate: Mutation = (inbox) => inbox) {
+  constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
     const { clock, runs } = this;
     const model = new InboxModel(
       (move) => tally.count(move),
@@ -55,7 +61,7 @@ export class World {
     this.model = model;
     this.observer = new Observer({ scheduler, model, runs, store, clock, onCrash });
     this.#store = store;
-    this.#mutate = mutate;
+    this.#fault = fault;
   }
 
   start(role: Role): SimulatedProcess {
@@ -300,13 +306,17 @@ export class World {
     const { inboxes } = this.#store;
     const base = inboxes[(this.#started += 1) % inboxes.length];
     if (base === undefined) throw new Error('a store has an inbox');
-    return this.observer.inboxOf(life, by, this.#mutate(base, life));
+    const { mutate = same, of } = this.#fault ?? {};
+    if (of === 'processor') return mutate(this.observer.inboxOf(life, by, base), life);
+    return this.observer.inboxOf(life, by, mutate(base, life));
   }
 
   #disturbAll(): void {
     this.model.disturb(() => true);
   }
 }
+
+const same: Mutation = (inbox) => inbox;
 
 /** What a handler waits for is its own affair, and no timer of hookbox. */
 function timersOfHandlers(life: Life): TimerOwner {
