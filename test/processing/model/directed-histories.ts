@@ -94,6 +94,24 @@ export const leftBehind: DirectedHistory = {
   },
 };
 
+export const leftBehindAndSetBack: DirectedHistory = {
+  name: 'a newer event waits for an older one whose worker goes away, and the clock is set back',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    await world.advance(1_000);
+    world.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+    await world.advance(100);
+    worker.close();
+    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    await world.advance(1_000);
+    world.start('created');
+    await world.advance(1_000);
+    world.jump(-3 * HOUR);
+    await pass(world, 40 * MINUTE);
+  },
+};
+
 export const deploy: DirectedHistory = {
   name: 'a handler returns because its processor closes',
   async happen(world) {
@@ -131,13 +149,29 @@ export const fullDisk: DirectedHistory = {
   },
 };
 
+export const fullDiskForMany: DirectedHistory = {
+  name: 'the disk is full for longer than a lease, and another worker may write first',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.sendNew(content, ['succeed slowly'], web);
+    await world.advance(400);
+    world.start('all');
+    await world.advance(2_000);
+    await world.fillDisk(20_000);
+    await world.advance(5_000);
+  },
+};
+
 export const directedHistories = [
   outage,
   nothingStarted,
   sleep,
   heldBack,
   leftBehind,
+  leftBehindAndSetBack,
   deploy,
   setBack,
   fullDisk,
+  fullDiskForMany,
 ] as const;

@@ -241,8 +241,9 @@ export class InboxModel {
   }
 
   /** The clock was set back: what was written before may be moved back with it. */
-  setBack(): void {
+  setBack(now: number): void {
     for (const event of this.events) event.setBack = true;
+    this.#takers.setBack(now);
   }
 
   #claim(request: Request, claimed: ClaimedEvent, disturbed: boolean): void {

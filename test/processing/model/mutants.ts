@@ -101,6 +101,12 @@ export const mutants: readonly Mutant[] = [
   },
   { name: 'null is for good', breaks: ['an attempt ends as its run did'], of: 'processor', begin: nullIsForGood },
   {
+    name: 'gone while nobody could write',
+    breaks: ['a lease that is renewed holds'],
+    history: fullDiskForMany,
+    begin: goneWhileFull,
+  },
+  {
     name: 'too late to settle',
     breaks: ['only the holder of a lease settles'],
     history: fullDisk,
@@ -283,6 +289,14 @@ function nullIsForGood(): Mutation {
         now,
       );
     },
+  });
+}
+
+/** Who could not renew its leases, because nobody could write, has lost them. */
+function goneWhileFull(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, holds: [], ranOutBy: request.now }, limit),
   });
 }
 

@@ -37,6 +37,13 @@ export class Takers {
     }
   }
 
+  /** The clock was set back: nobody was seen later than now. */
+  setBack(now: number): void {
+    for (const [key, seen] of this.#seen) {
+      this.#seen.set(key, { ...seen, last: Math.min(seen.last, now), latest: Math.min(seen.latest, now) });
+    }
+  }
+
   /** Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. */
   present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
     return this.#of(event).some(({ last, latest, passed: at, behind }) => {

@@ -16,6 +16,8 @@ import { VirtualClock, type TimerOwner } from './virtual-clock.ts';
 
 /** How much of each step of a long time is lived through. */
 const LIVED_MS = 1_000;
+/** In so long, everybody who is there has tried to write. */
+const NOTICED_MS = 6_000;
 /** In so many steps everything gets its turn. */
 const OFTEN = 4;
 const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0 };
@@ -44,6 +46,8 @@ export class World {
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
   #started = 0;
+  /** when the disk was full for the last time, by the time that really passes */
+  #fullUntil = -Infinity;
   #healed = false;
 
   constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
@@ -65,6 +69,8 @@ export class World {
   }
 
   start(role: Role): SimulatedProcess {
+    // It does not know that others could not renew their leases.
+    if (this.clock.passed - this.#fullUntil < NOTICED_MS) this.#disturbAll();
     const life = newLife();
     const inbox = this.#inboxOf(life, { ...handledBy(role), startedAt: this.clock.passed });
     const process = new SimulatedProcess(role, life, inbox, this.clock.of(life), async (event, context) => {
@@ -166,10 +172,13 @@ export class World {
 
   /** Nothing can be written for a while; what could not be is tried again. */
   async fillDisk(ms: number): Promise<void> {
+    // Who has not even tried to write meanwhile cannot know that others could not.
+    if (ms < NOTICED_MS) this.#disturbAll();
     this.observer.isFull = true;
     await this.observer.drain();
     await this.clock.advance(ms, this.observer.drain);
     this.observer.isFull = false;
+    this.#fullUntil = this.clock.passed;
     this.observer.assertFine();
   }
 
@@ -199,8 +208,8 @@ export class World {
 
   jump(ms: number): void {
     this.#disturbAll();
-    if (ms < 0) this.model.setBack();
     this.clock.jump(ms);
+    if (ms < 0) this.model.setBack(this.clock.now());
   }
 
   restart(): void {
