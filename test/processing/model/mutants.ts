@@ -3,6 +3,7 @@ import { IGNORE_AFTER_MS, TAKER_MS, type Lease } from '../../../src/inbox/work.t
 import {
   deploy,
   fullDisk,
+  fullDiskForMany,
   heldBack,
   leftBehind,
   nothingStarted,
