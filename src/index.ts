@@ -33,7 +33,20 @@ export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handler
 export type { BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './outcome.ts';
 export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
-export type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, Lease, Settlement, WorkQueue } from './inbox/work.ts';
+export type {
+  Announced,
+  Attempt,
+  AttemptError,
+  ClaimedEvent,
+  ClaimRequest,
+  IgnoredType,
+  Lease,
+  Scope,
+  Settlement,
+  TypeCount,
+  UnhandledType,
+  WorkQueue,
+} from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
 export type { Logger } from './logger.ts';
 export {

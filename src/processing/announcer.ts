@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../inbox/inbox.ts';
-import { IGNORE_AFTER_MS, type Announced, type Scope } from '../inbox/work.ts';
+import { RERUN_OFFERED_MS, type Announced, type Scope } from '../inbox/work.ts';
 import type { Logger } from '../logger.ts';
 import type { Clock } from './clock.ts';
 import { createPresence } from './presence.ts';
@@ -66,7 +66,7 @@ export function createAnnouncer({
     async tellWhatWasPutAway() {
       if (scope.types.length === 0) return;
       const now = clock.now();
-      const since = now - IGNORE_AFTER_MS;
+      const since = now - RERUN_OFFERED_MS;
       log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), inbox.file);
     },
   };

@@ -80,7 +80,13 @@ describe('hookbox replay', () => {
         incoming({ id: 'evt_other', endpoint: 'other', receivedAt: Date.now() }),
       ],
       async (inbox) => {
-        const claim = { endpoints: '*', now: Date.now(), leaseMs: 60_000, types: ['order.ready'], ordered: true } as const;
+        const claim = {
+          endpoints: '*',
+          now: Date.now(),
+          leaseMs: 60_000,
+          types: ['order.ready'],
+          ordered: true,
+        } as const;
         const claimed = await inbox.claim(claim, 1);
         for (const { lease } of claimed) await inbox.settle(lease, { outcome: 'processed' }, Date.now());
       },

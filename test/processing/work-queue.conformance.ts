@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import {
+  IGNORE_AFTER_MS,
   MAX_CRASHES,
   TAKER_MS,
   type AttemptError,
@@ -260,7 +261,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           { id: 'newer', type: 'order.ready', created: at(2) },
         );
         expect(await claimIds(inbox, START + 10, { types: ['order.ready'] })).toEqual([]);
-        const now = START + TAKER_MS + 10;
+        const now = START + IGNORE_AFTER_MS + 10;
         await inbox.announce({ endpoints: '*', types: ['order.ready'] }, now, now - TAKER_MS);
         expect(await stateOf(inbox, 'older')).toBe('ignored');
         expect(await claimIds(inbox, now, { types: ['order.ready'] })).toEqual(['newer']);
@@ -695,7 +696,8 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await inbox.announce({ endpoints: '*', types }, START + 1, null);
         await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS + 1, START + 1);
+        const later = START + IGNORE_AFTER_MS + 1;
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, later, later - TAKER_MS);
         expect(await stateOf(inbox, 'untaken')).toBe('ignored');
       });
 

@@ -1,21 +1,28 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Inbox } from '../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { TAKER_MS } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
+import { testScope } from './scope.conformance.ts';
 import { START } from './virtual-clock.ts';
 import { testWorkQueue } from './work-queue.conformance.ts';
 
-testWorkQueue('the work queue in memory', memoryInbox);
-
-testWorkQueue('the work queue in a file of its own', () => sqliteInbox(scratchFile()));
-
-testWorkQueue("the work queue among a merchant's tables, on their open connection", () =>
-  sqliteInbox({ database: merchantDatabase() }),
-);
+const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
+  ['the work queue in memory', memoryInbox],
+  ['the work queue in a file of its own', () => sqliteInbox(scratchFile())],
+  [
+    "the work queue among a merchant's tables, on their open connection",
+    () => sqliteInbox({ database: merchantDatabase() }),
+  ],
+];
+for (const [name, open] of inboxes) {
+  testWorkQueue(name, open);
+  testScope(name, open);
+}
 
 it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
   let statements = 0;

@@ -31,6 +31,7 @@ test('what a link says is what is read', () => {
     merchant: word,
     error: word,
     fingerprint: word,
+    ignoredSince: moment,
     retrying: flag,
     redelivered: flag,
     conflict: flag,
