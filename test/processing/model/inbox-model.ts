@@ -103,13 +103,14 @@ export class InboxModel {
     disturbed: boolean,
   ): void {
     const request = { ...by, now: asked.now, leaseMs: asked.leaseMs };
+    const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
     for (const event of this.events) {
       if (event.state !== 'processing') continue;
       const isFreed =
         rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
-      if (isFreed) this.#ranOut(event, request.now, disturbed);
-      else if (event.leaseUntil <= request.now && asked.holds?.some((lease) => this.of(lease) === event)) {
-        event.leaseUntil = request.now + request.leaseMs;
+      if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
+      else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
+        event.leaseUntil = asked.now + asked.leaseMs;
       }
     }
     for (const one of claimed) this.#claim(request, one, disturbed);
@@ -284,9 +285,9 @@ export class InboxModel {
     this.#count('pending → processing');
   }
 
-  #ranOut(event: ModelEvent, now: number, disturbed: boolean): void {
+  #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
     const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
-    must(event.leaseUntil <= now || event.setBack, 'a lease that is renewed holds', say('before it ran out'));
+    must(event.leaseUntil <= ranOutBy || event.setBack, 'a lease that is renewed holds', say('before it ran out'));
     must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {

@@ -85,13 +85,18 @@ export class Observer {
           (answer) => model.accepted(received, answer),
         );
       },
-      claim: (request, limit) =>
-        call(
+      claim: (asked, limit) => {
+        // The time is that of the effect, as in an inbox where a claim waits for the disk.
+        let request = asked;
+        return call(
           'claim',
-          () => base.claim(request, limit),
-          (claimed, rows) =>
-            model.claimed(by, request, limit, claimed, rows, this.isSlow || this.#clock.now() !== request.now),
-        ),
+          () => {
+            request = { ...asked, now: this.#clock.now(), ranOutBy: asked.ranOutBy ?? asked.now };
+            return base.claim(request, limit);
+          },
+          (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
+        );
+      },
       renew: (leases, now, leaseMs) =>
         call(
           'renew',
