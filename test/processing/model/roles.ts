@@ -22,6 +22,7 @@ const duties = {
   all: { endpoint: '*', types: '*' },
   created: { types: ['order.created'] },
   'created and ready': { endpoint: ['default', 'shop-b'], types: ['order.created', 'order.ready'] },
+  'ready of any': { endpoint: '*', types: ['order.ready'] },
   'created of b': { endpoint: 'shop-b', types: ['order.created'] },
   nothing: { endpoint: '*', types: [] },
 } satisfies Record<string, Duty>;
