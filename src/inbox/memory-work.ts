@@ -4,6 +4,7 @@ import type { Instant } from '../events/instant.ts';
 import type { SqliteDatabase } from './sqlite/database.ts';
 import type { EventKey, StoredEvent } from './inbox.ts';
 import { countTypes, isIn, memoryTakers } from './memory-takers.ts';
+import { arrivedBy, latestTime, movedBack, setBackBy } from './set-back.ts';
 import { refuseAsyncFunction, refusePromise } from './synchronous.ts';
 import {
   MAX_CRASHES,
@@ -26,6 +27,8 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
+  /** no processor has looked at it yet */
+  fresh: boolean;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
   attemptCount: number;
@@ -38,15 +41,42 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
   const takers = memoryTakers(entries);
   const highWater = new Map<string, Instant>();
   const listeners = new Set<() => void>();
+  let latest = 0;
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
 
   const sameEntity = (a: Entry, b: Entry): boolean => a !== b && a.entity === b.entity && a.endpoint === b.endpoint;
 
-  function releaseRanOut(now: number): void {
+  function noteTime(now: number): void {
+    latest = latestTime(latest, now);
+  }
+
+  function followClock({ now, leaseMs }: ClaimRequest): void {
+    const back = setBackBy(latest, now);
+    latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
+    if (back === 0) return;
     for (const entry of entries) {
-      if (entry.state !== 'processing' || entry.leaseUntil > now) continue;
+      if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
+      else if (entry.state === 'pending' && !entry.fresh) entry.dueAt = movedBack(entry.dueAt, back, now);
+    }
+  }
+
+  function lookAtFresh(now: number): void {
+    for (const entry of entries) {
+      if (!entry.fresh) continue;
+      entry.fresh = false;
+      entry.dueAt = arrivedBy(entry.dueAt, now);
+    }
+  }
+
+  function releaseRanOut({ now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest): void {
+    for (const entry of entries) {
+      if (entry.state !== 'processing' || entry.leaseUntil > Math.min(now, ranOutBy)) continue;
+      if (holds.some(({ seq, fence }) => entry.seq === seq && entry.fence === fence)) {
+        entry.leaseUntil = now + leaseMs;
+        continue;
+      }
       entry.crashes += 1;
       leave(entry, 'crashed', now, null);
       if (entry.crashes >= MAX_CRASHES) finish(entry, 'dead', 'crashed', now);
@@ -69,6 +99,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
   function take(entry: Entry, { now, leaseMs }: ClaimRequest): ClaimedEvent {
     const newest = entry.entity === null ? undefined : highWater.get(entityKey(entry));
     entry.state = 'processing';
+    entry.fresh = false;
     entry.deadReason = null;
     entry.fence += 1;
     entry.attemptCount += 1;
@@ -87,14 +118,16 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     };
   }
 
-  function held({ seq, fence }: Lease, now: number): Entry | undefined {
+  /** Nobody has taken it over, however late it is. */
+  function held({ seq, fence }: Lease): Entry | undefined {
     const entry = entries[seq - 1];
-    return entry?.state === 'processing' && entry.fence === fence && entry.leaseUntil > now ? entry : undefined;
+    return entry?.state === 'processing' && entry.fence === fence ? entry : undefined;
   }
 
   function settle(lease: Lease, settlement: Settlement, now: number): boolean {
-    const entry = held(lease, now);
+    const entry = held(lease);
     if (entry === undefined) return false;
+    noteTime(now);
     switch (settlement.outcome) {
       case 'processed': {
         leave(entry, 'processed', now, null);
@@ -126,7 +159,9 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
   const queue: WorkQueue = {
     async claim(request, limit) {
       const { now, ordered } = request;
-      releaseRanOut(now);
+      followClock(request);
+      releaseRanOut(request);
+      lookAtFresh(now);
       const claimed: ClaimedEvent[] = [];
       const due = entries
         .filter((entry) => entry.state === 'pending' && entry.dueAt <= now)
@@ -141,7 +176,8 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       return claimed;
     },
     async claimOne(key, request) {
-      releaseRanOut(request.now);
+      followClock(request);
+      releaseRanOut(request);
       const entry = find(key);
       if (entry === undefined || entry.body === null) return 'settled';
       if (entry.state === 'processed' || entry.deadReason === 'invalid') return 'settled';
@@ -150,8 +186,9 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       return take(entry, request);
     },
     async renew(leases, now, leaseMs) {
+      noteTime(now);
       return leases.filter((lease) => {
-        const entry = held(lease, now);
+        const entry = held(lease);
         if (entry !== undefined) entry.leaseUntil = now + leaseMs;
         return entry !== undefined;
       });
@@ -162,7 +199,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     async transaction(lease, work, { now, signal }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (held(lease, now()) === undefined) {
+      if (held(lease) === undefined) {
         throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
       }
       const result = work(noDatabase);
@@ -183,6 +220,8 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       return times.length === 0 ? null : Math.min(...times);
     },
     async announce(scope, now, ignoreBefore) {
+      noteTime(now);
+      lookAtFresh(now);
       takers.note(scope, now);
       const untaken = ignoreBefore === null ? [] : takers.untaken(scope.endpoints, now, ignoreBefore);
       for (const entry of untaken) finish(entry, 'ignored', null, now);
@@ -206,6 +245,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       entry.crashes = 0;
       entry.trigger = 'manual';
       entry.deadReason = null;
+      noteTime(now);
       toPending(entry, now);
       notify();
       return true;

@@ -32,6 +32,13 @@ export interface ClaimRequest extends Scope {
    * 1970, ten minutes before `now` unless given
    */
   readonly takenSince?: number;
+  /** What whoever claims holds and still runs: if these leases have run out, they are renewed. None unless set. */
+  readonly holds?: readonly Lease[];
+  /**
+   * Leases of others that ended by then have run out; `now` unless set. Who cannot tell whether the others are alive, because
+   * it was suspended itself or could not write, says when it last could.
+   */
+  readonly ranOutBy?: number;
 }
 
 /** Some events of one endpoint and type; counted up to a bound, with `more` there are more than that. */
@@ -110,16 +117,22 @@ export interface Attempt {
  * @typeParam Database - what a handler's transaction works on, which each kind of inbox says for itself
  */
 export interface WorkQueue<Database = DefaultDatabase> {
-  /** Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. */
+  /**
+   * Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. When the
+   * clock was set back, what lies in the future is moved back first (set-back.ts).
+   */
   claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
    * when there is nothing to run.
    */
   claimOne(key: EventKey, request: ClaimRequest): Promise<ClaimedEvent | 'busy' | 'settled'>;
-  /** Extends leases; resolves with those that are still held. */
+  /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
   renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
-  /** Ends an attempt; `false` when the lease was lost and nothing was changed. */
+  /**
+   * Ends an attempt, however late: its event is still in processing under its fence as long as nobody has taken it over.
+   * `false` when somebody has, and nothing was changed.
+   */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<boolean>;
   /**
    * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.

@@ -153,12 +153,14 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
+      const holds = [...running.values()].map(({ lease }) => lease);
       const claiming = inbox.claimOne(key, {
         now: clock.now(),
         leaseMs,
         endpoints: [key.endpoint],
         types,
         ordered: ordering,
+        holds,
       });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {

@@ -9,6 +9,7 @@ import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } 
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { createAnnouncer } from './announcer.ts';
 import { systemClock, type Clock } from './clock.ts';
+import { Doubt } from './doubt.ts';
 import { positive } from '../positive.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
@@ -85,6 +86,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   const seldom = throttle();
   const scope: Scope = { endpoints, types };
 
+  let doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: clock.now() });
   const running = new Map<Lease, RunningAttempt>();
   const cancels = new Set<() => void>();
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
@@ -120,8 +122,17 @@ export function createProcessor(options: ProcessorOptions): Processor {
     const free = concurrency - busy;
     if (free <= 0) return;
     const now = clock.now();
-    const request = { ...scope, now, leaseMs, ordered: ordering, takenSince: announcer.takenSince(now) };
+    const request = {
+      ...scope,
+      now,
+      leaseMs,
+      ordered: ordering,
+      takenSince: announcer.takenSince(now),
+      holds: [...running.keys()],
+      ranOutBy: doubt.ranOutBy(now),
+    };
     const claimed = await inbox.claim(request, free);
+    doubt.wrote(now, clock.now());
     if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -177,15 +188,19 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  /** Renewed at least twice before it runs out; whoever is not renewed has lost it. */
+  /** Renewed at least twice before it runs out; whoever cannot renew it has lost it to another. */
   async function renewAll(): Promise<void> {
     const leases = [...running.keys()];
     if (leases.length === 0) return;
-    const held = new Set(await inbox.renew(leases, clock.now(), leaseMs));
+    const now = clock.now();
+    const held = new Set(await inbox.renew(leases, now, leaseMs));
+    doubt.wrote(now, clock.now());
     for (const lease of leases) if (!held.has(lease)) running.get(lease)?.abort('lost');
   }
 
   async function poll(): Promise<void> {
+    // A claim moves back what was written before the clock was set back; until then nothing seems due.
+    if (doubt.look(clock.now())) return pump();
     if (busy >= concurrency) return;
     const due = await inbox.nextDue(scope);
     if (due === null) return;
@@ -224,6 +239,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function report(what: string, failure: unknown): void {
+    // Whatever the inbox fails at: others may not have been able to renew their leases either.
+    doubt.failed(clock.now());
     if (state === 'closed') return;
     seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
   }
@@ -231,6 +248,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
+    doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: clock.now() });
     let sweepOn: () => Promise<void>;
     try {
       sweepOn = await announcer.announce();

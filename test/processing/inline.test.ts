@@ -422,6 +422,23 @@ describe('the deadline', () => {
     expect(handler).toHaveBeenCalledOnce();
   });
 
+  it('has the event still held while the disk is full for longer than a lease: a redelivery makes no crash of it', async () => {
+    let full = true;
+    const failing = () => Promise.reject(new Error('the disk is full'));
+    const settle: Inbox['settle'] = (...given) => (full ? failing() : inbox.settle(...given));
+    const renew: Inbox['renew'] = (...given) => (full ? failing() : inbox.renew(...given));
+    const handler = vi.fn();
+    await using receiver = receiving(
+      { '*': handler },
+      { inbox: { ...inbox, settle, renew }, deadlineMs: 200, processing: { leaseMs: 50 } },
+    );
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy', status: 409 });
+    full = false;
+    await expect.poll(() => outcomes(), { timeout: 5_000 }).toEqual(['processed']);
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
   it('has a handler that lost its lease answered 500, and reported', async () => {
     const renew: Inbox['renew'] = () => Promise.resolve([]);
     const settle: Inbox['settle'] = () => Promise.resolve(false);

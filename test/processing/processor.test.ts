@@ -644,19 +644,20 @@ describe('a handler that takes too long', () => {
 });
 
 describe('a handler that blocks the event loop for longer than its lease', () => {
-  it('has lost it: the event runs again, and the first run counts for nothing', async () => {
+  it('ends as ever, as long as nobody has taken its event over', async () => {
     let runs = 0;
-    await store(inbox, orderEvent('evt_1'));
-    await started({
-      '*': () => {
-        runs += 1;
-        if (runs === 1) clock.block(16_000);
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started(
+      {
+        '*': ({ id }) => {
+          if (id === 'evt_1') clock.block(16_000);
+          runs += 1;
+        },
       },
-    });
+      { processing: { concurrency: 1 } },
+    );
     await clock.advance(20_000);
-    expect(runs).toBe(2);
-    expect(await outcomes()).toEqual(['crashed', 'processed']);
-    expect(log.lines.map(({ message }) => message)).toContainEqual(expect.stringContaining('lease was lost'));
+    expect([runs, await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([2, ['processed'], ['processed']]);
   });
 
   it('has its signal aborted once another processor has taken the event', async () => {
@@ -677,6 +678,96 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
     await other.open();
     expect(await outcomes()).toEqual(['crashed', 'processed']);
     await second.close();
+  });
+});
+
+describe('a machine that sleeps for hours', () => {
+  it('takes nobody for crashed: handlers end, and each waits for the other to renew its leases', async () => {
+    const one = new Gate();
+    const other = new Gate();
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started({ '*': one.handler }, { processing: { concurrency: 1, timeoutMs: DAY } });
+    await started({ '*': other.handler }, { processing: { concurrency: 2, timeoutMs: DAY } });
+    expect([one.ids, other.ids]).toEqual([['evt_1'], ['evt_2']]);
+    clock.block(5 * 60 * MINUTE);
+    await clock.advance(MINUTE);
+    await one.open();
+    await other.open();
+    expect([one.begun, other.begun, await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([
+      1,
+      1,
+      ['processed'],
+      ['processed'],
+    ]);
+  });
+
+  it('has what a dead process left behind handled all the same', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    await inbox.claim({ now: START, leaseMs: 15_000, endpoints: '*', types: '*', ordered: true }, 1);
+    await started({ '*': () => {} });
+    clock.block(5 * 60 * MINUTE);
+    await clock.advance(20_000);
+    expect(await outcomes()).toEqual(['crashed', 'processed']);
+  });
+});
+
+describe('a clock that is set', () => {
+  let offset: number;
+  /** Timers follow the time that passes, whatever the wall clock says. */
+  const wall = { now: () => clock.now() + offset, after: (ms: number, then: () => void) => clock.after(ms, then) };
+
+  beforeEach(() => {
+    offset = 0;
+  });
+
+  it.each([-DAY, -60 * MINUTE, -MINUTE])('back by %d ms has a retry wait no longer for it', async (set) => {
+    const handler = vi.fn().mockRejectedValueOnce(new Error('not yet'));
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { clock: wall });
+    expect(handler).toHaveBeenCalledTimes(1);
+    offset = set;
+    await clock.advance(3_000);
+    expect(await outcomes()).toEqual(['failed', 'processed']);
+  });
+
+  it('back has what waits for a slot handled', async () => {
+    const gate = new Gate();
+    await store(inbox, ...several(3));
+    await started({ '*': gate.handler }, { clock: wall, processing: { concurrency: 1 } });
+    offset = -DAY;
+    for (let n = 0; n < 3; n += 1) {
+      await clock.advance(2_000);
+      await gate.open(n);
+    }
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'processed', 'processed']);
+  });
+
+  it('back has what a dead process left behind handled, also by one that starts afterwards', async () => {
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'), orderEvent('evt_3'));
+    const request = { now: wall.now(), leaseMs: 15_000, endpoints: '*', types: '*', ordered: true } as const;
+    await inbox.claim(request, 1);
+    await started({ '*': () => {} }, { clock: wall, processing: { concurrency: 1 } });
+    offset = -DAY;
+    await clock.advance(17_000);
+    expect(await outcomes('evt_1')).toEqual(['crashed', 'processed']);
+    await store(inbox, orderEvent('evt_4', { receivedAt: START + DAY }));
+    offset = -2 * DAY;
+    await started({ '*': () => {} }, { clock: wall });
+    expect(await outcomes('evt_4')).toEqual(['processed']);
+  });
+
+  it('to and fro takes no lease from a handler that runs', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const limits = { processing: { timeoutMs: 10 * MINUTE } };
+    await started({ '*': gate.handler }, { clock: wall, ...limits });
+    await started({ '*': gate.handler }, { clock: wall, ...limits });
+    for (const set of [-60 * MINUTE, 60 * MINUTE, -6_000, 2 * DAY, 0, -MINUTE, -2 * MINUTE, MINUTE]) {
+      offset = set;
+      await clock.advance(20_000);
+    }
+    await gate.open();
+    expect([gate.begun, await outcomes()]).toEqual([1, ['processed']]);
   });
 });
 
@@ -973,6 +1064,41 @@ describe('an inbox that fails', () => {
     broken.clear();
     await clock.advance(20_000);
     expect((await event()).state).toBe('processed');
+  });
+
+  it('for longer than a lease makes no crash of a handler that has succeeded', async () => {
+    const broken = new Set<keyof Inbox>();
+    const handler = vi.fn(() => void (['settle', 'renew', 'claim'] as const).forEach((call) => broken.add(call)));
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { inbox: breaking(broken) });
+    for (let time = 1; time <= 3; time += 1) {
+      await clock.advance(MINUTE);
+      // The claim comes first.
+      broken.delete('claim');
+      await clock.advance(3_000);
+    }
+    broken.clear();
+    await clock.advance(3_000);
+    expect([handler.mock.calls.length, await outcomes()]).toEqual([1, ['processed']]);
+  });
+
+  it('for longer than a lease makes no crash of the handlers of another process, which may just be slower', async () => {
+    const here = new Set<keyof Inbox>();
+    const there = new Set<keyof Inbox>();
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { inbox: breaking(here), processing: { timeoutMs: DAY } });
+    await started({ '*': gate.handler }, { inbox: breaking(there), processing: { timeoutMs: DAY } });
+    for (let time = 1; time <= 3; time += 1) {
+      for (const calls of [here, there]) for (const call of ['settle', 'renew', 'claim'] as const) calls.add(call);
+      await clock.advance(MINUTE);
+      there.clear();
+      await clock.advance(5_000);
+      here.clear();
+      await clock.advance(MINUTE);
+    }
+    await gate.open();
+    expect([gate.begun, await outcomes()]).toEqual([1, ['processed']]);
   });
 
   it('when leases are renewed does not stop what runs', async () => {

@@ -377,23 +377,33 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     });
   });
 
-  it('rejects once the lease is lost, and writes nothing', async () => {
+  it('rejects once the lease is lost to another processor, and writes nothing', async () => {
     const work = vi.fn();
     let failure: unknown;
     await handle(
       async (context, attempt) => {
         if (attempt > 1) return;
-        clock.block(20_000);
+        const request = { now: clock.now() + 20_000, leaseMs: 100, endpoints: '*', types: '*', ordered: true } as const;
+        expect(await inbox.claim(request, 1)).toHaveLength(1);
         failure = await context.transaction(work).catch((thrown: unknown) => thrown);
         throw failure as Error;
       },
       {},
-      30_000,
+      60_000,
     );
     expect(failure).toBeInstanceOf(TransactionError);
     expect(failure).toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('nothing was committed') });
     expect(work).not.toHaveBeenCalled();
-    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['crashed', 'processed']);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'processed']);
+  });
+
+  it('commits however late it is, as long as nobody has taken the event over', async () => {
+    await handle(async (context) => {
+      clock.block(3_600_000);
+      await context.transaction(writeEffect('late'));
+    });
+    expect([effects(), await state()]).toEqual([['late'], 'processed']);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['processed']);
   });
 
   describe('an asynchronous function', () => {

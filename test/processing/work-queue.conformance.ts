@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import {
+  EVERYTHING,
   IGNORE_AFTER_MS,
   MAX_CRASHES,
   TAKER_MS,
@@ -354,10 +355,68 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.settle(leaseOf(kept), PROCESSED, now + LEASE_MS - 1)).toBe(true);
       });
 
-      it('that has run out cannot be renewed, even if nobody has claimed the event since', async () => {
+      it('that has run out is renewed all the same, until somebody has taken the event over', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
-        expect(await inbox.renew([leaseOf(claimed)], START + LEASE_MS, LEASE_MS)).toEqual([]);
+        const late = START + 3_600_000;
+        expect(await inbox.renew([leaseOf(claimed)], late, LEASE_MS)).toEqual([leaseOf(claimed)]);
+        expect(await claimIds(inbox, late + LEASE_MS - 1)).toEqual([]);
+        expect(await claimIds(inbox, late + LEASE_MS)).toEqual(['evt_1']);
+        expect(await inbox.renew([leaseOf(claimed)], late + LEASE_MS, LEASE_MS)).toEqual([]);
+      });
+
+      it.each<[string, Settlement, string]>([
+        ['processed', PROCESSED, 'processed'],
+        ['retry', retry(START), 'pending'],
+        ['dead', dead(), 'dead'],
+        ['interrupted', INTERRUPTED, 'pending'],
+      ])(
+        'that has run out still ends the attempt, until somebody has taken the event over: %s',
+        async (_, end, state) => {
+          await using inbox = await holding({});
+          const [claimed] = await claim(inbox, START);
+          expect(await inbox.settle(leaseOf(claimed), end, START + 3_600_000)).toBe(true);
+          expect([await stateOf(inbox), (await outcomes(inbox)).includes('crashed')]).toEqual([state, false]);
+        },
+      );
+
+      it('that has run out still commits, until somebody has taken the event over', async () => {
+        await using inbox = await holding({});
+        const [claimed] = await claim(inbox, START);
+        const { signal } = new AbortController();
+        await inbox.transaction(leaseOf(claimed), () => {}, { now: () => START + 3_600_000, signal });
+        expect([await stateOf(inbox), await outcomes(inbox)]).toEqual(['processed', ['processed']]);
+      });
+
+      it('of whoever claims is renewed when it has run out: who claims has not crashed', async () => {
+        await using inbox = await holding({ id: 'own', entity: 'a' }, { id: 'of another', entity: 'b' });
+        const [own] = await claim(inbox, START + 1);
+        const now = START + 3_600_000;
+        expect(await claimIds(inbox, now, { holds: [leaseOf(own)] })).toEqual(['of another']);
+        expect(await claimIds(inbox, now + LEASE_MS - 1)).toEqual([]);
+        expect(await inbox.settle(leaseOf(own), PROCESSED, now + LEASE_MS - 1)).toBe(true);
+        expect([await outcomes(inbox, 'own'), await outcomes(inbox, 'of another')]).toEqual([
+          ['processed'],
+          ['crashed'],
+        ]);
+      });
+
+      it("that whoever claims holds under an older fence is nobody's", async () => {
+        await using inbox = await holding({});
+        const [lost] = await claim(inbox, START);
+        await claim(inbox, START + LEASE_MS);
+        expect(await claimIds(inbox, START + 2 * LEASE_MS, { holds: [leaseOf(lost)] })).toEqual(['evt_1']);
+        expect(await outcomes(inbox)).toEqual(['crashed', 'crashed']);
+      });
+
+      it('of others is left to them when whoever claims cannot tell whether they live', async () => {
+        await using inbox = await holding({});
+        const [claimed] = await claim(inbox, START);
+        const now = START + 3_600_000;
+        expect(await claimIds(inbox, now, { ranOutBy: START + LEASE_MS - 1 })).toEqual([]);
+        expect(await claimOne(inbox, { endpoint: 'default', id: 'evt_1' }, now, { ranOutBy: START })).toBe('busy');
+        expect(await inbox.renew([leaseOf(claimed)], now, LEASE_MS)).toHaveLength(1);
+        expect(await claimIds(inbox, now + LEASE_MS, { ranOutBy: now + LEASE_MS })).toEqual(['evt_1']);
       });
 
       it('that was given up cannot be renewed', async () => {
@@ -372,7 +431,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
     describe('whoever has lost a lease', () => {
       const settlements: readonly Settlement[] = [PROCESSED, retry(START), dead(), dead('invalid'), INTERRUPTED];
       const losses: readonly [string, (inbox: Inbox) => Promise<unknown>, number][] = [
-        ['to time', async () => {}, START + LEASE_MS],
         ['to another claim', (inbox) => claim(inbox, START + LEASE_MS), START + LEASE_MS + 1],
         ['by settling it', (inbox) => settleLease(inbox, 1, START + 1), START + 2],
       ];
@@ -421,6 +479,107 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.renew([leaseOf(current)], START + LEASE_MS, LEASE_MS)).toHaveLength(1);
         expect(await inbox.settle(leaseOf(current), PROCESSED, START + LEASE_MS)).toBe(true);
         expect(await stateOf(inbox)).toBe('processed');
+      });
+    });
+
+    describe('when the clock is set back by an hour', () => {
+      const THEN = START + 3_600_000;
+
+      it('a lease of one who has gone lasts no longer than it would have', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await claim(inbox, THEN);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS - 1)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS)).toEqual(['evt_1']);
+        expect(await outcomes(inbox)).toEqual(['crashed']);
+      });
+
+      it('nor does it for a single delivery', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const key = { endpoint: 'default', id: 'evt_1' };
+        await claimOne(inbox, key, THEN);
+        expect(await claimOne(inbox, key, START)).toBe('busy');
+        expect(await claimOne(inbox, key, START + LEASE_MS)).toMatchObject({ attempt: 2 });
+      });
+
+      it('a lease that is longer than those of whoever claims stays one', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const [claimed] = await claim(inbox, THEN, { leaseMs: 60_000 });
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + 59_999)).toEqual([]);
+        expect(await inbox.renew([leaseOf(claimed)], START + 60_000, 60_000)).toHaveLength(1);
+        expect(await claimIds(inbox, START + 60_000)).toEqual([]);
+      });
+
+      it('a lease that its holder renews stays one, also when it had almost run out', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const [claimed] = await claim(inbox, THEN);
+        await inbox.renew([], THEN + 60_000, LEASE_MS); // somebody else, before the clock was set
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS - 1)).toEqual([]);
+        expect(await inbox.renew([leaseOf(claimed)], START + LEASE_MS - 1, LEASE_MS)).toHaveLength(1);
+        expect(await claimIds(inbox, START + LEASE_MS)).toEqual([]);
+      });
+
+      it('a retry waits no longer than it would have, and no shorter', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await settleNext(inbox, THEN, retry(THEN + 7_000));
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await inbox.nextDue(EVERYTHING)).toBe(START + 7_000);
+        expect(await claimIds(inbox, START + 6_999)).toEqual([]);
+        expect(await claimIds(inbox, START + 7_000)).toEqual(['evt_1']);
+      });
+
+      it('what was due is due', async () => {
+        await using inbox = await holding(...several(3).map((event) => ({ ...event, receivedAt: THEN })));
+        expect(await claimIds(inbox, THEN, { limit: 1 })).toEqual(['evt_0']);
+        expect(await claimIds(inbox, START)).toEqual(['evt_1', 'evt_2']);
+      });
+
+      it('what arrived before it is due, also when no processor has looked since', async () => {
+        await using inbox = open();
+        await store(inbox, { receivedAt: THEN });
+        expect(await claimIds(inbox, START)).toEqual(['evt_1']);
+      });
+
+      it('what was given back, rerun or replaced is due', async () => {
+        await using inbox = await holding({ id: 'back', entity: 'a', receivedAt: THEN });
+        expect(await settleNext(inbox, THEN, INTERRUPTED)).toBe('back');
+        await store(inbox, { id: 'rerun', entity: 'b', receivedAt: THEN + 1 });
+        expect(await claimIds(inbox, THEN + 10, { limit: 1 })).toEqual(['back']);
+        expect(await settleNext(inbox, THEN + 10, dead())).toBe('rerun');
+        await inbox.rerun({ endpoint: 'default', id: 'rerun' }, { ...contentOf(incoming()), entity: 'b' }, THEN + 20);
+        await inbox.accept(invalidIncoming({ id: 'mended', receivedAt: THEN }), later());
+        await inbox.accept(incoming({ id: 'mended', entity: 'c', receivedAt: START }), later());
+        expect(await claimIds(inbox, START)).toEqual(['mended']);
+        expect(await claimIds(inbox, START + 20)).toEqual(['rerun']);
+        expect(await claimIds(inbox, START + LEASE_MS + 10)).toContain('back');
+      });
+
+      it('what waited for an older event of its entity goes on when that is done', async () => {
+        await using inbox = await holding(
+          { id: 'older', receivedAt: THEN, created: at(1) },
+          { id: 'newer', receivedAt: THEN, created: at(2) },
+        );
+        const [older] = await claim(inbox, THEN);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await inbox.settle(leaseOf(older), PROCESSED, START)).toBe(true);
+        expect(await claimIds(inbox, START)).toEqual(['newer']);
+      });
+
+      it('and again, each time is made good', async () => {
+        await using inbox = await holding({ receivedAt: THEN + 3_600_000 });
+        await settleNext(inbox, THEN + 3_600_000, retry(THEN + 3_600_000 + 7_000));
+        expect(await claimIds(inbox, THEN)).toEqual([]);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + 7_000)).toEqual(['evt_1']);
+      });
+
+      it('it is not minded when it is but a few seconds', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await settleNext(inbox, THEN, retry(THEN + 7_000));
+        expect(await claimIds(inbox, THEN - 3_000)).toEqual([]);
+        expect(await inbox.nextDue(EVERYTHING)).toBe(THEN + 7_000);
       });
     });
 

@@ -33,7 +33,7 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
   const behind = Array.from({ length: 10_000 }, (_, n) => incoming({ id: `evt_${n}`, receivedAt: START }));
   await Promise.all(behind.map((event) => inbox.accept(event, later())));
 
-  const request = { endpoints: '*', leaseMs: 1_000, types: '*', ordered: true } as const;
+  const request = { leaseMs: 1_000, endpoints: '*', types: '*', ordered: true } as const;
   const error = { name: 'Error', message: 'fails', stack: null };
   const costs: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -56,6 +56,44 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
   statements = 0;
   expect(await inbox.claim({ ...request, now: START + 1_950 }, 10)).toMatchObject([{ id: 'other' }]);
   expect(statements).toBeLessThan(50);
+});
+
+it('10,000 events that wait when the clock is set back are moved in many short transactions, each once', async () => {
+  let statements = 0;
+  let most = 0;
+  const database = new Database(scratchFile(), {
+    verbose: (sql) => {
+      if (/^BEGIN/.test(String(sql))) statements = 0;
+      most = Math.max(most, (statements += 1));
+    },
+  });
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  const hour = 3_600_000;
+  const types = ['order.created', 'order.ready', 'cart.abandoned'];
+  const events = Array.from({ length: 10_000 }, (_, n) =>
+    incoming({ id: `evt_${n}`, entity: `ord_${n}`, type: types[n % 3] ?? '', receivedAt: START + hour }),
+  );
+  await Promise.all(events.map((event) => inbox.accept(event, later())));
+  const request = { leaseMs: 1_000, endpoints: '*', types: '*', ordered: true } as const;
+  const [first] = await inbox.claim({ ...request, now: START + hour }, 1);
+  if (first === undefined) throw new Error('nothing was claimed');
+  await inbox.settle(first.lease, { outcome: 'interrupted' }, START + hour);
+  // Half of them are in backoff, for up to two hours.
+  database.exec(`UPDATE hookbox_events SET due_ms = due_ms + seq * 720, failures = 1 WHERE seq % 2 = 0`);
+
+  most = 0;
+  expect(await inbox.claim({ ...request, now: START }, 1)).toHaveLength(1);
+  expect(most).toBeLessThan(1_100);
+  const due = database.prepare('SELECT due_ms FROM hookbox_events ORDER BY seq').pluck().all() as number[];
+  // What is due now is so at the time of its transaction.
+  const wrong = due.flatMap((ms, n) => {
+    const seq = n + 1;
+    const backoff = seq % 2 === 0 ? seq * 720 : 0;
+    const soon = 60_000;
+    return ms === START + backoff || (backoff < soon && ms >= START && ms < START + soon) ? [] : [{ seq, ms }];
+  });
+  expect(wrong).toEqual([]);
 });
 
 it('no statement reads the whole table of events: what is handled costs the same after a million as after ten', async () => {
@@ -92,6 +130,8 @@ it('no statement reads the whole table of events: what is handled costs the same
       await inbox.nextDue({ endpoints: '*', types });
     }
   }
+  // And by a clock that was set back.
+  await inbox.claim({ ...request, types: '*', now: START - 60_000 }, 10);
   const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
   if (typeof last !== 'string') {
     const attempt = { now: () => START + 20_000, signal: new AbortController().signal };

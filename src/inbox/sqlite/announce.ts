@@ -1,5 +1,6 @@
 import { IGNORE_AFTER_MS, TAKER_MS, type Announced, type Scope } from '../work.ts';
 import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import { noteTime } from './follow-clock.ts';
 import { lastSeen, noteTaker, readyEndpoints, takenTypes } from './takers.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
@@ -39,9 +40,10 @@ export function announce(
   ignoreBefore: number | null,
   sweep: Sweep,
 ): Announced & { readonly sweep: Sweep } {
+  noteTime(statements, now);
   noteTaker(statements, scope, now);
   const upTo = Number.MAX_SAFE_INTEGER;
-  statements.lookAtFresh.run({ upTo, limit: FRESH_BATCH });
+  statements.lookAtFresh.run({ now, upTo, limit: FRESH_BATCH });
   const parked = sweep.parked === null ? null : lookAtParked(statements, now, sweep.parked);
   const ignored: Ignored[] = [];
   let ignoring = ignoreBefore === null ? null : sweep.ignoring;

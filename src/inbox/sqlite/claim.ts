@@ -1,6 +1,7 @@
 import type { EventKey } from '../inbox.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
+import { followClock } from './follow-clock.ts';
 import { releaseRanOut } from './settle.ts';
 import { readyEndpoints } from './takers.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
@@ -33,11 +34,13 @@ export function claim(
   limit: number,
   progress: ClaimProgress,
 ): ClaimedEvent[] | 'more' {
-  if (releaseRanOut(statements, request.now) === 'more') return 'more';
+  const { now } = request;
+  if (followClock(statements, request)) return 'more';
+  if (releaseRanOut(statements, request) === 'more') return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
   progress.freshUpTo ??= (statements.newest.get() as { seq: number | null }).seq ?? 0;
-  const fresh = { upTo: progress.freshUpTo, limit: FRESH_BATCH };
+  const fresh = { now, upTo: progress.freshUpTo, limit: FRESH_BATCH };
   if (statements.lookAtFresh.run(fresh).changes === FRESH_BATCH) return 'more';
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
@@ -69,7 +72,9 @@ export function claimOne(
   key: EventKey,
   request: ClaimRequest,
 ): ClaimedEvent | 'busy' | 'settled' | 'more' {
-  if (releaseRanOut(statements, request.now) === 'more') return 'more';
+  // Of leases at once; a processor does the rest.
+  followClock(statements, request);
+  if (releaseRanOut(statements, request) === 'more') return 'more';
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;

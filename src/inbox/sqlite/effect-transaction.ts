@@ -37,7 +37,7 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
   const { work: statements } = begin(connection);
   const database = connection.database();
   try {
-    const running = statements.held.get({ ...lease, now });
+    const running = statements.held.get(lease);
     if (running === undefined) {
       throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
     }

@@ -117,21 +117,21 @@ export function sqliteInbox(
     },
     async claim(request, limit) {
       const progress: ClaimProgress = { freshUpTo: null };
+      const passed = stopwatch(Date);
       for (;;) {
-        const waited = stopwatch();
-        const step = await commits.submitMove(({ work }) => claim(work, longer(request, waited()), limit, progress));
+        const step = await commits.submitMove(({ work }) => claim(work, atLast(request, passed()), limit, progress));
         if (step !== 'more') return step;
       }
     },
     async claimOne(key, request) {
+      const passed = stopwatch(Date);
       for (;;) {
-        const waited = stopwatch();
-        const step = await commits.submitMove(({ work }) => claimOne(work, key, longer(request, waited())));
+        const step = await commits.submitMove(({ work }) => claimOne(work, key, atLast(request, passed())));
         if (step !== 'more') return step;
       }
     },
     renew(leases, now, leaseMs) {
-      const waited = stopwatch();
+      const waited = stopwatch(performance);
       return commits.submitMove(({ work }) => renew(work, leases, now, leaseMs + waited()));
     },
     settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
@@ -172,18 +172,22 @@ export function sqliteInbox(
   };
 }
 
-/** How long a move has waited for the database; less than a moment does not count. */
-function stopwatch(): () => number {
-  const startedAt = performance.now();
+/** How long a move has waited for the database, by one clock or the other; less than a moment does not count. */
+function stopwatch(clock: { now(): number }): () => number {
+  const startedAt = clock.now();
   return () => {
-    const waited = Math.round(performance.now() - startedAt);
-    return waited < MOMENT_MS ? 0 : waited;
+    const waited = Math.round(clock.now() - startedAt);
+    return Math.abs(waited) < MOMENT_MS ? 0 : waited;
   };
 }
 
-/** A lease lasts from when it is written, not from when it was asked for: a lock may lie in between. */
-function longer(request: ClaimRequest, waitedMs: number): ClaimRequest {
-  return { ...request, leaseMs: request.leaseMs + waitedMs };
+/**
+ * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
+ * their leases either, or the machine has slept, or its clock was set.
+ */
+function atLast(request: ClaimRequest, passedMs: number): ClaimRequest {
+  const { now, ranOutBy = now } = request;
+  return { ...request, now: now + passedMs, ranOutBy };
 }
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
@@ -237,7 +241,7 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
       forgetTerms(statements.work.database, event);
       if (!event.valid) statements.tally.countType('dead', event.type);
-      statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
+      statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, event.receivedAt, seq);
       reindex(statements.work.database, event);
       // It may have been the front of another entity's queue, or of this one's.
       unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);

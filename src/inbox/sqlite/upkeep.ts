@@ -1,5 +1,6 @@
 import type { EventKey, IncomingEvent } from '../inbox.ts';
 import type { Attempt, Scope } from '../work.ts';
+import { noteTime } from './follow-clock.ts';
 import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operations/search/terms.ts';
 import type { WorkStatements } from './work-statements.ts';
@@ -25,6 +26,7 @@ export function rerun(
     entity,
   });
   if (changes === 0) return false;
+  noteTime(statements, now);
   statements.tally.countType('rerun', type);
   // An invalid event has got its entity only now.
   reindex(statements.database, { id, endpoint });

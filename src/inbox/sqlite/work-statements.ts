@@ -1,3 +1,4 @@
+import { TOLERATED_MS } from '../set-back.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Tally } from './tally.ts';
 
@@ -12,8 +13,8 @@ export const RAN_OUT_BATCH = 100;
 /** So many events before the front of an entity are looked at again at once. */
 const UNPARK_BATCH = 50;
 
-/** What a lease must still be for its holder to change anything. */
-const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
+/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
 /**
  * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
@@ -75,6 +76,7 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     /** for what is prepared only when it is first needed */
     database,
 
+    pendingTypes: prepare(PENDING_TYPES),
     readyEndpoints: prepare(`WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`),
     /** The first type with something ready at an endpoint, from a text on. */
     nextReadyType: prepare(`
@@ -84,7 +86,7 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     newest: prepare('SELECT max(seq) AS seq FROM hookbox_events'),
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
-      UPDATE hookbox_events SET parked = 0
+      UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
         SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
       )
@@ -167,8 +169,8 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :now LIMIT ${RAN_OUT_BATCH}
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT ${RAN_OUT_BATCH}
     `),
 
     toProcessed: prepare(`
@@ -252,6 +254,25 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     nextDueOfEveryType: prepare(nextDue('named', 'every')),
     nextDueAnywhere: prepare(nextDue('every', 'named')),
     nextDueOfAll: prepare(nextDue('every', 'every')),
+
+    clock: prepare('SELECT latest_ms, back_ms, type, due_ms, seq FROM hookbox_clock WHERE id = 1'),
+    noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
+    leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
+    moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
+    startMoving: prepare(`
+      UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, type = NULL, due_ms = 0, seq = 0 WHERE id = 1
+    `),
+    goOnMoving: prepare('UPDATE hookbox_clock SET type = :type, due_ms = :due, seq = :seq WHERE id = 1'),
+    endMoving: prepare('UPDATE hookbox_clock SET back_ms = NULL, type = NULL WHERE id = 1'),
+    asideAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
+    `),
+    dueAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND type = :type AND (due_ms, seq) > (:due, :seq)
+      ORDER BY due_ms, seq LIMIT :limit
+    `),
+    moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
 
     prunable: prepare(`
       SELECT seq FROM hookbox_events

@@ -6,6 +6,7 @@ import type { Act, ActResult } from '../../../operations/acts.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
+import { noteTime } from '../../follow-clock.ts';
 import { rerun } from '../../upkeep.ts';
 import type { WorkStatements } from '../../work-statements.ts';
 import { statement } from '../access.ts';
@@ -100,6 +101,7 @@ function moveToPending(
      WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
   ).run({ seq: row.seq, now });
   if (changes === 0) return 'not needed';
+  noteTime(statements, now);
   statements.tally.countType('rerun', row.type);
   return 'done';
 }

@@ -1,0 +1,65 @@
+/**
+ * Tells by when the leases of others must have ended to have run out. Usually that is now: whoever lives renews its leases.
+ * But whoever was suspended, saw its clock jump, or could not write, as when the disk was full, cannot tell who has crashed
+ * meanwhile: the others may have been no better off. It gives them the time of one lease to renew theirs.
+ */
+export class Doubt {
+  readonly #leaseMs: number;
+  readonly #lookMs: number;
+  /** when it last looked, and when it last could write */
+  #lookedAt: number;
+  #wroteAt: number;
+  /** leases that ended in between are not judged before `until` */
+  #since: number | null = null;
+  #until = 0;
+
+  /** @param lookMs - how often it looks */
+  constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
+    this.#leaseMs = leaseMs;
+    this.#lookMs = lookMs;
+    this.#lookedAt = now;
+    this.#wroteAt = now;
+  }
+
+  /**
+   * It looks again.
+   *
+   * @returns whether the clock was set back since the last call
+   */
+  look(now: number): boolean {
+    const passed = now - this.#lookedAt;
+    if (passed > this.#lookMs + this.#tolerated) this.#begin(this.#lookedAt, now);
+    this.#lookedAt = now;
+    if (passed >= 0) return false;
+    this.#wroteAt = Math.min(this.#wroteAt, now);
+    if (this.#since !== null) this.#begin(now, now);
+    return true;
+  }
+
+  /** @param askedAt - when it asked for what is written now: it has waited since, as for a lock */
+  wrote(askedAt: number, now: number): void {
+    if (now - askedAt > this.#tolerated) this.#begin(askedAt, now);
+    this.#wroteAt = now;
+  }
+
+  failed(now: number): void {
+    this.#begin(this.#wroteAt, now);
+  }
+
+  ranOutBy(now: number): number {
+    if (this.#since === null) return now;
+    if (now < this.#until) return Math.min(this.#since, now);
+    this.#since = null;
+    return now;
+  }
+
+  /** A third of a lease: that often leases are renewed. */
+  get #tolerated(): number {
+    return this.#leaseMs / 3;
+  }
+
+  #begin(since: number, now: number): void {
+    this.#since = Math.min(this.#since ?? since, since);
+    this.#until = now + this.#leaseMs;
+  }
+}
