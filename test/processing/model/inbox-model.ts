@@ -5,6 +5,7 @@ import { compare, content, isHandled, isOf, nameOf, waitsBefore, type ModelEvent
 import type { Move } from './moves.ts';
 import { Takers } from './takers.ts';
 import { must } from './violation.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 /** A processor that was seen this lately is waited for by newer events of an entity. */
 const TAKEN_MS = 600_000;
@@ -28,15 +29,16 @@ export class InboxModel {
   /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
-  /** how much time has really passed, whatever the clock says */
-  readonly #passed: () => number;
+  readonly #clock: Pick<VirtualClock, 'now' | 'passed'>;
   readonly #byName = new Map<string, ModelEvent>();
   readonly #takers = new Takers();
+  /** the clock was set back since somebody claimed */
+  #isSetBack = false;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
-  constructor(count: (move: Move) => void, passed: () => number) {
+  constructor(count: (move: Move) => void, clock: Pick<VirtualClock, 'now' | 'passed'>) {
     this.#count = count;
-    this.#passed = passed;
+    this.#clock = clock;
   }
 
   get(key: EventKey): ModelEvent | undefined {
@@ -61,7 +63,6 @@ export class InboxModel {
         name: nameOf(event),
         seq: this.events.length + 1,
         dueAt: event.receivedAt,
-        duePassed: -Infinity,
         failures: 0,
         crashes: 0,
         fence: 0,
@@ -69,7 +70,7 @@ export class InboxModel {
         settledAt: 0,
         pruned: false,
         disturbed: false,
-        setBack: false,
+        setBackAt: this.#setBackAt(event.receivedAt),
         trigger: 'auto',
         historyFrom: 0,
         attempts: [],
@@ -103,6 +104,11 @@ export class InboxModel {
     disturbed: boolean,
   ): void {
     const request = { ...by, now: asked.now, leaseMs: asked.leaseMs };
+    if (this.#isSetBack) {
+      // Whether a due time was written before or after that, only a claim finds out.
+      for (const event of this.events) event.setBackAt ??= this.#clock.passed;
+      this.#isSetBack = false;
+    }
     const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
     for (const event of this.events) {
       if (event.state !== 'processing') continue;
@@ -130,12 +136,11 @@ export class InboxModel {
     );
     for (const lease of held) {
       const event = this.#held(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBack: false });
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt: this.#setBackAt(now) });
     }
   }
 
-  /** @param askedAt - when that was asked for, by the time that really passes */
-  settled(lease: Lease, settlement: Settlement, now: number, askedAt: number, held: boolean): void {
+  settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {
     const event = this.#held(lease);
     must(
       held === (event !== undefined),
@@ -151,7 +156,7 @@ export class InboxModel {
         this.#count('processing → pending, retry');
         event.failures += 1;
         this.#toPending(event, 'failed', settlement.dueAt);
-        event.duePassed = askedAt + settlement.dueAt - now;
+        event.setBackAt = this.#setBackAt(now);
         return;
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');
@@ -175,17 +180,17 @@ export class InboxModel {
   }
 
   announced(by: Worker, now: number): void {
-    this.#takers.announced(by, now, this.#passed());
+    this.#takers.announced(by, now, this.#clock.passed);
   }
 
   /** An announcement put this event away. */
   ignored(event: ModelEvent, by: Worker, now: number): void {
     const say = (why: string) => () => `${event.name} was ignored though ${why}`;
     must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
-    must(event.dueAt <= now - UNTAKEN_MS, 'dead only for a reason', say('it has just become due'));
+    must(this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
     must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
     must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
-    const judge = { now, passed: this.#passed(), startedAt: by.startedAt };
+    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt };
     const isNew = judge.passed - by.startedAt < TAKEN_MS;
     must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
     const isHandled = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
@@ -228,7 +233,7 @@ export class InboxModel {
   /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
   overdue(workers: readonly Worker[], now: number): ModelEvent | undefined {
     return this.events.find((event) => {
-      if (event.state !== 'pending' || event.dueAt > now - OVERDUE_MS) return false;
+      if (event.state !== 'pending' || event.dueAt > now - OVERDUE_MS || event.crashes > 0) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;
       return !this.#ofEntity(event).some(
         (other) => other.state === 'processing' || this.#mayHoldBack(other, event, now),
@@ -243,7 +248,8 @@ export class InboxModel {
 
   /** The clock was set back: what was written before may be moved back with it. */
   setBack(now: number): void {
-    for (const event of this.events) event.setBack = true;
+    this.#isSetBack = true;
+    for (const event of this.events) event.setBackAt = this.#clock.passed;
     this.#takers.setBack(now);
   }
 
@@ -287,7 +293,11 @@ export class InboxModel {
 
   #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
     const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
-    must(event.leaseUntil <= ranOutBy || event.setBack, 'a lease that is renewed holds', say('before it ran out'));
+    must(
+      event.leaseUntil <= ranOutBy || event.setBackAt !== null,
+      'a lease that is renewed holds',
+      say('before it ran out'),
+    );
     must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {
@@ -315,11 +325,19 @@ export class InboxModel {
   }
 
   #due(event: ModelEvent, dueAt: number): void {
-    Object.assign(event, { state: 'pending', dueAt, duePassed: -Infinity, setBack: false });
+    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.#setBackAt(dueAt) });
   }
 
-  #isDue({ dueAt, duePassed, setBack }: ModelEvent, now: number): boolean {
-    return dueAt <= now || (setBack && duePassed <= this.#passed());
+  /** Of what is written with a time that it was before the clock was set back. */
+  #setBackAt(time: number): number | null {
+    if (time <= this.#clock.now()) return null;
+    this.#isSetBack = true;
+    return this.#clock.passed;
+  }
+
+  /** @param forMs - and has been for so long */
+  #isDue({ dueAt, setBackAt }: ModelEvent, now: number, forMs = 0): boolean {
+    return dueAt <= now - forMs || (setBackAt !== null && setBackAt <= this.#clock.passed - forMs);
   }
 
   #dead(event: ModelEvent, outcome: Attempt['outcome'], reason: DeadReason): void {
@@ -349,13 +367,15 @@ export class InboxModel {
   }
 
   #holdsBack(older: ModelEvent, request: Request): boolean {
-    return isHandled(older, request) || this.#takers.present(older, TAKEN_MS, { ...request, passed: this.#passed() });
+    return (
+      isHandled(older, request) || this.#takers.present(older, TAKEN_MS, { ...request, passed: this.#clock.passed })
+    );
   }
 
   #mayHoldBack(other: ModelEvent, event: ModelEvent, now: number): boolean {
     return (
       waitsBefore(other, event) &&
-      this.#takers.suspected(other, 2 * TAKEN_MS, { now, passed: this.#passed(), startedAt: 0 })
+      this.#takers.suspected(other, 2 * TAKEN_MS, { now, passed: this.#clock.passed, startedAt: 0 })
     );
   }
 

@@ -25,8 +25,6 @@ export interface ModelEvent extends EventKey {
   state: EventState;
   deadReason: DeadReason | null;
   dueAt: number;
-  /** the same by the time that really passes; at once where it does not matter */
-  duePassed: number;
   failures: number;
   crashes: number;
   fence: number;
@@ -34,8 +32,8 @@ export interface ModelEvent extends EventKey {
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;
-  /** the clock was set back since its times were written: what is left of them counts from then on */
-  setBack: boolean;
+  /** when the clock was set back after its times were written, by the time that really passes; they may move with it */
+  setBackAt: number | null;
   /** its holder may lose the lease: it crashed, was frozen, or the clock moved under it */
   disturbed: boolean;
   trigger: Attempt['trigger'];

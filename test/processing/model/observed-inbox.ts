@@ -104,14 +104,13 @@ export class Observer {
           (held) => model.renewed(leases, now, leaseMs, held),
         ),
       settle: (lease, settlement, now) => {
-        const askedAt = this.#clock.passed;
         return call(
           'settle',
           () => base.settle(lease, settlement, now),
           (held) => {
             const event = model.of(lease);
             if (held && event !== undefined) this.#runs.settled(event, settlement, life);
-            model.settled(lease, settlement, now, askedAt, held);
+            model.settled(lease, settlement, now, held);
           },
         );
       },
@@ -228,8 +227,10 @@ export class Observer {
       const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
       must(isSame, 'the store agrees with the model', () => `${id} has another body`);
       if (work === null) continue;
-      if (event.setBack) follow(event, work);
-      const isWorked = work.dueAt === event.dueAt && work.failures === event.failures && work.crashes === event.crashes;
+      // What arrived is due, and is so at the latest when somebody looks at it for the first time.
+      if (event.setBackAt !== null || event.fence === 0) follow(event, work);
+      const isDue = state !== 'pending' || work.dueAt === event.dueAt;
+      const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
       must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
       if (state !== 'processing') continue;
       const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;

@@ -125,7 +125,9 @@ function sqliteStores(): StoreKind {
     empty(undone) {
       read = null;
       own.exec('DROP TRIGGER IF EXISTS undone');
-      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`);
+      own.exec(
+        `BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`,
+      );
       if (undone !== undefined) {
         own.exec(
           `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone} BEGIN SELECT RAISE(IGNORE); END`,

@@ -14,8 +14,8 @@ import type { Store } from './stores.ts';
 import { must, Violation } from './violation.ts';
 import { VirtualClock, type TimerOwner } from './virtual-clock.ts';
 
-/** How much of each step of a long time is lived through. */
-const LIVED_MS = 1_000;
+/** How much of each step of a long time is lived through: enough to be sure who is there. */
+const LIVED_MS = 4_500;
 /** In so long, everybody who is there has tried to write. */
 const NOTICED_MS = 6_000;
 /** In so many steps everything gets its turn. */
@@ -52,10 +52,7 @@ export class World {
 
   constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
     const { clock, runs } = this;
-    const model = new InboxModel(
-      (move) => tally.count(move),
-      () => clock.passed,
-    );
+    const model = new InboxModel((move) => tally.count(move), clock);
     const onCrash = (life: Life, call: string): void => {
       tally.crashedAt(call);
       // Found dead in an ambush.
