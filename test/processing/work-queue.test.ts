@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
@@ -94,6 +94,30 @@ it('10,000 events that wait when the clock is set back are moved in many short t
     return ms === START + backoff || (backoff < soon && ms >= START && ms < START + soon) ? [] : [{ seq, ms }];
   });
   expect(wrong).toEqual([]);
+});
+
+it('a claim that has waited for the database while the clock was set takes the time of when it is made', async () => {
+  const file = scratchFile();
+  const database = new Database(file);
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  await using elsewhere = sqliteInbox(file);
+  const request = { leaseMs: 1_000, types: '*', ordered: true } as const;
+  const hour = 3_600_000;
+  await inbox.accept(incoming({ receivedAt: START }), later());
+  const [claimed] = await elsewhere.claim({ ...request, now: START }, 1);
+  if (claimed === undefined) throw new Error('nothing was claimed');
+
+  database.exec('BEGIN'); // the merchant's own: a claim on this connection waits for its end
+  const claiming = inbox.claim({ ...request, now: START }, 1);
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + hour);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await elsewhere.renew([claimed.lease], START + hour, 1_000);
+  database.exec('ROLLBACK');
+  expect(await claiming).toEqual([]);
+  // Asked an hour ago, it does not take the clock for set back.
+  expect(await inbox.nextDue('*')).toBe(START + hour + 1_000);
 });
 
 it('no statement reads the whole table of events: what is handled costs the same after a million as after ten', async () => {
