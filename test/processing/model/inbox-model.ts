@@ -155,16 +155,14 @@ export class InboxModel {
       case 'retry':
         this.#count('processing → pending, retry');
         event.failures += 1;
-        this.#toPending(event, 'failed', settlement.dueAt);
-        event.setBackAt = this.#setBackAt(now);
-        return;
+        return this.#toPending(event, 'failed', settlement.dueAt, now);
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');
         event.failures += 1;
         return this.#dead(event, 'failed', settlement.reason);
       case 'interrupted':
         this.#count('processing → pending, interrupted');
-        return this.#toPending(event, 'interrupted', now);
+        return this.#toPending(event, 'interrupted', now, now);
     }
   }
 
@@ -225,7 +223,7 @@ export class InboxModel {
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
     Object.assign(event, { ...facts, deadReason: null, failures: 0, crashes: 0 });
-    this.#due(event, now);
+    this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
   }
@@ -305,7 +303,7 @@ export class InboxModel {
       this.#dead(event, 'crashed', 'crashed');
     } else {
       this.#count('processing → pending, crashed');
-      this.#toPending(event, 'crashed', now);
+      this.#toPending(event, 'crashed', now, now);
     }
   }
 
@@ -319,13 +317,13 @@ export class InboxModel {
       this.#newestProcessed.set(entityOf(event), event.created);
   }
 
-  #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number): void {
+  #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number, now: number): void {
     this.#leave(event, outcome);
-    this.#due(event, dueAt);
+    this.#due(event, dueAt, now);
   }
 
-  #due(event: ModelEvent, dueAt: number): void {
-    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.#setBackAt(dueAt) });
+  #due(event: ModelEvent, dueAt: number, now: number): void {
+    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.#setBackAt(now) });
   }
 
   /** Of what is written with a time that it was before the clock was set back. */
