@@ -1,9 +1,8 @@
-import { entityOf, type EntityOf } from '../../events/entity.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
 import { jsonText, unquoted } from '../../events/json-tokens.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { ExportedEvent } from './export-format.ts';
-import { namedEntity } from './named-entity.ts';
 import { tokensAt } from './payload-places.ts';
 
 /** What an import believes, and when it takes place. */

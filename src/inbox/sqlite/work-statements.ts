@@ -76,7 +76,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     /** for what is prepared only when it is first needed */
     database,
 
-    pendingTypes: prepare(PENDING_TYPES),
     readyEndpoints: prepare(`WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`),
     /** The first type with something ready at an endpoint, from a text on. */
     nextReadyType: prepare(`

@@ -3,7 +3,6 @@ import { readEvent } from '../../../../events/parse.ts';
 import type { EventKey, IncomingEvent } from '../../../inbox.ts';
 import { statesOf } from '../../../operations/act-states.ts';
 import type { Act, ActResult } from '../../../operations/acts.ts';
-import { namedEntity } from '../../../operations/named-entity.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
