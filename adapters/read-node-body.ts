@@ -6,9 +6,11 @@ import type { BodyRead, BodyReader } from '../src/index.ts';
 const LINGER_MS = 2_000;
 /** And how much of it is read and thrown away: enough for a client that writes it all before it reads. */
 const LINGER_BYTES = 4 * 1024 * 1024;
+/** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
+const LEAST_WEIGHT = 1024;
 
 /** The ways a reading ends while the client is still sending. */
-type Unread = 'too-large' | 'too-slow' | 'no-room';
+type Unread = 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room';
 
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
@@ -75,12 +77,8 @@ export function boundRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.readableEnded || incoming.httpVersionMajor > 1) return;
   const cut = (): void => void incoming.destroy();
   const timer = setTimeout(cut, LINGER_MS).unref();
-  let size = 0;
   incoming.on('error', () => {});
-  incoming.on('data', (chunk: Buffer | string) => {
-    size += chunk.length;
-    if (size > LINGER_BYTES) cut();
-  });
+  throwAway(incoming, cut);
   incoming.resume(); // somebody may have paused it
   const { socket } = incoming;
   endAfterBody(incoming);
@@ -96,7 +94,7 @@ export function boundRest(incoming: IncomingMessage): void {
 export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyReader {
   return async (limits) => {
     const read = await reader(limits);
-    if (['too-large', 'too-slow', 'no-room'].includes(read.ended)) linger(incoming);
+    if (['too-large', 'in-crumbs', 'too-slow', 'no-room'].includes(read.ended)) linger(incoming);
     return read;
   };
 }
@@ -109,31 +107,41 @@ function linger(incoming: IncomingMessage): void {
   if (incoming.httpVersionMajor > 1) return; // a stream of its own, whose end does not reset the connection
   incoming.on('error', () => {}); // the client may give up at any time from here on
 
-  let size = 0;
-  incoming.on('data', (chunk: Buffer) => {
-    size += chunk.byteLength;
-    if (size < LINGER_BYTES) return;
-    incoming.pause();
-    // The server's own clean-up would read on, as fast as a gigabyte a second.
-    incoming.resume = () => incoming;
-  });
+  throwAway(incoming, endAfterBody(incoming));
   incoming.resume();
-  endAfterBody(incoming);
 }
 
-/** Where the connection ends with the answer, as the answer says or as the client has asked, its own half ends first. */
-function endAfterBody(incoming: IncomingMessage): void {
+/** @param cut - called when that was enough */
+function throwAway(incoming: IncomingMessage, cut: () => void): void {
+  let weight = 0;
+  incoming.on('data', (chunk: Buffer | string) => {
+    weight += Math.max(chunk.length, LEAST_WEIGHT);
+    if (weight > LINGER_BYTES) cut();
+  });
+}
+
+/**
+ * Where the connection ends with the answer, as the answer says or as the client has asked, our half of it ends first.
+ *
+ * @returns ends the rest, too: at once, or as soon as the answer is out
+ */
+function endAfterBody(incoming: IncomingMessage): () => void {
   const { socket } = incoming;
-  let ending = false;
+  let isEnding = false;
+  let isCut = false;
   // Node calls destroySoon once the last answer of a connection is written.
   socket.destroySoon = () => {
-    if (ending) return;
-    ending = true;
+    if (isEnding) return;
+    isEnding = true;
     socket.end();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
-    if (incoming.readableEnded) socket.destroy();
+    if (incoming.readableEnded || isCut) socket.destroy();
     else incoming.once('end', () => socket.destroy());
+  };
+  return () => {
+    isCut = true;
+    if (isEnding) socket.destroy();
   };
 }
 

@@ -44,7 +44,7 @@ export interface BodyBuffer {
   /** Says what `Content-Length` has announced, where there is one: nothing is put aside for it. `null`: read on. */
   expect(bytes: number): 'too-large' | null;
   /** Copies what has arrived. `null`: read on; else what the reading has `ended` by. */
-  add(chunk: Uint8Array): 'too-large' | 'no-room' | null;
+  add(chunk: Uint8Array): 'too-large' | 'in-crumbs' | 'no-room' | null;
   /** All that was added, once it is complete. */
   bytes(): Uint8Array;
 }
@@ -53,9 +53,10 @@ export type BodyRead =
   /** with a `doubt`, they may not be all that was sent: should the signature not match, it says what to change */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
   /**
-   * `no-room`: too much of other bodies is arriving. `not-base64`: the host has said that it is base64, and it is not
+   * `in-crumbs`: in thousands of chunks of a few bytes. `no-room`: too much of other bodies is arriving. `not-base64`: the
+   * host has said that it is base64, and it is not
    */
-  | { readonly ended: 'too-large' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
+  | { readonly ended: 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
   | { readonly ended: 'consumed'; readonly fix?: string };
 

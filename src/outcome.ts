@@ -109,6 +109,12 @@ const REFUSALS = {
     'The body is larger than this endpoint accepts (maxBodyBytes).',
     CLOSE,
   ),
+  'body-in-crumbs': rejected(
+    400,
+    'INVALID_BODY',
+    'The body came in thousands of pieces of a few bytes each. Send it in larger ones.',
+    CLOSE,
+  ),
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',

@@ -1,7 +1,7 @@
 import type { BodyBuffer } from './delivery.ts';
 
 /** What stops a body that is being read; `no-room` where the receiver holds as much of all bodies as it may. */
-export type Stop = 'too-large' | 'no-room';
+type Stop = NonNullable<ReturnType<BodyBuffer['add']>>;
 
 /** What is held of one body, until its delivery is verified. */
 export interface Reading extends BodyBuffer {
@@ -27,6 +27,13 @@ const LEAST_BYTES = 1_024;
 /** Nearly all deliveries are smaller than this; an eighth of the room is left to them, which larger bodies cannot fill. */
 const SMALL_BYTES = 64 * 1024;
 const LEFT_TO_SMALL = 1 / 8;
+
+/**
+ * A server spends its time on each chunk and not on each byte: a megabyte of single bytes keeps it busy for as long as
+ * hundreds of deliveries do. So many chunks a body may come in, whatever their size; beyond them they must not be crumbs.
+ */
+const MANY_CHUNKS = 4_096;
+const CRUMB_BYTES = 16;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -54,7 +61,7 @@ export function readingRoom(maxBytes: number, maxHeldBytes: number): ReadingRoom
   function crowdOutLater(reading: OneReading, bytes: number): void {
     if (!arriving.has(reading)) return;
     const all = [...arriving];
-    for (const other of all.slice(all.indexOf(reading) + 1).reverse()) {
+    for (const other of all.slice(all.indexOf(reading) + 1).toReversed()) {
       if (fits(reading, bytes)) return;
       const isFull = held + bytes - reading.held > maxHeldBytes;
       if ((isFull ? other.held : largePart(other.held)) > 0) other.crowdOut();
@@ -112,6 +119,7 @@ class OneReading implements Reading {
   readonly #refuse: (why: 'no-room') => void;
   #buffer = NOTHING;
   #size = 0;
+  #chunks = 0;
   #expected = 0;
   #isOver = false;
 
@@ -132,6 +140,8 @@ class OneReading implements Reading {
     if (this.#isOver) return 'no-room';
     const size = this.#size + chunk.byteLength;
     if (size > this.#room.maxBytes) return 'too-large';
+    this.#chunks += 1;
+    if (this.#chunks > MANY_CHUNKS && size < this.#chunks * CRUMB_BYTES) return 'in-crumbs';
     if (size > this.#buffer.byteLength && !this.#grow(size)) return 'no-room';
     this.#buffer.set(chunk, this.#size);
     this.#size = size;

@@ -229,6 +229,7 @@ export function isRefusal(result: object): result is Refusal {
 
 const UNREAD = {
   'too-large': 'body-too-large',
+  'in-crumbs': 'body-in-crumbs',
   'too-slow': 'body-too-slow',
   'no-room': 'body-no-room',
   aborted: 'body-incomplete',

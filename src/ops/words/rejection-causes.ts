@@ -40,6 +40,11 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice:
       'Raise maxBodyBytes if the size, in the list below, is one that your events have; else somebody is trying it on.',
   },
+  'body-in-crumbs': {
+    cause: 'The body came in thousands of pieces of a few bytes each.',
+    advice:
+      'Not the service: somebody is trying to keep the server busy. If it is a proxy of yours, let it pass larger pieces on.',
+  },
   'encoding-unsupported': {
     cause: 'The body came compressed (Content-Encoding).',
     advice: 'The service sends plain bodies: a proxy on the way compresses them. Switch that off for this path.',
