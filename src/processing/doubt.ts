@@ -36,9 +36,14 @@ export class Doubt {
     return true;
   }
 
-  /** @param askedAt - when it asked for what is written now: it has waited since, as for a lock */
+  /**
+   * Where every write is slow, doubt does not begin again before a claim was made without: somebody has to see who has
+   * crashed.
+   *
+   * @param askedAt - when it asked for what is written now: it has waited since, as for a lock
+   */
   wrote(askedAt: number, now: number): void {
-    if (now - askedAt > this.#tolerated) this.#begin(askedAt, now);
+    if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
     this.#wroteAt = now;
   }
 
@@ -53,9 +58,9 @@ export class Doubt {
     return now;
   }
 
-  /** A third of a lease: that often leases are renewed. */
+  /** Two thirds of a lease are left whenever its holder goes to renew it. */
   get #tolerated(): number {
-    return this.#leaseMs / 3;
+    return Math.max((this.#leaseMs / 3) * 2, this.#lookMs);
   }
 
   #begin(since: number, now: number): void {

@@ -56,6 +56,18 @@ describe('whether the leases of others have run out is known', () => {
     expect(doubt.ranOutBy(3_615_001)).toBe(3_615_001);
   });
 
+  it('now and then by one whose every write is slow: what a dead process left behind is found', () => {
+    const doubt = fresh();
+    const known: number[] = [];
+    for (let asked = 0; asked < 10 * 11_000; asked += 11_000) {
+      if (doubt.ranOutBy(asked) === asked) known.push(asked);
+      lookOn(doubt, asked + SECOND, asked + 11_000);
+      doubt.wrote(asked, asked + 11_000);
+    }
+    expect(known.length).toBeGreaterThan(2);
+    expect(known.length).toBeLessThan(8);
+  });
+
   it('as of the first of several such times', () => {
     const doubt = fresh();
     lookOn(doubt, SECOND, 10_000);
