@@ -181,7 +181,9 @@ export class InboxModel {
 
   announced(by: Worker, now: number): void {
     this.#setBackAt(now);
-    this.#takers.announced(by, now, this.#clock.passed);
+    // Who has waited long to say so was there then, and perhaps not since.
+    const waited = Math.max(0, this.#clock.now() - now);
+    this.#takers.announced(by, now, this.#clock.passed - waited);
   }
 
   /** An announcement put this event away. */
