@@ -29,6 +29,11 @@ export function memoryTakers(entries: readonly Entry[]) {
       }
     },
 
+    /** Whoever was seen before the clock was set back was so that much earlier. */
+    setBack(now: number, back: number): void {
+      for (const taker of takers) if (taker.seen > now) taker.seen -= back;
+    },
+
     /** What may be put away. */
     untaken(endpoints: Scope['endpoints'], now: number, before: number): readonly Entry[] {
       const goneSince = Math.min(now - IGNORE_AFTER_MS, before);

@@ -56,6 +56,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     const back = setBackBy(latest, now);
     latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
     if (back === 0) return;
+    takers.setBack(now, back);
     for (const entry of entries) {
       if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
       else if (entry.state === 'pending' && !entry.fresh) entry.dueAt = movedBack(entry.dueAt, back, now);

@@ -111,7 +111,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
         known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
       }
       Object.assign(known, contentOf(event), { failures: 0, crashes: 0 });
-      known.fresh = false;
+      known.fresh = event.valid;
       known.dueAt = Math.min(known.dueAt, event.receivedAt);
       break;
     }

@@ -27,10 +27,10 @@ export class Doubt {
    * @returns whether the clock was set back since the last call
    */
   look(now: number): boolean {
-    const passed = now - this.#lookedAt;
-    if (passed > this.#lookMs + this.#tolerated) this.#begin(this.#lookedAt, now);
+    this.#noteAbsence(now);
+    const isSetBack = now < this.#lookedAt;
     this.#lookedAt = now;
-    if (passed >= 0) return false;
+    if (!isSetBack) return false;
     this.#wroteAt = Math.min(this.#wroteAt, now);
     if (this.#since !== null) this.#begin(now, now);
     return true;
@@ -52,6 +52,8 @@ export class Doubt {
   }
 
   ranOutBy(now: number): number {
+    // What arrives just after a sleep is claimed before it looks again.
+    this.#noteAbsence(now);
     if (this.#since === null) return now;
     if (now < this.#until) return Math.min(this.#since, now);
     this.#since = null;
@@ -61,6 +63,12 @@ export class Doubt {
   /** Two thirds of a lease are left whenever its holder goes to renew it. */
   get #tolerated(): number {
     return Math.max((this.#leaseMs / 3) * 2, this.#lookMs);
+  }
+
+  #noteAbsence(now: number): void {
+    if (now - this.#lookedAt <= this.#lookMs + this.#tolerated) return;
+    this.#begin(this.#lookedAt, now);
+    this.#lookedAt = now;
   }
 
   #begin(since: number, now: number): void {

@@ -21,6 +21,14 @@ describe('whether the leases of others have run out is known', () => {
     expect(doubt.ranOutBy(60_100)).toBe(60_100);
   });
 
+  it('not by one that has slept and claims before it looks again', () => {
+    const doubt = fresh();
+    lookOn(doubt, SECOND, 10_000);
+    expect(doubt.ranOutBy(3_600_000)).toBe(10_000);
+    lookOn(doubt, 3_600_000 + SECOND, 3_600_000 + LEASE);
+    expect(doubt.ranOutBy(3_600_000 + LEASE)).toBe(3_600_000 + LEASE);
+  });
+
   it('by one with short leases, too', () => {
     const doubt = new Doubt({ leaseMs: 300, lookMs: SECOND, now: 0 });
     lookOn(doubt, SECOND, 60_000);
@@ -73,7 +81,7 @@ describe('whether the leases of others have run out is known', () => {
     lookOn(doubt, SECOND, 10_000);
     doubt.look(100_000);
     doubt.look(101_000);
-    doubt.look(200_000);
+    lookOn(doubt, 200_000, 214_000);
     expect(doubt.ranOutBy(214_999)).toBe(10_000);
     expect(doubt.ranOutBy(215_000)).toBe(215_000);
   });

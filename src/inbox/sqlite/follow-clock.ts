@@ -25,8 +25,8 @@ export function noteTime(statements: WorkStatements, now: number): void {
 }
 
 /**
- * Moves back what was written before the clock was set back, if it was (see set-back.ts): leases at once, as there are no
- * more than handlers that run, and pending events in batches.
+ * Moves back what was written before the clock was set back, if it was (see set-back.ts): leases, and when somebody was
+ * seen, at once, as there are no more than handlers that run and types that are handled; and pending events in batches.
  *
  * @returns whether there is more to move
  */
@@ -41,6 +41,8 @@ export function followClock(
       const { seq, lease_until_ms: until } = found as { seq: number; lease_until_ms: number };
       statements.moveLease.run({ seq, until: movedBack(until, back, now + leaseMs) });
     }
+    statements.moveHandling.run({ now, back });
+    statements.moveTakers.run({ now, back });
     statements.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {
     noteTime(statements, now);

@@ -258,6 +258,13 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
     leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
     moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
+    moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
+    moveTakers: prepare(`
+      UPDATE hookbox_takers SET
+        seen_ms = iif(seen_ms > :now, seen_ms - :back, seen_ms),
+        mirrored_ms = iif(mirrored_ms > :now, mirrored_ms - :back, mirrored_ms),
+        others_ms = iif(others_ms > :now, others_ms - :back, others_ms)
+    `),
     startMoving: prepare(`
       UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, endpoint = NULL, due_ms = 0, seq = 0 WHERE id = 1
     `),

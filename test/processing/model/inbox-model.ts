@@ -127,6 +127,7 @@ export class InboxModel {
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
+    const setBackAt = this.#setBackAt(now);
     const expected = leases.filter((lease) => this.#held(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
@@ -136,7 +137,7 @@ export class InboxModel {
     );
     for (const lease of held) {
       const event = this.#held(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt: this.#setBackAt(now) });
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
     }
   }
 
@@ -148,6 +149,7 @@ export class InboxModel {
       () => `${this.#name(lease)} was settled as ${settlement.outcome}: ${held}`,
     );
     if (event === undefined) return;
+    this.#setBackAt(now);
     switch (settlement.outcome) {
       case 'processed':
         this.#count('processing → processed');
@@ -178,7 +180,10 @@ export class InboxModel {
   }
 
   announced(by: Worker, now: number): void {
-    this.#takers.announced(by, now, this.#clock.passed);
+    this.#setBackAt(now);
+    // Who has waited long to say so was there then, and perhaps not since.
+    const waited = Math.max(0, this.#clock.now() - now);
+    this.#takers.announced(by, now, this.#clock.passed - waited);
   }
 
   /** An announcement put this event away. */
@@ -231,7 +236,7 @@ export class InboxModel {
   /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
   overdue(workers: readonly Worker[], now: number): ModelEvent | undefined {
     return this.events.find((event) => {
-      if (event.state !== 'pending' || event.dueAt > now - OVERDUE_MS || event.crashes > 0) return false;
+      if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, now, OVERDUE_MS)) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;
       return !this.#ofEntity(event).some(
         (other) => other.state === 'processing' || this.#mayHoldBack(other, event, now),

@@ -46,8 +46,8 @@ export class World {
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
   #started = 0;
-  /** when the disk was full for the last time, by the time that really passes */
-  #fullUntil = -Infinity;
+  /** when the disk was full or the clock jumped for the last time, by the time that really passes */
+  #doubtedUntil = -Infinity;
   #healed = false;
 
   constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
@@ -66,8 +66,8 @@ export class World {
   }
 
   start(role: Role): SimulatedProcess {
-    // It does not know that others could not renew their leases.
-    if (this.clock.passed - this.#fullUntil < NOTICED_MS) this.#disturbAll();
+    // It does not know that others could not renew their leases, nor that the clock has jumped.
+    if (this.clock.passed - this.#doubtedUntil < NOTICED_MS) this.#disturbAll();
     const life = newLife();
     const inbox = this.#inboxOf(life, { ...handledBy(role), startedAt: this.clock.passed });
     const process = new SimulatedProcess(role, life, inbox, this.clock.of(life), async (event, context) => {
@@ -175,7 +175,7 @@ export class World {
     await this.observer.drain();
     await this.clock.advance(ms, this.observer.drain);
     this.observer.isFull = false;
-    this.#fullUntil = this.clock.passed;
+    this.#doubtedUntil = this.clock.passed;
     this.observer.assertFine();
   }
 
@@ -204,7 +204,9 @@ export class World {
   }
 
   jump(ms: number): void {
-    this.#disturbAll();
+    // Who was there before knows that the others were, too.
+    if (ms > 0) this.#doubtedUntil = this.clock.passed;
+    else this.#disturbAll();
     this.clock.jump(ms);
     if (ms < 0) this.model.setBack(this.clock.now());
   }
