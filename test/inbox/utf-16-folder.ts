@@ -1,7 +1,11 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 
-type Folders = typeof import('./scratch-folder.ts');
+interface Folders {
+  readonly ownFolder: () => Disposable & { readonly path: string };
+  readonly scratchFolder: () => string;
+  readonly scratchFile: (name?: string) => string;
+}
 
 /** Folders whose `shop.db`, and files that are a merchant's already: a database keeps the encoding that it began with. */
 export function encodedFolders(encoding: 'UTF-16le' | 'UTF-16be', plain: Folders): Folders {

@@ -17,7 +17,7 @@ import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
 import { START } from '../processing/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { ANY, FAILED, handleAgain, handled, invalidThen, plantDead, RETRY } from './events-in-states.ts';
+import { ANY, FAILED, handleAgain, handled, plantDead, RETRY } from './events-in-states.ts';
 
 const ADA: By = { actor: 'ada', reason: 'a new machine', now: START + 5 };
 /** An export of our own. */

@@ -56,7 +56,7 @@ export function* readPlaces(
       open.push({ place, isList: kind === '[', next: kind === '[' ? 0 : '' });
     } else {
       // No path leads into it.
-      while (missing > 0 && !tokens.leave(STRETCH_CHARACTERS)) yield;
+      while (!tokens.leave(STRETCH_CHARACTERS)) yield;
       rested = tokens.end;
     }
   }
