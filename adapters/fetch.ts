@@ -44,9 +44,10 @@ export function webhookHandler(
   { waitUntil }: { readonly waitUntil?: WaitUntil } = {},
 ): (request: Request, ...context: Context) => Promise<Response> {
   return async (request, ...context) => {
+    const arrivedAt = performance.now();
     const host = { waitUntil: waitUntil ?? waitUntilOf(context) };
     const outcome = await receiver.receive({ ...deliveryOf(request), host });
-    await discardBody(request);
+    await discardBody(request, arrivedAt);
     return answer(outcome);
   };
 }
@@ -75,12 +76,13 @@ export function webhookVerifier<C extends unknown[]>(
 ): (request: Request, ...context: C) => Promise<Response> {
   const verifier = createVerifier(options);
   return async (request, ...context) => {
+    const arrivedAt = performance.now();
     const host = { waitUntil: options.waitUntil ?? waitUntilOf(context) };
     const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
       handler({ ...verified, request }, ...context),
     );
     if (!isRefusal(result)) return result.passed;
-    await discardBody(request);
+    await discardBody(request, arrivedAt);
     return answer(result);
   };
 }

@@ -41,7 +41,10 @@ const FIX =
  * ```
  */
 export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
-  return async (c) => answered(c, await receiver.receive(deliveryOf(c)));
+  return async (c) => {
+    const arrivedAt = performance.now();
+    return answered(c, await receiver.receive(deliveryOf(c)), arrivedAt);
+  };
 }
 
 /**
@@ -65,8 +68,9 @@ export function webhookHandler(receiver: Pick<Receiver, 'receive'>): Handler {
 export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ Variables: WebhookVariables }> {
   const verifier = createVerifier(options);
   return async (c, next) => {
+    const arrivedAt = performance.now();
     const verified = await verifier.verify(deliveryOf(c));
-    if (isRefusal(verified)) return answered(c, verified);
+    if (isRefusal(verified)) return answered(c, verified, arrivedAt);
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);
     c.set('webhookSignature', verified.signature);
@@ -163,9 +167,9 @@ function cachedBody(c: Context): BodyReader | null {
   };
 }
 
-async function answered(c: Context, { status, headers, body }: Outcome): Promise<Response> {
+async function answered(c: Context, { status, headers, body }: Outcome, arrivedAt: number): Promise<Response> {
   const incoming = nodeRequest(c);
-  if (incoming === null) await discardBody(c.req.raw);
+  if (incoming === null) await discardBody(c.req.raw, arrivedAt);
   else endStream(incoming);
   const all = incoming === null ? { ...headers, 'Content-Type': 'application/json' } : answerHeaders(incoming, headers);
   return c.body(JSON.stringify(body), status, all);

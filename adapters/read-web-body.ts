@@ -2,10 +2,12 @@ import { startDeadline, withinDeadline } from '../src/deadline.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 
 /**
- * How long a body that was refused may go on arriving, so that a client that writes it all sees the answer; short enough
- * that even a refusal at the deadline is out within the service's 10 s.
+ * How long a body that was refused may go on arriving, so that a client that writes it all sees the answer; for a refusal
+ * at the deadline short enough to be out within the service's 10 s.
  */
-const REST_MS = 900;
+const REST_MS = 2_000;
+const ANSWERED_MS = 9_900;
+const LEAST_REST_MS = 900;
 /** And how much of it is read and thrown away. */
 const REST_BYTES = 4 * 1024 * 1024;
 /** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
@@ -40,11 +42,14 @@ export function webBodyReader(request: Request, fix: string): BodyReader {
 /**
  * Reads what is left of a body, before the answer: a server that sends an answer earlier ends the connection with it, and
  * a client that is still writing loses it.
+ *
+ * @param arrivedAt - when the request came, on the clock of `performance.now()`
  */
-export async function discardBody({ body }: Request): Promise<void> {
+export async function discardBody({ body }: Request, arrivedAt: number): Promise<void> {
   if (body === null || body.locked) return;
   const reader = body.getReader();
-  const limit = startDeadline(REST_MS);
+  const left = arrivedAt + ANSWERED_MS - performance.now();
+  const limit = startDeadline(Math.max(LEAST_REST_MS, Math.min(REST_MS, left)));
   await withinDeadline(skip(reader), limit);
   limit.met();
   reader.cancel().catch(() => {});
