@@ -13,7 +13,8 @@ export interface Presence {
 /**
  * A clock that jumps forward, as that of a machine that was suspended, makes everybody look as if they had gone long ago. So
  * nobody counts as gone who was seen since this processor's own announcement two before: timers do not jump, so ten
- * minutes have really passed since then, in which everybody who is there has announced themselves too.
+ * minutes have really passed since then, in which everybody who is there has announced themselves too. Of what the clock
+ * showed meanwhile the earliest counts: it may have been wrong for a while, and whoever was seen then has not gone.
  */
 export function createPresence(): Presence {
   /** what the clock showed at the last three announcements */
@@ -25,11 +26,10 @@ export function createPresence(): Presence {
     },
     takenSince(now) {
       const [first = now] = readings;
-      return Math.min(now - TAKER_MS, readings.length < 3 ? first - TAKER_MS : first);
+      return Math.min(now - TAKER_MS, ...(readings.length < 3 ? [first - TAKER_MS] : readings));
     },
     ignoreBefore(now) {
-      const twoBefore = readings.at(-2);
-      return twoBefore === undefined ? null : Math.min(now - TAKER_MS, twoBefore);
+      return readings.length < 2 ? null : Math.min(now - TAKER_MS, ...readings.slice(-2));
     },
   };
 }

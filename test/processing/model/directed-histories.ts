@@ -155,9 +155,10 @@ export const fullDiskForMany: DirectedHistory = {
     const web = world.start('web');
     world.start('all');
     world.sendNew(content, ['succeed slowly'], web);
-    await world.advance(400);
+    await world.advance(600);
     world.start('all');
-    await world.advance(2_000);
+    await world.advance(1_800);
+    // When it ends, the other one is the first to look.
     await world.fillDisk(20_000);
     await world.advance(5_000);
   },
