@@ -6,6 +6,11 @@ import type { BodyRead, BodyReader } from '../src/index.ts';
 const LINGER_MS = 2_000;
 /** And how much of it is read and thrown away: enough for a client that writes it all before it reads. */
 const LINGER_BYTES = 4 * 1024 * 1024;
+/** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
+const LEAST_WEIGHT = 1024;
+
+/** The ways a reading ends while the client is still sending. */
+type Unread = 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room';
 
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
@@ -14,13 +19,11 @@ const LINGER_BYTES = 4 * 1024 * 1024;
  * @param fix - what the merchant has to change where the body was read before
  */
 export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyReader {
-  return ({ maxBytes, late }) =>
+  return ({ buffer, late }) =>
     new Promise<BodyRead>((resolve) => {
       if (incoming.readableDidRead || incoming.readableEnded || incoming.readableEncoding !== null) {
         return resolve({ ended: 'consumed', ...(fix !== undefined && { fix }) });
       }
-      const chunks: Buffer[] = [];
-      let size = 0;
       let settled = false;
 
       incoming.on('data', onData);
@@ -28,8 +31,9 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
       incoming.on('pause', goOn); // a pipe that nobody empties pauses what it reads from
       incoming.on('error', onAborted);
       incoming.on('close', onAborted);
-      void late.then(() => stop('too-slow'));
-      if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) stop('too-large');
+      void late.then(stop);
+      const over = buffer.expect(Number(incoming.headers['content-length'] ?? 0));
+      if (over !== null) stop(over);
       else if (incoming.destroyed) onAborted();
       else goOn(); // somebody may have paused it
 
@@ -39,16 +43,11 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
       function onData(chunk: Buffer | string): void {
         // Somebody has called setEncoding meanwhile: the bytes are gone.
         if (typeof chunk === 'string') return settle({ ended: 'consumed', ...(fix !== undefined && { fix }) });
-        size += chunk.byteLength;
-        if (size > maxBytes) return stop('too-large');
-        chunks.push(chunk);
+        const full = buffer.add(chunk);
+        if (full !== null) stop(full);
       }
       function onEnd(): void {
-        const [first] = chunks;
-        settle({
-          ended: 'complete',
-          bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks),
-        });
+        settle({ ended: 'complete', bytes: buffer.bytes() });
       }
       function onAborted(): void {
         settle({ ended: 'aborted' });
@@ -62,7 +61,7 @@ export function nodeBodyReader(incoming: IncomingMessage, fix?: string): BodyRea
         incoming.off('close', onAborted);
         resolve(read);
       }
-      function stop(ended: 'too-large' | 'too-slow'): void {
+      function stop(ended: Unread): void {
         if (settled) return;
         settle({ ended });
         linger(incoming);
@@ -78,21 +77,24 @@ export function boundRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.readableEnded || incoming.httpVersionMajor > 1) return;
   const cut = (): void => void incoming.destroy();
   const timer = setTimeout(cut, LINGER_MS).unref();
-  let size = 0;
   incoming.on('error', () => {});
-  incoming.on('data', (chunk: Buffer | string) => {
-    size += chunk.length;
-    if (size > LINGER_BYTES) cut();
-  });
-  incoming.once('close', () => clearTimeout(timer));
-  incoming.once('end', () => clearTimeout(timer));
+  throwAway(incoming, cut);
+  incoming.resume(); // somebody may have paused it
+  const { socket } = incoming;
+  endAfterBody(incoming);
+  const over = (): void => {
+    clearTimeout(timer);
+    Reflect.deleteProperty(socket, 'destroySoon'); // the next request has an end of its own
+  };
+  incoming.once('close', over);
+  incoming.once('end', over);
 }
 
 /** Another way to read the body of a Node request, with the same care for whoever is refused. */
 export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyReader {
   return async (limits) => {
     const read = await reader(limits);
-    if (read.ended === 'too-large' || read.ended === 'too-slow') linger(incoming);
+    if (['too-large', 'in-crumbs', 'too-slow', 'no-room'].includes(read.ended)) linger(incoming);
     return read;
   };
 }
@@ -105,27 +107,41 @@ function linger(incoming: IncomingMessage): void {
   if (incoming.httpVersionMajor > 1) return; // a stream of its own, whose end does not reset the connection
   incoming.on('error', () => {}); // the client may give up at any time from here on
 
-  let size = 0;
-  incoming.on('data', (chunk: Buffer) => {
-    size += chunk.byteLength;
-    if (size < LINGER_BYTES) return;
-    incoming.pause();
-    // The server's own clean-up would read on, as fast as a gigabyte a second.
-    incoming.resume = () => incoming;
-  });
+  throwAway(incoming, endAfterBody(incoming));
   incoming.resume();
+}
 
+/** @param cut - called when that was enough */
+function throwAway(incoming: IncomingMessage, cut: () => void): void {
+  let weight = 0;
+  incoming.on('data', (chunk: Buffer | string) => {
+    weight += Math.max(chunk.length, LEAST_WEIGHT);
+    if (weight > LINGER_BYTES) cut();
+  });
+}
+
+/**
+ * Where the connection ends with the answer, as the answer says or as the client has asked, our half of it ends first.
+ *
+ * @returns ends the rest, too: at once, or as soon as the answer is out
+ */
+function endAfterBody(incoming: IncomingMessage): () => void {
   const { socket } = incoming;
-  let ending = false;
-  // Node calls destroySoon once an answer with `Connection: close` is written.
+  let isEnding = false;
+  let isCut = false;
+  // Node calls destroySoon once the last answer of a connection is written.
   socket.destroySoon = () => {
-    if (ending) return;
-    ending = true;
+    if (isEnding) return;
+    isEnding = true;
     socket.end();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
-    if (incoming.readableEnded) socket.destroy();
+    if (incoming.readableEnded || isCut) socket.destroy();
     else incoming.once('end', () => socket.destroy());
+  };
+  return () => {
+    isCut = true;
+    if (isEnding) socket.destroy();
   };
 }
 

@@ -1,5 +1,5 @@
 import { startDeadline, withinDeadline } from '../src/deadline.ts';
-import type { BodyRead, BodyReader } from '../src/index.ts';
+import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 
 /**
  * How long a body that was refused may go on arriving, so that a client that writes it all sees the answer; short enough
@@ -8,6 +8,8 @@ import type { BodyRead, BodyReader } from '../src/index.ts';
 const REST_MS = 900;
 /** And how much of it is read and thrown away. */
 const REST_BYTES = 4 * 1024 * 1024;
+/** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
+const LEAST_WEIGHT = 1024;
 
 /**
  * Reads the body of a web `Request`, within the limits and without ever decompressing. What it has refused is left to
@@ -16,19 +18,19 @@ const REST_BYTES = 4 * 1024 * 1024;
  * @param fix - what the merchant has to change where the body was read before
  */
 export function webBodyReader(request: Request, fix: string): BodyReader {
-  return async ({ maxBytes, late }) => {
+  return async ({ buffer, late }) => {
     if (request.bodyUsed) return { ended: 'consumed', fix };
     const { body } = request;
     if (body === null) return { ended: 'complete', bytes: new Uint8Array() };
     if (body.locked) return { ended: 'consumed', fix };
 
-    const declared = request.headers.get('content-length');
-    if (declared !== null && Number(declared) > maxBytes) return { ended: 'too-large' };
+    const over = buffer.expect(Number(request.headers.get('content-length') ?? 0));
+    if (over !== null) return { ended: over };
 
     const reader = body.getReader();
-    const tooSlow = late.then((): BodyRead => ({ ended: 'too-slow' }));
-    const read = await Promise.race([count(reader, maxBytes, fix), tooSlow]);
-    if (read.ended === 'too-large') reader.releaseLock();
+    const stopped = late.then((ended): BodyRead => ({ ended }));
+    const read = await Promise.race([fill(buffer, reader, fix), stopped]);
+    if (['too-large', 'in-crumbs', 'no-room'].includes(read.ended)) reader.releaseLock();
     // Not waited for: a source that hangs may never finish cancelling.
     else if (read.ended !== 'complete') reader.cancel().catch(() => {});
     return read;
@@ -52,30 +54,27 @@ async function skip(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<vo
   let size = 0;
   try {
     for (let part = await reader.read(); !part.done && size < REST_BYTES; part = await reader.read()) {
-      size += part.value.byteLength;
+      size += Math.max(part.value.byteLength, LEAST_WEIGHT);
     }
   } catch {
     // The client has gone.
   }
 }
 
-async function count(
+async function fill(
+  buffer: BodyBuffer,
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  maxBytes: number,
   fix: string,
 ): Promise<BodyRead> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       // A stream that somebody has made may hold anything.
       if (!(part.value instanceof Uint8Array)) return { ended: 'consumed', fix };
-      size += part.value.byteLength;
-      if (size > maxBytes) return { ended: 'too-large' };
-      chunks.push(part.value);
+      const full = buffer.add(part.value);
+      if (full !== null) return { ended: full };
     }
   } catch {
     return { ended: 'aborted' };
   }
-  return { ended: 'complete', bytes: Buffer.concat(chunks, size) };
+  return { ended: 'complete', bytes: buffer.bytes() };
 }

@@ -33,15 +33,30 @@ export type BodyReader = (limits: BodyLimits) => Promise<BodyRead>;
 export interface BodyLimits {
   /** stop when one byte more than this has arrived */
   readonly maxBytes: number;
-  /** stop when this resolves */
-  readonly late: Promise<unknown>;
+  /** stop when this resolves: with what it then `ended` by */
+  readonly late: Promise<'too-slow' | 'no-room'>;
+  /** where to put what arrives: what a reader keeps beside it is not counted before the body is complete */
+  readonly buffer: BodyBuffer;
+}
+
+/** Puts a body together in memory that is counted (`maxReadingBytes`). */
+export interface BodyBuffer {
+  /** Says what `Content-Length` has announced, where there is one: nothing is put aside for it. `null`: read on. */
+  expect(bytes: number): 'too-large' | null;
+  /** Copies what has arrived. `null`: read on; else what the reading has `ended` by. */
+  add(chunk: Uint8Array): 'too-large' | 'in-crumbs' | 'no-room' | null;
+  /** All that was added, once it is complete. */
+  bytes(): Uint8Array;
 }
 
 export type BodyRead =
   /** with a `doubt`, they may not be all that was sent: should the signature not match, it says what to change */
   | { readonly ended: 'complete'; readonly bytes: Uint8Array; readonly doubt?: string }
-  /** `not-base64`: the host has said that it is base64, and it is not */
-  | { readonly ended: 'too-large' | 'too-slow' | 'aborted' | 'not-base64' }
+  /**
+   * `in-crumbs`: in thousands of chunks of a few bytes. `no-room`: too much of other bodies is arriving. `not-base64`: the
+   * host has said that it is base64, and it is not
+   */
+  | { readonly ended: 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
   | { readonly ended: 'consumed'; readonly fix?: string };
 

@@ -70,7 +70,12 @@ export class PermanentError extends HookboxError {
 export class TransactionError extends HookboxError {
   override readonly name = 'TransactionError';
   readonly code:
-    'LEASE_LOST' | 'ALREADY_COMMITTED' | 'NOT_SYNCHRONOUS' | 'ROLLED_BACK_BY_ITSELF' | 'COMMITTED_BY_ITSELF';
+    | 'LEASE_LOST'
+    | 'ALREADY_COMMITTED'
+    | 'ATTEMPT_OVER'
+    | 'NOT_SYNCHRONOUS'
+    | 'ROLLED_BACK_BY_ITSELF'
+    | 'COMMITTED_BY_ITSELF';
 
   constructor(code: TransactionError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -30,10 +30,23 @@ export {
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handlers.ts';
-export type { BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './delivery.ts';
+export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './outcome.ts';
 export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
-export type { Attempt, AttemptError, ClaimedEvent, ClaimRequest, Lease, Settlement, WorkQueue } from './inbox/work.ts';
+export type {
+  Announced,
+  Attempt,
+  AttemptError,
+  ClaimedEvent,
+  ClaimRequest,
+  IgnoredType,
+  Lease,
+  Scope,
+  Settlement,
+  TypeCount,
+  UnhandledType,
+  WorkQueue,
+} from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
 export type { Logger } from './logger.ts';
 export {

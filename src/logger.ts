@@ -1,3 +1,5 @@
+import { oneLine } from './one-line.ts';
+
 /** What hookbox reports through: pino fits as it is, and so does anything with these three methods. */
 export interface Logger {
   info(facts: Readonly<Record<string, unknown>>, message: string): void;
@@ -8,8 +10,8 @@ export interface Logger {
 /** The default: warnings and errors on the console, a line each. */
 export const consoleLogger: Logger = {
   info() {},
-  warn: (facts, message) => console.warn(`hookbox: ${message}${inline(facts)}`),
-  error: (facts, message) => console.error(`hookbox: ${message}${inline(facts)}`),
+  warn: (facts, message) => console.warn(inline(facts, message)),
+  error: (facts, message) => console.error(inline(facts, message)),
 };
 
 /** A logger that fails must not fail a delivery with it. */
@@ -24,14 +26,10 @@ export function unfailing(logger: Logger): Logger {
   return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
 }
 
-function inline(facts: Readonly<Record<string, unknown>>): string {
-  const shown = Object.entries(facts).map(([name, value]) => `${name}=${onOneLine(String(value))}`);
-  return shown.length === 0 ? '' : ` (${shown.join(', ')})`;
-}
-
-/** An id is the sender's text: no control character of it may begin another line, or steer a terminal. */
-function onOneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+/** An id is the sender's text, and what a handler logs may be one: nothing of it may begin another line, or steer a terminal. */
+function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
+  const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
+  return oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
 }
 
 /**

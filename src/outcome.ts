@@ -109,6 +109,12 @@ const REFUSALS = {
     'The body is larger than this endpoint accepts (maxBodyBytes).',
     CLOSE,
   ),
+  'body-in-crumbs': rejected(
+    400,
+    'INVALID_BODY',
+    'The body came in thousands of pieces of a few bytes each. Send it in larger ones.',
+    CLOSE,
+  ),
   'encoding-unsupported': rejected(
     415,
     'UNSUPPORTED_ENCODING',
@@ -121,6 +127,7 @@ const REFUSALS = {
     'The body is flagged as base64 (isBase64Encoded), and it is not: something before hookbox has decoded it and left the flag.',
   ),
   'body-too-slow': unavailable('The body did not arrive in time. Send it again.', CLOSE),
+  'body-no-room': unavailable('Too much is arriving at the same time. Send it again later.', CLOSE),
   'body-consumed': {
     kind: 'unavailable',
     status: 500,

@@ -1,8 +1,9 @@
 import { answerNotes } from './answer-notes.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from './deadline.ts';
 import type { Delivery } from './delivery.ts';
-import { ConfigurationError, InboxUnavailableError, nameOf } from './errors.ts';
-import { entityOf, type EntityOf } from './events/entity.ts';
+import { ConfigurationError, InboxUnavailableError } from './errors.ts';
+import { entityOf, namedEntity, type EntityOf } from './events/entity.ts';
+import { assertEndpoint, DEFAULT_ENDPOINT } from './endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from './inbox/default-database.ts';
 import type { Acceptance, Inbox, IncomingEvent } from './inbox/inbox.ts';
@@ -33,7 +34,7 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
      */
     readonly mode?: 'background' | 'inline';
   };
-  /** Names what an event is about, where the built-in rule does not fit. */
+  /** Names what an event is about, where the built-in rule does not fit: a function that returns a text or `null`, at once. */
   readonly entity?: EntityOf;
   /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
   readonly clock?: Clock;
@@ -74,9 +75,16 @@ export interface Receiver extends AsyncDisposable {
  */
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { inbox, endpoint = 'default', entity = entityOf, handlers = {}, ordering = true, processing = {} } = options;
+  const {
+    inbox,
+    endpoint = DEFAULT_ENDPOINT,
+    entity = entityOf,
+    handlers = {},
+    ordering = true,
+    processing = {},
+  } = options;
   const { clock = systemClock } = options;
-  if (endpoint === '') throw new ConfigurationError('INVALID_OPTION', 'endpoint must not be empty.');
+  assertEndpoint(endpoint);
   assertHandlers(handlers);
   const { mode } = processing;
   if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
@@ -90,7 +98,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const seldom = throttle();
   const notes = answerNotes(inbox.operations, endpoint, keepHandySometimes);
 
-  const forProcessing = { ...options, handlers, ordering, logger };
+  const forProcessing = { ...options, endpoint, handlers, ordering, logger };
   const inline = createInlineRunner(forProcessing);
   const processor = createProcessor(forProcessing);
   const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
@@ -143,7 +151,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   function incoming({ id, body, verified, event, facts }: VerifiedDelivery): IncomingEvent {
-    const about = event.type === null ? null : namedEntity(event);
+    const about = event.type === null ? null : namedEntity(entity, event, (error) => tellUseless(id, error));
     return {
       endpoint,
       id,
@@ -156,17 +164,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     };
   }
 
-  /** The merchant's own rule may throw; an event without an entity is better than an event that is lost. */
-  function namedEntity(event: Parameters<EntityOf>[0]): string | null {
-    try {
-      return entity(event);
-    } catch (failure) {
-      seldom('entity', (suppressed) => {
-        const facts = { id: event.id, error: nameOf(failure), suppressed };
-        logger.error(facts, 'the entity option threw; the event stands alone');
-      });
-      return null;
-    }
+  function tellUseless(id: string, error: string): void {
+    seldom('entity', (suppressed) => {
+      const message = 'the rule for the entity has named nothing that can be used; the event stands alone';
+      logger.error({ endpoint, id, error, suppressed }, message);
+    });
   }
 
   /** Stored and answered 200 all the same, but somebody should know. */
@@ -187,7 +189,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     mayBeForgotten = false;
     logger.warn(
       { endpoint },
-      'events are stored but not handled: call receiver.start(), or run a createProcessor elsewhere',
+      'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it elsewhere',
     );
   }
 

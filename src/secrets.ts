@@ -22,8 +22,11 @@ export interface KeySource {
 const MINUTE_MS = 60_000;
 /** A provider is asked again once a value is this old. */
 const REFRESH_MS = MINUTE_MS;
-/** A mismatch may be a rotation, so it may ask sooner, but no flood of forgeries makes it ask more often than this. */
-const MISMATCH_REFRESH_MS = 5_000;
+/**
+ * A mismatch may be a rotation, and without any key nothing comes in: both ask sooner, but no flood of deliveries makes it
+ * ask more often than this.
+ */
+const SOONEST_MS = 5_000;
 /** The last good value serves this long while the provider fails. */
 const LAST_GOOD_MS = 60 * MINUTE_MS;
 const CALL_LIMIT_MS = 2_000;
@@ -91,24 +94,24 @@ function providedKeys(provider: SecretProvider, onFailure: (message: string) => 
     call = asked;
     return asked;
   };
+  const mayAskNow = (): boolean => now() - askedAt >= SOONEST_MS;
   const lastGood = (): readonly SigningKey[] | null => (now() - fetchedAt <= LAST_GOOD_MS ? keys : null);
 
   if (!frozen) void ask();
   return {
     current() {
       const usable = lastGood();
-      const due = now() - Math.max(fetchedAt, askedAt) >= REFRESH_MS;
       if (usable !== null) {
-        if (!due) return usable;
+        if (now() - Math.max(fetchedAt, askedAt) < REFRESH_MS) return usable;
         if (frozen) return ask().then(lastGood);
         void ask();
         return usable;
       }
       // A call that never ended has told nothing: the next request asks again.
-      return call !== null || due ? ask().then(lastGood) : null;
+      return call !== null || mayAskNow() ? ask().then(lastGood) : null;
     },
     async afterMismatch() {
-      if (underWay() === null && now() - askedAt < MISMATCH_REFRESH_MS) return null;
+      if (underWay() === null && !mayAskNow()) return null;
       const brought = await ask();
       return brought ? lastGood() : null;
     },

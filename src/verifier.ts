@@ -4,6 +4,7 @@ import { ConfigurationError, isInstance, messageOf, nameOf } from './errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './events/event.ts';
 import { readEvent, type EventFacts } from './events/parse.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from './logger.ts';
+import { readingRoom, type Reading } from './reading.ts';
 import { refusal, type Reason, type Refusal } from './outcome.ts';
 import { MAX_TIMER_MS, positive } from './positive.ts';
 import { keySource, type KeySource, type SecretOption } from './secrets.ts';
@@ -12,13 +13,20 @@ import { isWellFormedSignature, matchesSignature } from './signature.ts';
 export interface VerifierOptions {
   /**
    * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
-   * fetches them. A function is called at start and then once a minute at most.
+   * fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
+   * has not brought any key.
    */
   readonly secret?: SecretOption;
   /** For an account without a signing secret only: anyone who knows the URL can then send events. */
   readonly unsafeUnsigned?: boolean;
   /** The largest body that is accepted, in bytes; 1 MiB unless set. */
   readonly maxBodyBytes?: number;
+  /**
+   * The most memory, in bytes, that bodies take together while they arrive and are verified; 64 MiB unless set, and at
+   * least `maxBodyBytes`. Beyond it the newest of them is answered 503, and those that began before go on. An eighth of it
+   * is left to bodies of up to 64 KiB.
+   */
+  readonly maxReadingBytes?: number;
   /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
   readonly deadlineMs?: number;
   /** Where rejections and failures are reported; warnings and errors go to the console unless set. */
@@ -76,11 +84,13 @@ export interface Verifier {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_READING_BYTES = 64 * 1024 * 1024;
 const DEADLINE_MS = 9_000;
 
 /** @throws ConfigurationError for a secret or a limit that cannot work */
 export function createVerifier(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
+  const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = unfailing(options.logger ?? consoleLogger);
   const keys = chosenKeys(options, logger);
@@ -101,6 +111,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return startDeadline(Math.max(0, Math.min(deadlineMs, allowedMs)));
   };
 
+  /** What the head alone tells of a signature. */
+  function formFault(signature: Delivery['signature']): Reason | null {
+    if (keys === 'unsigned') return null;
+    if (signature === null || signature === undefined || signature === '') return 'signature-missing';
+    return isWellFormedSignature(signature) ? null : 'signature-malformed';
+  }
+
   /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
   async function signatureFault(
     body: Uint8Array,
@@ -108,8 +125,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
     deadline: Deadline,
   ): Promise<Reason | null> {
     if (keys === 'unsigned') return null;
-    if (signature === null || signature === undefined || signature === '') return 'signature-missing';
-    if (!isWellFormedSignature(signature)) return 'signature-malformed';
     const now = keys.current();
     const current = now instanceof Promise ? await withinDeadline(now, deadline) : now;
     if (current === null || current === LATE) return 'no-secret';
@@ -119,15 +134,36 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return fresh !== null && matchesSignature(body, signature, fresh) ? null : 'signature-mismatch';
   }
 
+  /**
+   * The order of the checks, the same for every adapter. What the head tells comes first (method, encoding, the form of
+   * the signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
+   * the signature, and last what the bytes say.
+   */
   async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | Refusal> {
     if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
     if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
+    if (typeof delivery.body !== 'function') assertBytes(delivery.body);
+    const malformed = formFault(delivery.signature);
+    if (malformed !== null) return refuse(malformed);
 
-    const read = await readBody(delivery.body, maxBytes, deadline);
+    const reading = room.open();
+    try {
+      return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
+    } finally {
+      // Only now, for it may have waited for the secret with a body that anybody has sent.
+      reading.close();
+    }
+  }
+
+  async function verifyBody(
+    { signature: claimed }: Delivery,
+    read: BodyRead,
+    deadline: Deadline,
+  ): Promise<VerifiedDelivery | Refusal> {
     if (read.ended === 'consumed') return refuse('body-consumed', { fix: read.fix });
     if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
 
-    const fault = await signatureFault(read.bytes, delivery.signature, deadline);
+    const fault = await signatureFault(read.bytes, claimed, deadline);
     const { bytes: body } = read;
     if (fault === 'signature-mismatch' && read.doubt !== undefined) {
       return refuse('body-consumed', { fix: read.doubt, body });
@@ -137,7 +173,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const { parsed, facts } = readEvent(body);
     if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail), body });
     const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
-    const signature = keys === 'unsigned' ? null : (delivery.signature ?? null);
+    const signature = keys === 'unsigned' ? null : (claimed ?? null);
     return { body, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
   }
 
@@ -193,22 +229,43 @@ export function isRefusal(result: object): result is Refusal {
 
 const UNREAD = {
   'too-large': 'body-too-large',
+  'in-crumbs': 'body-in-crumbs',
   'too-slow': 'body-too-slow',
+  'no-room': 'body-no-room',
   aborted: 'body-incomplete',
   'not-base64': 'body-not-base64',
 } as const satisfies Record<Exclude<BodyRead['ended'], 'complete' | 'consumed'>, Reason>;
 
-async function readBody(body: Delivery['body'], maxBytes: number, deadline: Deadline): Promise<BodyRead> {
+async function readBody(
+  body: Delivery['body'],
+  maxBytes: number,
+  reading: Reading,
+  deadline: Deadline,
+): Promise<BodyRead> {
   if (typeof body === 'function') {
+    const late = Promise.race([deadline.passed.then(() => 'too-slow' as const), reading.crowdedOut]);
     // A reader stops by itself when it is late; the wait is bounded for one that does not.
-    const read = await withinDeadline(body({ maxBytes, late: deadline.passed }), deadline);
-    if (read === LATE) return { ended: 'too-slow' };
-    if (read.ended === 'complete') assertBytes(read.bytes);
-    return read;
+    const read = await Promise.race([body({ maxBytes, late, buffer: reading }), late]);
+    if (reading.isRefused) return { ended: 'no-room' };
+    if (typeof read === 'string') return { ended: read };
+    if (read.ended !== 'complete') return read;
+    assertBytes(read.bytes);
+    return reading.holds(read.bytes.byteLength) ? read : { ended: 'no-room' };
   }
-  assertBytes(body);
+  if (body.byteLength > maxBytes) return { ended: 'too-large' };
+  if (!reading.holds(body.byteLength)) return { ended: 'no-room' };
   // A copy: what was verified is what is stored, whatever the caller does with its buffer.
-  return body.byteLength > maxBytes ? { ended: 'too-large' } : { ended: 'complete', bytes: Uint8Array.from(body) };
+  return { ended: 'complete', bytes: Uint8Array.from(body) };
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` where one body alone would not fit */
+function mostHeld(maxReadingBytes: number | undefined, maxBytes: number): number {
+  if (maxReadingBytes === undefined) return Math.max(MAX_READING_BYTES, maxBytes);
+  if (positive('maxReadingBytes', maxReadingBytes) >= maxBytes) return maxReadingBytes;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `maxReadingBytes must be at least maxBodyBytes (${maxBytes}), or the largest body would never be read; it is ${maxReadingBytes}.`,
+  );
 }
 
 function assertBytes(body: Uint8Array): void {

@@ -35,6 +35,14 @@ describe('the console logger', () => {
     expect(lines).toEqual([]);
   });
 
+  it('writes what handlers say on one line, too, without orders to the terminal', () => {
+    const id = 'evt_\n\u001b[31m\u009b2J\u202e\u200b';
+    consoleLogger.warn({ [`of ${id}`]: id }, `looked at ${id}`);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.text).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u200b]/u);
+    expect(lines[0]?.text.match(/evt_\\u\{a\}/g)).toHaveLength(3);
+  });
+
   it.each(['\n', '\r\n', '\u001B[2K\r'])(
     'writes a line each: a fact that holds %j cannot begin another one',
     (breaking) => {

@@ -224,18 +224,81 @@ describe('a secret provider', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('vault is sealed'))],
-  ])('that %s at start brings no keys, says so, and is asked again a minute later', async (_, failing) => {
+    ['never answers', () => new Promise<string>(() => {})],
+    ['brings an empty secret', () => ''],
+    ['brings the word undefined', async () => String(undefined)],
+  ])('that %s at start brings no keys, says so, and is asked again 5 s later', async (_, failing) => {
     let provider = failing;
     const { source, calls, failures } = providing(() => provider());
-    expect(await source.current()).toBeNull();
+    const first = source.current();
+    await vi.advanceTimersByTimeAsync(2 * SECOND);
+    expect(await first).toBeNull();
     expect(failures).toHaveLength(1);
-    time += MINUTE - 1;
+    time += 5 * SECOND - 1;
     expect(source.current()).toBeNull();
     expect(calls).toHaveBeenCalledTimes(1);
     provider = () => 'only';
     time += 1;
     expect(accepts(await source.current(), 'only')).toBe(true);
     expect(failures).toHaveLength(1);
+  });
+
+  it('is asked every 5 s and no more often while there is no key at all, however many deliveries come', async () => {
+    const { source, calls, failures } = providing(() => Promise.reject(new Error('vault is sealed')));
+    await source.current();
+    for (const end = time + MINUTE; time < end; time += 100) {
+      for (let each = 0; each < 3; each += 1) void source.current();
+      await settled();
+    }
+    expect(calls).toHaveBeenCalledTimes(12);
+    expect(failures).toHaveLength(12);
+  });
+
+  it('is asked one call at a time also while it hangs and there is no key at all', async () => {
+    let open = 0;
+    let most = 0;
+    const { source, calls } = providing(async () => {
+      open += 1;
+      most = Math.max(most, open);
+      // Longer than it is waited for, and shorter than the 5 s.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 4 * SECOND);
+      });
+      open -= 1;
+      return 'only';
+    });
+    for (const end = time + 20 * SECOND; time < end; time += 100) {
+      void source.current();
+      void source.afterMismatch();
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(calls).toHaveBeenCalledTimes(4);
+    expect(most).toBe(1);
+  });
+
+  it('is asked again every 5 s once its last good value is too old, and until then once a minute', async () => {
+    let failing = false;
+    const { source, calls } = providing(() => {
+      if (failing) throw new Error('vault is sealed');
+      return 'only';
+    });
+    await source.current();
+    failing = true;
+    const ask = async (forMs: number): Promise<number> => {
+      const before = calls.mock.calls.length;
+      for (const end = time + forMs; time < end;) {
+        time += SECOND;
+        void source.current();
+        await settled();
+      }
+      return calls.mock.calls.length - before;
+    };
+    expect(await ask(HOUR)).toBe(60);
+    expect(await ask(MINUTE)).toBe(12);
+    failing = false;
+    expect(await ask(5 * SECOND)).toBe(1);
+    expect(accepts(source.current(), 'only')).toBe(true);
+    expect(await ask(MINUTE)).toBe(1);
   });
 
   it('that fails later leaves its last good value in use for an hour, and nothing after it', async () => {
@@ -430,7 +493,8 @@ describe('a receiver with a secret provider', () => {
     expect(await deliver(receiver, 'forged')).toMatchObject({ kind: 'unavailable', status: 503, reason: 'no-secret' });
     expect(lines.filter((line) => line.includes('secret provider'))).toHaveLength(1);
     failing = false;
-    await vi.advanceTimersByTimeAsync(MINUTE);
+    vi.setSystemTime(Date.now() - 24 * HOUR); // the clock of the wall says nothing here
+    await vi.advanceTimersByTimeAsync(5 * SECOND);
     expect(await deliver(receiver, 'only')).toMatchObject({ kind: 'stored', status: 200 });
     expect(await deliver(receiver, 'forged')).toMatchObject({ kind: 'rejected', status: 401 });
   });

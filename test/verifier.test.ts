@@ -146,12 +146,42 @@ describe('what is refused', () => {
     expect(result.body).not.toHaveProperty('error.details');
   });
 
-  it('is refused for its method or its encoding before the body is read', async () => {
+  it('is refused for what its head says before the body is read: method, encoding, the form of the signature', async () => {
     const body = vi.fn(async (): Promise<BodyRead> => ({ ended: 'complete', bytes: ready }));
     await verify({ body, signature: null, method: 'PUT' });
     await verify({ body, signature: null, contentEncoding: 'br' });
+    for (const signature of [undefined, null, '', 'sha256=0', signBody(ready, secret).toUpperCase()]) {
+      const result = await verify({ body, signature });
+      expect(result).toMatchObject({ status: 401 });
+    }
     expect(body).not.toHaveBeenCalled();
   });
+
+  it('is refused in one order, whatever else is wrong with it', async () => {
+    const wrong: Delivery = { body: new Uint8Array(101), signature: 'none', method: 'PUT', contentEncoding: 'br' };
+    const reason = (mended: Partial<Delivery>): Promise<Reason | null> =>
+      reasonOf({ ...wrong, ...mended }, { maxBodyBytes: 100 });
+    expect(await reason({})).toBe('method-not-allowed');
+    expect(await reason({ method: 'POST' })).toBe('encoding-unsupported');
+    const plain = { method: 'POST', contentEncoding: null };
+    expect(await reason(plain)).toBe('signature-malformed');
+    expect(await reason({ ...plain, signature: null })).toBe('signature-missing');
+    const signature = signBody('{}', secret);
+    expect(await reason({ ...plain, signature })).toBe('body-too-large');
+    expect(await reason({ ...plain, signature, body: utf8.encode('[') })).toBe('signature-mismatch');
+    expect(await reason({ ...plain, ...signed(utf8.encode('[')) })).toBe('not-an-event');
+  });
+
+  it.each(['signature-missing', 'signature-malformed'] as const)(
+    'keeps nothing of a body whose delivery is refused with %s, for operators neither',
+    async (reason) => {
+      const verifier = createVerifier({ secret, logger });
+      const signature = reason === 'signature-missing' ? null : 'none';
+      const refused = (await verifier.verify({ body: ready, signature })) as Refusal;
+      expect(refused.reason).toBe(reason);
+      expect(verifier.bodyOf(refused)).toBeNull();
+    },
+  );
 });
 
 describe('the size of a body', () => {
@@ -190,13 +220,14 @@ describe('a body reader', () => {
       await late;
       return { ended: 'too-slow' };
     };
+    const signature = signBody(ready, secret);
     const start = performance.now();
     const verifier = createVerifier({ secret, logger, deadlineMs: 50 });
-    expect(await verifier.verify({ body: waiting, signature: null })).toMatchObject({ reason: 'body-too-slow' });
+    expect(await verifier.verify({ body: waiting, signature })).toMatchObject({ reason: 'body-too-slow' });
     expect(performance.now() - start).toBeGreaterThanOrEqual(45);
 
     const patient = createVerifier({ secret, logger, deadlineMs: 60_000 });
-    const result = await patient.verify({ body: waiting, signature: null }, startDeadline(10));
+    const result = await patient.verify({ body: waiting, signature }, startDeadline(10));
     expect(result).toMatchObject({ reason: 'body-too-slow' });
   });
 
@@ -277,14 +308,17 @@ describe('limits', () => {
 
   const bad = [0, -1, Number.NaN, Infinity, -Infinity, '100', true, {}, 10n];
 
-  it.each(['maxBodyBytes', 'deadlineMs'] as const)('that cannot work are refused by name: %s', (name) => {
-    for (const value of bad) {
-      expect(() => createVerifier({ secret, [name]: value as number })).toThrow(ConfigurationError);
-      expect(() => createVerifier({ secret, [name]: value as number })).toThrow(
-        expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(name) }),
-      );
-    }
-  });
+  it.each(['maxBodyBytes', 'maxReadingBytes', 'deadlineMs'] as const)(
+    'that cannot work are refused by name: %s',
+    (name) => {
+      for (const value of bad) {
+        expect(() => createVerifier({ secret, [name]: value as number })).toThrow(ConfigurationError);
+        expect(() => createVerifier({ secret, [name]: value as number })).toThrow(
+          expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(name) }),
+        );
+      }
+    },
+  );
 
   it('leave no timer behind that would keep the process alive', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

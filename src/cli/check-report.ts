@@ -27,7 +27,7 @@ function marked(verdict: Verdict): string {
 export function printFindings({ probes }: CheckReport): void {
   for (const verdict of ['fault', 'warning', 'unknown'] as const) {
     for (const { names, finding, others } of grouped(probes, verdict)) {
-      print(`\n${marked(verdict)}  ${styled('bold', listed(names))}`);
+      print('', `${marked(verdict)}  ${styled('bold', listed(names))}`);
       if (finding.sent !== finding.received) {
         field('sent', finding.sent);
         field('came back', finding.received + (others > 0 ? ` (and ${others} more like it)` : ''));
@@ -96,5 +96,5 @@ export function printSummary({ marks, full, interrupted, probes }: CheckReport):
     ...(count('warning') > 0 ? [`${count('warning')} ${count('warning') === 1 ? 'warning' : 'warnings'}`] : []),
     ...(count('unknown') > 0 ? [`${count('unknown')} unknown`] : []),
   ];
-  tell(`\n${interrupted ? 'Interrupted. ' : ''}${full ? 'Full marks: ' : ''}${parts.join('; ')}.`);
+  tell('', `${interrupted ? 'Interrupted. ' : ''}${full ? 'Full marks: ' : ''}${parts.join('; ')}.`);
 }

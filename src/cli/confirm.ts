@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { oneLine } from '../one-line.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
 
 /**
@@ -35,7 +36,7 @@ export function typedCount(
       if (!isAnswered) shown.write('\n');
       resolve(false);
     });
-    terminal.question(`Type ${count} to ${todo}, anything else to leave it: `, (typed) => {
+    terminal.question(`Type ${count} to ${oneLine(todo)}, anything else to leave it: `, (typed) => {
       isAnswered = true;
       resolve(typed.trim().replaceAll(',', '') === String(count));
       terminal.close();

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Inbox } from '../inbox/inbox.ts';
+import { distrustSchema } from '../inbox/sqlite/database.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { openInbox } from './open-inbox.ts';
 
@@ -24,6 +25,7 @@ function holdsInbox(file: string): boolean {
   let database;
   try {
     database = new Database(file, { readonly: true, fileMustExist: true });
+    distrustSchema(database);
     return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_events'").get() !== undefined;
   } catch {
     return true; // opening it as an inbox tells what is wrong with it

@@ -18,9 +18,12 @@ export function openInbox(file: string): Inbox {
   }
 }
 
-/** SQLite's own words for it. */
+/** The words that SQLite and the operating system have for it. */
 function isWithoutRights({ code, message }: InboxOpenError): boolean {
-  return code === 'CANNOT_OPEN' && /unable to open database file|readonly database/.test(message);
+  return (
+    code === 'CANNOT_OPEN' &&
+    /unable to open database file|readonly database|\b(?:EACCES|EPERM|EROFS|ENOENT)\b/.test(message)
+  );
 }
 
 function withAdvice({ message }: InboxOpenError): CommandError {

@@ -3,7 +3,7 @@ import { withExamples } from './command.ts';
 import { EXIT } from './exit.ts';
 import { tellFailure } from './failure.ts';
 import { VERSION } from '../version.ts';
-import { interruptWithReader } from './output.ts';
+import { interruptWithReader, tell } from './output.ts';
 
 /** How each command is made, in the order in which help lists them. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -67,6 +67,13 @@ export async function run(args: readonly string[]): Promise<void> {
 }
 
 function throwInsteadOfExit(command: Command): void {
+  command.configureOutput({ outputError: (text) => tell(linesOfError(text)) });
   command.exitOverride().showHelpAfterError('(add --help for what it takes)');
   for (const each of command.commands) throwInsteadOfExit(each);
+}
+
+/** Commander repeats what was typed, which may have been pasted, and suggests something on a line of its own. */
+function linesOfError(text: string): readonly string[] {
+  const [, said = '', suggested] = /^([^]*?)(?:\n(\(Did you mean [^\n]*\)))?\n*$/.exec(text) ?? [];
+  return suggested === undefined ? [said] : [said, suggested];
 }

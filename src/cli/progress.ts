@@ -1,3 +1,5 @@
+import { oneLine } from '../one-line.ts';
+
 /** How far long work has come, drawn on a line of its own beneath what is printed. */
 export interface Progress {
   /** @param share - from 0 to 1; `null` where nobody knows how much there is to do, which draws no bar */
@@ -36,7 +38,10 @@ export function progressBar(
     show(share, text) {
       if (now() - drawnAt < REDRAW_MS) return;
       drawnAt = now();
-      line = (share === null ? text : `${bar(share)} ${text}`).slice(0, (stream.columns || USUAL_COLUMNS) - 1);
+      line = oneLine(share === null ? text : `${bar(share)} ${text}`, Infinity).slice(
+        0,
+        (stream.columns || USUAL_COLUMNS) - 1,
+      );
       stream.write(`${ERASE_LINE}${line}`);
     },
     above(print) {

@@ -1,6 +1,6 @@
 import './require-node.ts';
 import { messageOf } from '../errors.ts';
-import { interruptWithReader } from './output.ts';
+import { interruptWithReader, tell } from './output.ts';
 import { serve } from './serve/serve.ts';
 
 /** `npm start`: `hookbox serve` without handlers, set by the environment, reachable from everywhere. */
@@ -26,6 +26,6 @@ interruptWithReader();
 try {
   await start();
 } catch (failure) {
-  console.error(`hookbox cannot start: ${messageOf(failure)}`);
+  tell(`hookbox cannot start: ${messageOf(failure)}`);
   process.exit(1);
 }

@@ -1,3 +1,4 @@
+import { oneLine } from '../one-line.ts';
 import { print, styled, type Style } from './output.ts';
 
 /** What stands in a row and a column; coloured, where it is to be noticed. */
@@ -36,14 +37,15 @@ export function growingTable(head: readonly string[], lineWidth = Infinity): (ro
     }
     const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
     widths[last] = Math.min(widths[last] ?? 0, Math.max(lineWidth - before, LEAST_LAST));
-    if (isFirst) print(`${line(head)}\n${line(widths.map((width) => '-'.repeat(width)))}`);
+    if (isFirst) print(line(head), line(widths.map((width) => '-'.repeat(width))));
     isFirst = false;
     for (const row of rows) print(line(row));
   };
 }
 
+/** As it will be printed: what is escaped is wider. */
 function textOf(cell: Cell): string {
-  return typeof cell === 'string' ? cell : cell.text;
+  return oneLine(typeof cell === 'string' ? cell : cell.text, Infinity);
 }
 
 function shown(cell: Cell, width: number): string {

@@ -1,8 +1,10 @@
+import { nameOf } from '../errors.ts';
 import { isKnown, type UnknownEvent, type WebhookEvent } from './event.ts';
 
 /**
  * Names what an event is about. Events with the same name are handled one at a time and in order; `null` means that an
- * event stands alone.
+ * event stands alone. So does anything that is no name (an empty text, one of more than 1,000 characters or with half a
+ * surrogate pair, a promise, `undefined`), and whatever is thrown: that is logged, and the event is stored all the same.
  */
 export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
 
@@ -34,6 +36,55 @@ export const entityOf: EntityOf = (event) => {
       return event.data.id ? name('order', event.data.merchant_id, event.data.id) : null;
   }
 };
+
+/** Names stand in several indexes, and no id comes near this. */
+const MAX_CHARACTERS = 1_000;
+
+/**
+ * What an event is about by a rule: the one place where a rule is asked. A merchant's may do anything; an event that
+ * stands alone is better than one that is lost, or than all events in one queue.
+ *
+ * @param onUseless - told why, in words that quote nothing, when the rule has named nothing that can be used
+ */
+export function namedEntity(
+  rule: EntityOf,
+  event: Parameters<EntityOf>[0],
+  onUseless: (why: string) => void = () => {},
+): string | null {
+  let named: unknown;
+  try {
+    named = rule(event);
+    if (named === null) return null;
+    // It may reject, and nobody else looks at it.
+    if (isThenable(named)) Promise.resolve(named).catch(() => {});
+  } catch (failure) {
+    onUseless(`it threw ${nameOf(failure)}`);
+    return null;
+  }
+  if (isName(named)) return named;
+  onUseless(`it returned ${described(named)}`);
+  return null;
+}
+
+function isName(named: unknown): named is string {
+  // SQLite keeps no half of a surrogate pair: two such names would become one.
+  return typeof named === 'string' && named !== '' && named.length <= MAX_CHARACTERS && named.isWellFormed();
+}
+
+function isThenable(named: unknown): boolean {
+  return typeof named === 'object' && named !== null && 'then' in named;
+}
+
+function described(named: unknown): string {
+  if (isThenable(named)) return 'a promise: it must not be async';
+  if (typeof named !== 'string') return named === undefined ? 'undefined' : `${article(typeof named)} ${typeof named}`;
+  if (named === '') return 'an empty text';
+  return named.isWellFormed() ? `more than ${MAX_CHARACTERS} characters` : 'half a surrogate pair';
+}
+
+function article(type: string): string {
+  return type === 'object' ? 'an' : 'a';
+}
 
 /** Parts are escaped, so that no two entities can share a name by having a colon in an id. */
 function name(kind: string, ...parts: (string | null | undefined)[]): string {

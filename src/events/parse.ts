@@ -182,7 +182,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Lone surrogates are refused because different ones become the same bytes in SQLite. Characters are code points. */
-function isUsableId(id: unknown): id is string {
+export function isUsableId(id: unknown): id is string {
   if (typeof id !== 'string' || id === '' || id.length > 2 * MAX_ID_CHARACTERS || !id.isWellFormed()) return false;
   return id.length <= MAX_ID_CHARACTERS || [...id].length <= MAX_ID_CHARACTERS;
 }

@@ -84,6 +84,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Events in the order of arrival, after the `seq` of the last one seen; 100 unless `limit` says otherwise. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
+  /** The file it keeps them in, as commands name it with `--db`; absent where there is none. */
+  readonly file?: string;
   /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
   readonly operations?: Operations;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */

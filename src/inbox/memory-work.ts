@@ -3,6 +3,8 @@ import { TransactionError } from '../errors.ts';
 import type { Instant } from '../events/instant.ts';
 import type { SqliteDatabase } from './sqlite/database.ts';
 import type { EventKey, StoredEvent } from './inbox.ts';
+import { arrivedBy, latestTime, movedBack, setBackBy } from './set-back.ts';
+import { countTypes, isIn, memoryTakers } from './memory-takers.ts';
 import { refuseAsyncFunction, refusePromise } from './synchronous.ts';
 import {
   MAX_CRASHES,
@@ -25,6 +27,8 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
+  /** no processor has looked at it yet */
+  fresh: boolean;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
   attemptCount: number;
@@ -34,20 +38,46 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
 
 /** The handling half of `memoryInbox`: the same moves as in SQLite, by looking through everything. */
 export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => Entry | undefined) {
-  const takers = new Map<string, number>();
+  const takers = memoryTakers(entries);
   const highWater = new Map<string, Instant>();
   const listeners = new Set<() => void>();
+  let latest = 0;
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
 
-  const isTaken = (type: string | null, now: number): boolean =>
-    [type ?? '', '*'].some((taker) => (takers.get(taker) ?? -Infinity) > now - TAKER_MS);
   const sameEntity = (a: Entry, b: Entry): boolean => a !== b && a.entity === b.entity && a.endpoint === b.endpoint;
 
-  function releaseRanOut(now: number): void {
+  function noteTime(now: number): void {
+    latest = latestTime(latest, now);
+  }
+
+  function followClock({ now, leaseMs }: ClaimRequest): void {
+    const back = setBackBy(latest, now);
+    latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
+    if (back === 0) return;
+    takers.setBack(now, back);
     for (const entry of entries) {
-      if (entry.state !== 'processing' || entry.leaseUntil > now) continue;
+      if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
+      else if (entry.state === 'pending' && !entry.fresh) entry.dueAt = movedBack(entry.dueAt, back, now);
+    }
+  }
+
+  function lookAtFresh(now: number): void {
+    for (const entry of entries) {
+      if (!entry.fresh) continue;
+      entry.fresh = false;
+      entry.dueAt = arrivedBy(entry.dueAt, now);
+    }
+  }
+
+  function releaseRanOut({ now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest): void {
+    for (const entry of entries) {
+      if (entry.state !== 'processing' || entry.leaseUntil > Math.min(now, ranOutBy)) continue;
+      if (holds.some(({ seq, fence }) => entry.seq === seq && entry.fence === fence)) {
+        entry.leaseUntil = now + leaseMs;
+        continue;
+      }
       entry.crashes += 1;
       leave(entry, 'crashed', now, null);
       if (entry.crashes >= MAX_CRASHES) finish(entry, 'dead', 'crashed', now);
@@ -59,17 +89,18 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     return entry.entity !== null && entries.some((other) => sameEntity(entry, other) && other.state === 'processing');
   }
 
-  function hasOlder(entry: Entry, { now, types }: ClaimRequest): boolean {
-    const handled = (type: string | null): boolean => types === '*' || types.includes(type ?? '') || isTaken(type, now);
+  function hasOlder(entry: Entry, request: ClaimRequest): boolean {
+    const { now, takenSince = now - TAKER_MS } = request;
+    const handled = (other: Entry): boolean => isIn(request, other) || takers.seen(other) > takenSince;
     return entries.some(
-      (other) =>
-        sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && handled(other.type),
+      (other) => sameEntity(entry, other) && other.state === 'pending' && order(other, entry) < 0 && handled(other),
     );
   }
 
   function take(entry: Entry, { now, leaseMs }: ClaimRequest): ClaimedEvent {
     const newest = entry.entity === null ? undefined : highWater.get(entityKey(entry));
     entry.state = 'processing';
+    entry.fresh = false;
     entry.deadReason = null;
     entry.fence += 1;
     entry.attemptCount += 1;
@@ -88,14 +119,16 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     };
   }
 
-  function held({ seq, fence }: Lease, now: number): Entry | undefined {
+  /** Nobody has taken it over, however late it is. */
+  function held({ seq, fence }: Lease): Entry | undefined {
     const entry = entries[seq - 1];
-    return entry?.state === 'processing' && entry.fence === fence && entry.leaseUntil > now ? entry : undefined;
+    return entry?.state === 'processing' && entry.fence === fence ? entry : undefined;
   }
 
   function settle(lease: Lease, settlement: Settlement, now: number): boolean {
-    const entry = held(lease, now);
+    const entry = held(lease);
     if (entry === undefined) return false;
+    noteTime(now);
     switch (settlement.outcome) {
       case 'processed': {
         leave(entry, 'processed', now, null);
@@ -126,12 +159,14 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
 
   const queue: WorkQueue = {
     async claim(request, limit) {
-      const { now, types, ordered } = request;
-      releaseRanOut(now);
+      const { now, ordered } = request;
+      followClock(request);
+      releaseRanOut(request);
+      lookAtFresh(now);
       const claimed: ClaimedEvent[] = [];
       const due = entries
         .filter((entry) => entry.state === 'pending' && entry.dueAt <= now)
-        .filter((entry) => types === '*' || types.includes(entry.type ?? ''))
+        .filter((entry) => isIn(request, entry))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       for (const entry of due) {
         if (claimed.length === limit) break;
@@ -142,17 +177,19 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       return claimed;
     },
     async claimOne(key, request) {
-      releaseRanOut(request.now);
+      followClock(request);
+      releaseRanOut(request);
       const entry = find(key);
       if (entry === undefined || entry.body === null) return 'settled';
       if (entry.state === 'processed' || entry.deadReason === 'invalid') return 'settled';
-      if (request.types !== '*' && !request.types.includes(entry.type ?? '')) return 'settled';
+      if (!isIn(request, entry)) return 'settled';
       if (entry.state === 'processing' || (request.ordered && hasLease(entry))) return 'busy';
       return take(entry, request);
     },
     async renew(leases, now, leaseMs) {
+      noteTime(now);
       return leases.filter((lease) => {
-        const entry = held(lease, now);
+        const entry = held(lease);
         if (entry !== undefined) entry.leaseUntil = now + leaseMs;
         return entry !== undefined;
       });
@@ -163,7 +200,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     async transaction(lease, work, { now, signal }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
-      if (held(lease, now()) === undefined) {
+      if (held(lease) === undefined) {
         throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
       }
       const result = work(noDatabase);
@@ -176,22 +213,23 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       const last = entry?.attempts.at(-1);
       if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
     },
-    async nextDue(types) {
+    async nextDue(scope) {
       const times = entries.flatMap((entry) => {
         if (entry.state === 'processing') return [entry.leaseUntil];
-        const wanted = entry.state === 'pending' && (types === '*' || types.includes(entry.type ?? ''));
-        return wanted ? [entry.dueAt] : [];
+        return entry.state === 'pending' && isIn(scope, entry) ? [entry.dueAt] : [];
       });
       return times.length === 0 ? null : Math.min(...times);
     },
-    async announce(types, now, ignoreBefore) {
-      for (const type of types === '*' ? ['*'] : types) takers.set(type, now);
-      if (ignoreBefore === null) return;
-      for (const entry of entries) {
-        const untaken = entry.state === 'pending' && entry.dueAt <= ignoreBefore && !isTaken(entry.type, now);
-        if (untaken) finish(entry, 'ignored', null, now);
-      }
+    async announce(scope, now, ignoreBefore) {
+      noteTime(now);
+      lookAtFresh(now);
+      takers.note(scope, now);
+      const untaken = ignoreBefore === null ? [] : takers.untaken(scope.endpoints, now, ignoreBefore);
+      for (const entry of untaken) finish(entry, 'ignored', null, now);
+      return { ignored: countTypes(untaken).map(({ more: _, ...counted }) => counted), more: false };
     },
+    unhandled: async (now) => takers.unhandled(now),
+    ignoredSince: async (scope, since, now) => takers.ignoredSince(scope, since, now),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -208,12 +246,14 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       entry.crashes = 0;
       entry.trigger = 'manual';
       entry.deadReason = null;
+      noteTime(now);
       toPending(entry, now);
       notify();
       return true;
     },
-    async prune(processedBefore, limit) {
+    async prune(endpoints, processedBefore, limit) {
       const old = entries
+        .filter((entry) => isIn({ endpoints, types: '*' }, entry))
         .filter(({ state, body, settledAt }) => state === 'processed' && body !== null && settledAt < processedBefore)
         .slice(0, limit);
       for (const entry of old) {

@@ -53,6 +53,7 @@ export function memoryInbox({ ephemeral = false }: MemoryInboxOptions = {}): Inb
       fence: 0,
       claimedAt: 0,
       leaseUntil: 0,
+      fresh: event.valid,
       trigger: 'auto',
       attempts: [],
       attemptCount: 0,
@@ -110,6 +111,8 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
         known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
       }
       Object.assign(known, contentOf(event), { failures: 0, crashes: 0 });
+      known.fresh = event.valid;
+      known.dueAt = Math.min(known.dueAt, event.receivedAt);
       break;
     }
   }

@@ -8,8 +8,9 @@
  * - `processed`: its handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
  * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that failed
  *   for the last time. A rerun takes it out, and so does discarding it.
- * - `ignored`: no processor has had a handler for its type for ten minutes, or an operator has discarded it. A rerun
- *   takes it out.
+ * - `ignored`: no processor of its endpoint was seen for seven days that has a handler for its type, or an operator has
+ *   discarded it. A processor with handlers for that endpoint puts it there once it has been due for ten minutes, and
+ *   says so in the log. A rerun takes it out, and nothing else.
  */
 export const eventStates = ['pending', 'processing', 'processed', 'dead', 'ignored'] as const;
 

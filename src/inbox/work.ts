@@ -10,14 +10,63 @@ export interface Lease {
   readonly fence: number;
 }
 
-export interface ClaimRequest {
+/** What a processor handles. */
+export interface Scope {
+  /** the endpoints whose events it handles, by name; `'*'` for every one */
+  readonly endpoints: readonly string[] | '*';
+  /** the types there is a handler for; `'*'` takes every type */
+  readonly types: readonly string[] | '*';
+}
+
+/** Everything there is. */
+export const EVERYTHING: Scope = { endpoints: '*', types: '*' };
+
+export interface ClaimRequest extends Scope {
   /** milliseconds since 1970 */
   readonly now: number;
   readonly leaseMs: number;
-  /** the types there is a handler for; `'*'` takes every type */
-  readonly types: readonly string[] | '*';
   /** one live lease for each entity, and its events in their order */
   readonly ordered: boolean;
+  /** What whoever claims holds and still runs: if these leases have run out, they are renewed. None unless set. */
+  readonly holds?: readonly Lease[];
+  /**
+   * Leases of others that ended by then have run out; `now` unless set. Who cannot tell whether the others are alive, because
+   * it was suspended itself or could not write, says when it last could.
+   */
+  readonly ranOutBy?: number;
+  /**
+   * whoever was seen since then is still there, so that older events of theirs hold back newer ones; milliseconds since
+   * 1970, ten minutes before `now` unless given
+   */
+  readonly takenSince?: number;
+}
+
+/** Some events of one endpoint and type; counted up to a bound, with `more` there are more than that. */
+export interface TypeCount {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** What one announcement has done. */
+export interface Announced {
+  /** what was put away */
+  readonly ignored: readonly Omit<TypeCount, 'more'>[];
+  /** there is more to look at: announce again, soon */
+  readonly more: boolean;
+}
+
+/** Events that have waited for ten minutes, and nobody is there who handles them. */
+export interface UnhandledType extends TypeCount {
+  /** when somebody was last seen who does; `null` where nobody has ever handled their endpoint, as other processors run */
+  readonly since: Date | null;
+}
+
+/** Events that were put away because nobody handled their type; those that an operator has discarded are not among them. */
+export interface IgnoredType extends TypeCount {
+  /** somebody is there now who handles them */
+  readonly handled: boolean;
 }
 
 /** An event under a lease, with what a handler is told. */
@@ -68,16 +117,22 @@ export interface Attempt {
  * @typeParam Database - what a handler's transaction works on, which each kind of inbox says for itself
  */
 export interface WorkQueue<Database = DefaultDatabase> {
-  /** Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. */
+  /**
+   * Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. When the
+   * clock was set back, what lies in the future is moved back first (set-back.ts).
+   */
   claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
    * when there is nothing to run.
    */
   claimOne(key: EventKey, request: ClaimRequest): Promise<ClaimedEvent | 'busy' | 'settled'>;
-  /** Extends leases; resolves with those that are still held. */
+  /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
   renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
-  /** Ends an attempt; `false` when the lease was lost and nothing was changed. */
+  /**
+   * Ends an attempt, however late: its event is still in processing under its fence as long as nobody has taken it over.
+   * `false` when somebody has, and nothing was changed.
+   */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<boolean>;
   /**
    * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.
@@ -91,10 +146,18 @@ export interface WorkQueue<Database = DefaultDatabase> {
   ): Promise<T>;
   /** Notes what a handler threw after its transaction had been committed. */
   noteLateError(lease: Lease, error: AttemptError): Promise<void>;
-  /** When the next event of these types is due or a lease runs out, in milliseconds since 1970; `null` for never. */
-  nextDue(types: readonly string[] | '*'): Promise<number | null>;
-  /** Tells other processors which types have a taker; with `ignoreBefore`, puts away what has been due since and has none. */
-  announce(types: readonly string[] | '*', now: number, ignoreBefore: number | null): Promise<void>;
+  /** When the next event of a scope is due or a lease runs out, in milliseconds since 1970; `null` for never. */
+  nextDue(scope: Scope): Promise<number | null>;
+  /**
+   * Tells other processors what has a taker, and looks again at events that wait for others. With `ignoreBefore`, puts away
+   * events of these endpoints that have been due since then and whose type nobody was seen to handle for seven days, nor
+   * since then. Does a bounded part of it: announce until there is no more.
+   */
+  announce(scope: Scope, now: number, ignoreBefore: number | null): Promise<Announced>;
+  /** What waits at any endpoint, and nobody is there who handles it. */
+  unhandled(now: number): Promise<readonly UnhandledType[]>;
+  /** What was put away since then for want of a handler; both times in milliseconds since 1970. */
+  ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
   /** Calls back whenever this inbox has stored an event that may be due. Returns how to stop. */
   onPending(listener: () => void): () => void;
   /** The attempts of an event, oldest first. */
@@ -110,11 +173,21 @@ export interface WorkQueue<Database = DefaultDatabase> {
     now: number,
     readFrom?: Uint8Array,
   ): Promise<boolean>;
-  /** Makes tombstones of up to `limit` events that were processed before; resolves with how many, 0 when none is left. */
-  prune(processedBefore: number, limit: number): Promise<number>;
+  /**
+   * Makes tombstones of up to `limit` events of these endpoints that were processed before; resolves with how many, 0 when
+   * none is left.
+   */
+  prune(endpoints: Scope['endpoints'], processedBefore: number, limit: number): Promise<number>;
 }
 
-/** A type counts as taken this long after a processor that handles it was last seen. */
+/**
+ * A processor counts as there this long after it was last seen: so long its events hold back newer ones of their entity.
+ * It is also how long an event waits before anybody is told that nobody handles it.
+ */
 export const TAKER_MS = 10 * 60_000;
+/** The events of a type are put away when no processor of their endpoint has handled it for so long. */
+export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
+/** So long after events were put away it is offered to rerun them. */
+export const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 /** An event is dead(crashed) after this many crashes. */
 export const MAX_CRASHES = 3;

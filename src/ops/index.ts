@@ -35,6 +35,8 @@ export {
   type Totals,
   type TypeTotals,
 } from './stats.ts';
+export type { Unhandled } from './unhandled.ts';
+export type { IgnoredType, TypeCount, UnhandledType } from '../inbox/work.ts';
 export { auditLines } from './audit.ts';
 export { readiness, type Readiness } from './health.ts';
 export { metrics, type Metrics } from './metrics.ts';

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { JsonTokens } from '../events/json-tokens.ts';
 
 /**
  * Replaces what is personal or the merchant's business in the body of an event by made-up values of the same shape, so
@@ -23,35 +24,40 @@ export function redactBody(body: Uint8Array, key: Uint8Array = randomBytes(32)):
   const redacted = new Redaction(key);
   const path: (string | null)[] = [];
   let name: string | null = null;
-  const result = text.replaceAll(TOKEN, (token, offset: number) => {
-    switch (token[0]) {
+  let result = '';
+  let copied = 0;
+  for (const tokens = new JsonTokens(text); tokens.next();) {
+    const written = tokens.written();
+    let shown = written;
+    switch (tokens.kind) {
       case '{':
       case '[':
         path.push(name);
         // What stands in a list is called by the name of the list.
-        if (token === '{') name = null;
-        return token;
+        if (tokens.kind === '{') name = null;
+        break;
       case '}':
       case ']':
         name = path.pop() ?? null;
-        return token;
-      case '"':
-        if (!isName(text, offset + token.length)) return redacted.text(token, name, path.length);
-        name = JSON.parse(token) as string;
-        return redacted.name(token, name);
-      default:
-        return redacted.number(token, name);
+        break;
+      case 'name':
+        name = JSON.parse(written) as string;
+        shown = redacted.name(written, name);
+        break;
+      case 'text':
+        shown = redacted.text(written, name, path.length);
+        break;
+      case 'number':
+        shown = redacted.number(written, name);
+        break;
+      case 'word':
+        break;
     }
-  });
-  return Buffer.from(result);
-}
-
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]]/g;
-
-function isName(text: string, end: number): boolean {
-  let at = end;
-  while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at += 1;
-  return text[at] === ':';
+    if (shown === written) continue;
+    result += text.slice(copied, tokens.start) + shown;
+    copied = tokens.end;
+  }
+  return Buffer.from(result + text.slice(copied));
 }
 
 const COUNTS = new Set(['quantity', 'item_count', 'previous_quantity', 'current_quantity']);

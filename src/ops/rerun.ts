@@ -1,4 +1,4 @@
-import { entityOf, type EntityOf } from '../events/entity.ts';
+import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { readEvent } from '../events/parse.ts';
 import type { EventKey, Inbox } from '../inbox/inbox.ts';
 
@@ -41,7 +41,7 @@ export async function rerun(
   const { parsed, facts } = readEvent(event.body);
   if (!parsed.ok || facts === null) return 'still invalid';
   // An invalid event was stored without one; any other keeps the one that its receiver gave it.
-  const about = event.deadReason === 'invalid' ? (entity ?? entityOf)(parsed.event) : event.entity;
+  const about = event.deadReason === 'invalid' ? namedEntity(entity ?? entityOf, parsed.event) : event.entity;
   const moved = await inbox.rerun(key, { ...facts, entity: about }, now, event.body);
   return moved ? 'rerun' : 'not needed';
 }

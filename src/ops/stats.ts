@@ -11,6 +11,7 @@ import {
 import { positiveWhole } from '../positive.ts';
 import { operationsOf } from './operations-of.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
+import { unhandledEvents, type Unhandled } from './unhandled.ts';
 
 export type { Percentiles } from './percentiles.ts';
 
@@ -19,6 +20,8 @@ export interface Stats {
   readonly since: Date;
   readonly until: Date;
   readonly now: Gauges;
+  /** what nobody handles now, and what was put away before somebody did */
+  readonly unhandled: Unhandled;
   /** sums over the span */
   readonly totals: Totals;
   /** `other` are types that hookbox does not know, `invalid` events that fit no schema */
@@ -95,7 +98,7 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
   if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', 'since must be a time before until.');
   const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
 
-  const now = await operations.gauges();
+  const [now, unhandled] = await Promise.all([operations.gauges(), unhandledEvents(inbox)]);
   const all = new Sums();
   const steps: StatsStep[] = [];
   const startOf = (step: number): number => start + (span * step) / count;
@@ -115,6 +118,7 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
     since,
     until,
     now,
+    unhandled,
     totals,
     byType: all.byType(),
     rejectedByReason: Object.fromEntries(all.of('rejected')),

@@ -1,16 +1,12 @@
 import { basename } from 'node:path';
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import type { EntityOf } from '../events/entity.ts';
 import type { By } from '../inbox/operations/acts.ts';
-import {
-  FIRST_LINE,
-  lastLine,
-  readExportLine,
-  type ExportRecord,
-  type ExportTotals,
-} from '../inbox/operations/export-format.ts';
+import { FIRST_LINE, lastLine, readExportLine, type ExportTotals } from '../inbox/operations/export-format.ts';
 import type { EventFilter } from '../inbox/operations/filter.ts';
-import type { ImportCounts } from '../inbox/operations/transfer.ts';
+import { importedEvent, type ImportRules } from '../inbox/operations/imported-event.ts';
+import type { ImportCounts, ImportRecord } from '../inbox/operations/transfer.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface ExportOptions {
@@ -85,6 +81,14 @@ export interface ImportReport extends ImportCounts {
 }
 
 export interface ImportOptions {
+  /**
+   * The lines were written by an inbox of yours, and nobody else could change them: what no body says is believed, too.
+   * Without it every event is stored as not verified, its entity is read from its body, and which was the newest of each
+   * entity that was processed is known from bodies only, and not from tombstones or marks.
+   */
+  readonly trusted?: boolean;
+  /** how events get their entity unless `trusted`: the receiver's option of that name, where it has one */
+  readonly entity?: EntityOf;
   /** only counts what would be imported, known and different */
   readonly dryRun?: boolean;
   /** what the audit says of where the lines come from, such as the name of the file */
@@ -104,6 +108,10 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * it was exported is pending and due. Pending events are handled as new ones are: import into a file that no other
  * processor works on, or expect effects twice.
  *
+ * The bodies are asked again what they are: a line whose body has another id is refused, and an event that no schema of
+ * today fits comes in as dead(invalid) instead of pending. Times that are still to come count as now. Say `trusted` of an
+ * export of your own that you move.
+ *
  * A faulty line ends the import; what came before it has been imported, and the error names the line by its number.
  * Nothing of a line is quoted.
  *
@@ -116,7 +124,8 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  *
  * const from = sqliteInbox('shop.db');
  * const to = sqliteInbox('copy.db');
- * const { imported } = await importEvents(to, exportEvents(from, { actor: 'ada' }), { actor: 'ada' });
+ * const lines = exportEvents(from, { actor: 'ada' });
+ * const { imported } = await importEvents(to, lines, { actor: 'ada' }, { trusted: true });
  * console.log(`${imported} events`);
  * await from.close();
  * await to.close();
@@ -126,12 +135,13 @@ export async function importEvents(
   inbox: Inbox,
   lines: AsyncIterable<string> | Iterable<string>,
   by: By,
-  { dryRun = false, from, onProgress, signal }: ImportOptions = {},
+  { trusted = false, entity, dryRun = false, from, onProgress, signal }: ImportOptions = {},
 ): Promise<ImportReport> {
   const operations = operationsOf(inbox);
   const counts = { imported: 0, known: 0, different: 0 };
-  const audit = dryRun ? null : await operations.note('import', by, from === undefined ? {} : { from }, counts);
-  const take = async (records: readonly ExportRecord[]): Promise<void> => {
+  const about = { ...(from !== undefined && { from }), ...(trusted && { trusted }) };
+  const audit = dryRun ? null : await operations.note('import', by, about, counts);
+  const take = async (records: readonly ImportRecord[]): Promise<void> => {
     const taken = await operations.importSome(records, audit === null ? { dryRun } : { audit });
     counts.imported += taken.imported;
     counts.known += taken.known;
@@ -139,7 +149,7 @@ export async function importEvents(
     onProgress?.({ ...counts });
   };
 
-  for await (const { records, fault } of batches(lines)) {
+  for await (const { records, fault } of batches(lines, { trusted, entity, now: Date.now() })) {
     if (records.length > 0) await take(records);
     if (fault !== null) throw new ConfigurationError('INVALID_OPTION', fault);
     if (signal?.aborted === true) break;
@@ -148,14 +158,17 @@ export async function importEvents(
 }
 
 interface Batch {
-  readonly records: readonly ExportRecord[];
+  readonly records: readonly ImportRecord[];
   /** why reading ended after these */
   readonly fault: string | null;
 }
 
 /** Reads the lines of an export, as many at a time as one transaction takes. */
-async function* batches(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Batch, void> {
-  let records: ExportRecord[] = [];
+async function* batches(
+  lines: AsyncIterable<string> | Iterable<string>,
+  rules: ImportRules,
+): AsyncGenerator<Batch, void> {
+  let records: ImportRecord[] = [];
   let characters = 0;
   const seen = { events: 0, marks: 0 };
   let number = 0;
@@ -164,14 +177,16 @@ async function* batches(lines: AsyncIterable<string> | Iterable<string>): AsyncG
     number += 1;
     if (text.trim() === '') continue;
     const line = readExportLine(text);
-    const fault = faultOf(line, place, seen);
+    const record = 'event' in line ? importedEvent(line.event, rules) : null;
+    const fault = faultOf(line, place, seen) ?? (record !== null && 'fault' in record ? record.fault : null);
     if (fault !== null) return yield { records, fault: `Line ${number} cannot be imported: ${fault}. ${SO_FAR}` };
     if ('first' in line) place = 'within';
     if ('end' in line) place = 'behind';
     if ('event' in line) seen.events += 1;
     if ('mark' in line) seen.marks += 1;
-    if (!('event' in line || 'mark' in line)) continue;
-    records.push(line);
+    if (record !== null && 'event' in record) records.push(record);
+    else if ('mark' in line && rules.trusted) records.push(line);
+    else continue;
     characters += text.length;
     if (records.length < BATCH_LINES && characters < BATCH_CHARACTERS) continue;
     yield { records, fault: null };

@@ -106,8 +106,9 @@ export function createInlineRunner(
   async function giveBack({ lease, attempt, stopRenewing }: Run): Promise<void> {
     stopRenewing();
     attempt.abort('closing');
-    attempt.abandon();
-    await handBack(inbox.settle(lease, { outcome: 'interrupted' }, clock.now()));
+    const end = attempt.abandon();
+    if (end.outcome === 'committed' || end.outcome === 'lost') return;
+    await handBack(inbox.settle(lease, end, clock.now()));
   }
 
   /** The database was not free in time: what is claimed after that has nobody to run for. */
@@ -152,7 +153,14 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
-      const claiming = inbox.claimOne(key, { now: clock.now(), leaseMs, types, ordered: ordering });
+      const claiming = inbox.claimOne(key, {
+        now: clock.now(),
+        leaseMs,
+        endpoints: [key.endpoint],
+        types,
+        ordered: ordering,
+        holds: [...running.values()].map(({ lease }) => lease),
+      });
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
         logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { endpointsOf } from '../endpoint.ts';
 import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from '../handlers.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
-import { TAKER_MS, type ClaimedEvent, type Lease, type Settlement } from '../inbox/work.ts';
+import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } from '../inbox/work.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
+import { createAnnouncer } from './announcer.ts';
 import { systemClock, type Clock } from './clock.ts';
+import { Doubt } from './doubt.ts';
 import { positive } from '../positive.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
@@ -18,6 +21,11 @@ export interface RetentionOptions {
 
 export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly inbox: Inbox<Database>;
+  /**
+   * Whose events it handles: the name of a receiver's endpoint, several of them, or `'*'` for those of every one; `default`
+   * unless set. Events of other endpoints are left to other processors.
+   */
+  readonly endpoint?: string | readonly string[];
   /** What to run for each type of event; types without a handler are left to other processors. */
   readonly handlers: Handlers<Database>;
   /** `false` runs the events of one entity in any order and side by side. */
@@ -35,25 +43,25 @@ export interface Processor extends AsyncDisposable {
   start(): Promise<void>;
   /**
    * Claims nothing more, gives running handlers ten seconds, then aborts their signals, and gives back what they have not
-   * finished. Idempotent. The inbox stays open.
+   * finished by then: it runs again, and the attempt does not count. Idempotent. The inbox stays open.
    */
   close(): Promise<void>;
 }
 
 /** An idle processor looks this often whether another process has stored something. */
 const POLL_MS = 1_000;
-/** Well under the ten minutes after which a type counts as untaken. */
+/** Well under the ten minutes after which a processor counts as gone. */
 const ANNOUNCE_MS = TAKER_MS / 2;
 const PRUNE_BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
 /** After each batch the writer is left alone for so many times as long. */
-const PRUNE_REST = 3;
+const REST = 3;
 
 /**
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
  * when whoever ran it goes away.
  *
- * @throws ConfigurationError for handlers or limits that cannot work
+ * @throws ConfigurationError for handlers, endpoints or limits that cannot work
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';
@@ -71,17 +79,19 @@ export function createProcessor<Database>(options: ProcessorOptions<Database>): 
 export function createProcessor(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
+  const endpoints = endpointsOf(options.endpoint);
   const logger = unfailing(options.logger ?? consoleLogger);
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
   const processedMs = positive('processedDays', retention.processedDays ?? 30, Infinity) * DAY_MS;
   const seldom = throttle();
+  const scope: Scope = { endpoints, types };
 
+  let doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: clock.now() });
   const running = new Map<Lease, RunningAttempt>();
   const cancels = new Set<() => void>();
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   let claiming: Promise<void> | null = null;
   let again = false;
-  let startedAt = 0;
   let stopListening = (): void => {};
   /** handlers that run; `running` also holds those whose end is being written */
   let busy = 0;
@@ -89,6 +99,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   let closed: Promise<void> | undefined;
 
   const isStarted = (): boolean => state === 'started';
+  const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen: isStarted });
 
   /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
   function pump(): void {
@@ -110,7 +121,20 @@ export function createProcessor(options: ProcessorOptions): Processor {
     await Promise.resolve(); // handlers that ended together free their slots together
     const free = concurrency - busy;
     if (free <= 0) return;
-    const claimed = await inbox.claim({ now: clock.now(), leaseMs, types, ordered: ordering }, free);
+    const now = clock.now();
+    const claimed = await inbox.claim(
+      {
+        ...scope,
+        now,
+        leaseMs,
+        ordered: ordering,
+        holds: [...running.keys()],
+        ranOutBy: doubt.ranOutBy(now),
+        takenSince: announcer.takenSince(now),
+      },
+      free,
+    );
+    doubt.wrote(now, clock.now());
     if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
@@ -166,35 +190,33 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  /** Renewed at least twice before it runs out; whoever is not renewed has lost it. */
+  /** Renewed at least twice before it runs out; whoever cannot renew it has lost it to another. */
   async function renewAll(): Promise<void> {
     const leases = [...running.keys()];
     if (leases.length === 0) return;
-    const held = new Set(await inbox.renew(leases, clock.now(), leaseMs));
+    const now = clock.now();
+    const held = new Set(await inbox.renew(leases, now, leaseMs));
+    doubt.wrote(now, clock.now());
     for (const lease of leases) if (!held.has(lease)) running.get(lease)?.abort('lost');
   }
 
   async function poll(): Promise<void> {
+    // A claim moves back what was written before the clock was set back; until then nothing seems due.
+    if (doubt.look(clock.now())) return pump();
     if (busy >= concurrency) return;
-    const due = await inbox.nextDue(types);
+    const due = await inbox.nextDue(scope);
     if (due === null) return;
     const wait = due - clock.now();
     if (wait <= 0) pump();
     else if (wait < POLL_MS) later(wait, pump);
   }
 
-  async function announce(): Promise<void> {
-    const now = clock.now();
-    // Before it has been up that long itself, it cannot know that nobody else takes a type.
-    await inbox.announce(types, now, now - startedAt >= TAKER_MS ? now - TAKER_MS : null);
-  }
-
   async function prune(): Promise<void> {
     if (processedMs === Infinity) return;
     for (let pruned = Infinity; pruned > 0 && isStarted();) {
       const startedAt = performance.now();
-      pruned = await inbox.prune(clock.now() - processedMs, PRUNE_BATCH);
-      if (pruned > 0) await delay(PRUNE_REST * (performance.now() - startedAt), undefined, { ref: false });
+      pruned = await inbox.prune(endpoints, clock.now() - processedMs, PRUNE_BATCH);
+      if (pruned > 0) await delay(REST * (performance.now() - startedAt), undefined, { ref: false });
     }
   }
 
@@ -219,6 +241,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function report(what: string, failure: unknown): void {
+    // Whatever the inbox fails at: others may not have been able to renew their leases either.
+    doubt.failed(clock.now());
     if (state === 'closed') return;
     seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
   }
@@ -226,9 +250,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
-    startedAt = clock.now();
+    doubt = new Doubt({ leaseMs, lookMs: POLL_MS, now: clock.now() });
+    let sweepOn: () => Promise<void>;
     try {
-      await announce();
+      sweepOn = await announcer.announce();
     } catch (failure) {
       if (isStarted()) state = 'new'; // so that it can be started again
       throw failure;
@@ -237,9 +262,12 @@ export function createProcessor(options: ProcessorOptions): Processor {
     stopListening = inbox.onPending(pump);
     every(POLL_MS, 'cannot look for events', poll);
     every(leaseMs / 3, 'cannot renew leases', renewAll);
-    every(ANNOUNCE_MS, 'cannot announce the handlers', announce);
+    every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
     every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
+    sweepOn()
+      .then(() => announcer.tellWhatWasPutAway())
+      .catch((failure: unknown) => report('cannot look through what waits', failure));
     pump();
   }
 
@@ -251,9 +279,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
     for (const attempt of running.values()) attempt.abort('closing');
     await ended(CLOSE_GRACE_MS);
     for (const [lease, attempt] of running) {
-      attempt.abandon();
-      // It does not listen. Its event goes back now; the fence keeps what it does later from counting.
-      const givenBack = inbox.settle(lease, { outcome: 'interrupted' }, clock.now()).catch((failure: unknown) => {
+      // It does not listen, or its end could not be written. The fence keeps what it does later from counting.
+      const end = attempt.abandon();
+      if (end.outcome === 'committed' || end.outcome === 'lost') continue;
+      const givenBack = inbox.settle(lease, end, clock.now()).catch((failure: unknown) => {
         report('cannot give back an event', failure);
       });
       await atMost(CLOSE_GRACE_MS, givenBack);

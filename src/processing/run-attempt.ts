@@ -1,4 +1,4 @@
-import { isPermanent, messageOf, TransactionError } from '../errors.ts';
+import { isPermanent, messageOf } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
@@ -8,6 +8,7 @@ import type { Logger } from '../logger.ts';
 import { attemptError } from './attempt-error.ts';
 import { backoffMs, type RetryOptions } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
 /** What an attempt needs to know of its processor. */
 export interface AttemptOptions {
@@ -28,8 +29,12 @@ export interface RunningAttempt {
   readonly ended: Promise<AttemptEnd>;
   /** Aborts the handler's signal: its lease is gone, or the processor closes. */
   abort(reason: 'lost' | 'closing'): void;
-  /** Waits for it no more: what it does from here on counts for nothing, and nothing of it keeps the process alive. */
-  abandon(): void;
+  /**
+   * Waits for it no more: what it does from here on counts for nothing, and nothing of it keeps the process alive.
+   *
+   * @returns what it counts as
+   */
+  abandon(): AttemptEnd;
 }
 
 /** How long a handler that was told to stop may still hold its slot and its entity. */
@@ -43,21 +48,24 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     // Valid when it was stored, but not to this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const error = { ...attemptError(message), name: 'InvalidEvent' };
-    return { ended: Promise.resolve({ outcome: 'dead', reason: 'invalid', error }), abort() {}, abandon() {} };
+    const end = { outcome: 'dead', reason: 'invalid', error } as const;
+    return { ended: Promise.resolve(end), abort() {}, abandon: () => end };
   }
 
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let over = false;
-  let transaction: { promise: Promise<unknown>; state: 'running' | 'failed' | 'committed' } | null = null;
-  let spoiled: TransactionError | null = null;
+  let end: AttemptEnd | null = null;
+  const transactions = new TransactionCalls((work) =>
+    inbox.transaction(claimed.lease, work, { now: () => clock.now(), signal: controller.signal }),
+  );
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
   let cancelGrace = (): void => {};
 
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
     if (stopped !== null || over) return;
     // Its own commit has ended the lease.
-    if (reason === 'lost' && transaction?.state === 'committed') return;
+    if (reason === 'lost' && transactions.committed) return;
     stopped = reason;
     controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
@@ -66,6 +74,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
 
   const conclude = (): void => {
     over = true;
+    transactions.close();
     cancelTimeout();
     cancelGrace();
   };
@@ -76,58 +85,58 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     superseded: claimed.superseded,
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
     log: about(logger, claimed, parsed.event.type),
-    transaction(work) {
-      if (transaction?.state === 'running' || transaction?.state === 'committed') {
-        const message = 'ctx.transaction was called before for this event: put everything into one call.';
-        return Promise.reject(new TransactionError('ALREADY_COMMITTED', message));
-      }
-      const attempt = { now: () => clock.now(), signal: controller.signal };
-      const promise = inbox.transaction(claimed.lease, work, attempt);
-      const current: typeof transaction = { promise, state: 'running' };
-      transaction = current;
-      promise.then(
-        () => {
-          current.state = 'committed';
-        },
-        (failure: unknown) => {
-          current.state = 'failed';
-          const itself = failure instanceof TransactionError && failure.code.endsWith('_BY_ITSELF');
-          if (itself) spoiled = failure;
-        },
-      );
-      return promise;
-    },
+    transaction: transactions.call,
   };
 
   /** What the handler, or a transaction that it did not wait for, has thrown; `null` when all went well. */
-  async function outcomeOf(event: WebhookEvent | UnknownEvent): Promise<{ readonly error: unknown } | null> {
+  async function outcomeOf(event: WebhookEvent | UnknownEvent): Promise<Thrown | null> {
+    const handled = handling(event).then(
+      () => {
+        transactions.close();
+        return null;
+      },
+      (error: unknown) => {
+        transactions.close();
+        return { error };
+      },
+    );
+    const thrown = await Promise.race([handled, gaveUp]);
+    if (thrown === 'gave up') return { error: controller.signal.reason };
+    // Also past a transaction that is still running: whether that one commits decides.
+    await transactions.settled();
+    return thrown ?? transactions.unheard;
+  }
+
+  function handling(event: WebhookEvent | UnknownEvent): Promise<unknown> {
     try {
-      const finished = await Promise.race([Promise.resolve(handlerFor(handlers, event.type)(event, context)), gaveUp]);
-      if (finished === 'gave up') return { error: controller.signal.reason };
-      if (transaction?.state === 'running') await transaction.promise;
-      return null;
+      return Promise.resolve(handlerFor(handlers, event.type)(event, context));
     } catch (error) {
-      // Thrown past a transaction that is still running: whether that one commits decides.
-      if (transaction?.state === 'running') await transaction.promise.catch(() => {});
-      return { error };
+      return Promise.reject(error); // whatever it is
     }
   }
 
   async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
     const thrown = await outcomeOf(event);
     conclude();
-    if (transaction?.state === 'committed') {
-      if (thrown !== null) await noteLate(thrown.error);
-      return { outcome: 'committed' };
-    }
+    end ??= endOf(thrown);
+    if (transactions.committed && thrown !== null) await noteLate(thrown.error);
+    return end;
+  }
+
+  /** The one place that says how an attempt ended. */
+  function endOf(thrown: Thrown | null): AttemptEnd {
+    const { committed, spoiled } = transactions;
+    if (committed) return { outcome: 'committed' };
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
       logger.error({ endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt }, spoiled.message);
       return { outcome: 'committed' };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
-    if (stopped === 'closing' && thrown !== null) return { outcome: 'interrupted' };
+    // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
+    if (spoiled !== null) return failed(spoiled, true);
+    // What ends after its signal was aborted has not done its work, also when it returns.
+    if (stopped === 'closing') return { outcome: 'interrupted' };
     if (stopped === 'timeout') return failed(controller.signal.reason);
-    if (spoiled !== null) return failed(spoiled);
     return thrown === null ? { outcome: 'processed' } : failed(thrown.error);
   }
 
@@ -140,11 +149,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     });
   }
 
-  function failed(thrown: unknown): Settlement {
+  function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
     const error = attemptError(thrown);
     const failures = claimed.failures + 1;
-    // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
-    const permanent = isPermanent(thrown) || thrown === spoiled;
     if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
     return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
   }
@@ -154,7 +161,10 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },
-    abandon: conclude,
+    abandon() {
+      conclude();
+      return (end ??= endOf({ error: controller.signal.reason }));
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox, StoredEvent } from '../inbox/inbox.ts';
 import { memoryInbox } from '../inbox/memory.ts';
+import { EVERYTHING } from '../inbox/work.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';
 
@@ -78,7 +79,7 @@ export function testInbox({ now = Date.now(), inbox: kept }: TestInboxOptions = 
       const until = clock.now() + withinMs;
       for (;;) {
         await rest();
-        if ((await inbox.nextDue('*')) === null) return allOf(inbox);
+        if ((await inbox.nextDue(EVERYTHING)) === null) return allOf(inbox);
         if (!(await clock.step(until))) throw new Error(leftOver(await allOf(inbox), withinMs, clock.isWaitedFor));
       }
     },

@@ -10,7 +10,7 @@ import { memoryInbox } from '../../src/inbox/memory.ts';
 import { expectAccepted, expectRefused, type ExpectedRefusal } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { connectHttp2, warningsDuring, type Http2Client } from './served-node.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery } from './signed-event.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery, WELL_FORMED } from './signed-event.ts';
 import { connect, requestHead, type Answer } from './wire.ts';
 
 /** Well before the deadline, which is 2 s. */
@@ -143,7 +143,7 @@ describe.each([500, 900_000])('hookbox/fastify, with hooks before it and a body 
 
     const answers = await Promise.all([
       deliver(served.url, event),
-      deliver(served.url, { ...event, headers: [] }),
+      deliver(served.url, { ...event, headers: [WELL_FORMED] }),
       deliver(served.url, { ...event, headers: signedEvent().headers }),
     ]);
 
@@ -239,9 +239,10 @@ describe('hookbox/fastify over HTTP/2', () => {
   });
 
   it.each([
-    ['over the limit', 413, {}],
+    ['over the limit', 413, { headers: [WELL_FORMED] }],
+    ['without a signature', 401, {}],
     ['sent with PUT', 405, { method: 'PUT' }],
-    ['that stops', 503, {}],
+    ['that stops', 503, { headers: [WELL_FORMED] }],
   ] as const)('answers a body that never ends, %s, with %i', async (what, status, parts) => {
     await using client = await serveHttp2();
     const body = Buffer.alloc(what === 'that stops' ? 10 : 2_000);

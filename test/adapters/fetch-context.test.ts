@@ -7,7 +7,7 @@ import { memoryInbox } from '../../src/inbox/memory.ts';
 import { endless, sourceOf } from './byte-source.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
-import { SECRET, signed, signedEvent, type SignedDelivery } from './signed-event.ts';
+import { SECRET, signed, signedEvent, type SignedDelivery, WELL_FORMED } from './signed-event.ts';
 import type { Answer } from './wire.ts';
 
 const DEADLINE_MS = 300;
@@ -276,7 +276,7 @@ describe('a request to hookbox/fetch', () => {
     'without an end is 413 once some of the rest was read, though its Content-Length says %j',
     async (length) => {
       const source = sourceOf(endless(new Uint8Array(10_000)));
-      const request = requestWith([], source.stream, { 'Content-Length': length });
+      const request = requestWith([WELL_FORMED], source.stream, { 'Content-Length': length });
 
       const answer = await receiving({ maxBodyBytes: 1_000 }).fetch(request);
 

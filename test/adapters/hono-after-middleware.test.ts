@@ -276,4 +276,22 @@ describe('hookbox/hono behind other middleware', () => {
       expectRefused(await connection.answer(), { status: 413, code: 'BODY_TOO_LARGE', closes: true });
     },
   );
+
+  it.each(['content-length', 'chunked'] as const)(
+    'lets a client without a signature see the 401 though somebody has touched the web stream (%s)',
+    async (framing) => {
+      await using served = await serveBehind(
+        first((c) => (void c.req.raw.body, delay(20))),
+        'handler',
+      );
+      await using connection = await connect(served.url);
+      const { body } = signedEventOfSize(900_000);
+
+      await connection.writeBeforeReading(requestBytes(served.url, { body, framing }));
+
+      expectRefused(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+      const event = signedEvent();
+      expectAccepted(await send(served.url, event), { id: event.id, duplicate: false });
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { testHttpAdapter } from './conformance.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog } from './recorded-log.ts';
 import { serveApp, type ServedApp } from './served-app.ts';
-import { SECRET, signedEvent } from './signed-event.ts';
+import { SECRET, signedEvent, WELL_FORMED } from './signed-event.ts';
 import { chunk, connect, requestHead, send, type Answer, type RequestParts } from './wire.ts';
 
 testHttpAdapter('hookbox/hono, served by @hono/node-server', (receiver, { bodyReadBefore }) => {
@@ -89,9 +89,10 @@ describe('the sockets of a node server behind hookbox/hono', () => {
 
   /** Requests whose body never ends, each with the status of its answer. */
   const endless: readonly (readonly [what: string, status: number, parts: RequestParts])[] = [
-    ['over the limit', 413, {}],
-    ['over the limit by their Content-Length', 413, { headers: [['Content-Length', '100000']] }],
-    ['not arriving in time', 503, {}],
+    ['over the limit', 413, { headers: [WELL_FORMED] }],
+    ['over the limit by their Content-Length', 413, { headers: [WELL_FORMED, ['Content-Length', '100000']] }],
+    ['not arriving in time', 503, { headers: [WELL_FORMED] }],
+    ['without a signature', 401, {}],
     ['encoded', 415, { headers: [['Content-Encoding', 'gzip']] }],
     ['sent with PUT', 405, { method: 'PUT' }],
   ];
@@ -123,6 +124,8 @@ describe('the sockets of a node server behind hookbox/hono', () => {
 });
 
 describe('hookbox/hono over HTTP/2', () => {
+  const headers = { 'x-signature': WELL_FORMED[1] };
+
   interface Http2Client extends AsyncDisposable {
     post(parts: { headers?: Readonly<Record<string, string>>; body: Uint8Array; unended?: boolean }): Promise<Answer>;
   }
@@ -174,7 +177,7 @@ describe('hookbox/hono over HTTP/2', () => {
   it('answers 413 to a body over the limit that never ends, and serves the next request of the session', async () => {
     await using client = await serveHttp2(receiverWith({ maxBodyBytes: 1_000 }));
 
-    const answer = await client.post({ body: new Uint8Array(2_000), unended: true });
+    const answer = await client.post({ headers, body: new Uint8Array(2_000), unended: true });
 
     expect(answer).toMatchObject({ status: 413, body: expect.stringContaining('BODY_TOO_LARGE') as unknown });
     expect(await client.post({ body: signedEvent().body })).toMatchObject({ status: 401 });
@@ -184,7 +187,7 @@ describe('hookbox/hono over HTTP/2', () => {
     await using client = await serveHttp2(receiverWith({ deadlineMs: 500 }));
     const began = performance.now();
 
-    const answer = await client.post({ body: signedEvent().body, unended: true });
+    const answer = await client.post({ headers, body: signedEvent().body, unended: true });
 
     expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('UNAVAILABLE') as unknown });
     expect(performance.now() - began).toBeGreaterThan(450);

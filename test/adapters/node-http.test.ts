@@ -10,7 +10,7 @@ import { memoryInbox } from '../../src/inbox/memory.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveHttp2, serveNode, warningsDuring, type Listener, type ServedNode } from './served-node.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, WELL_FORMED } from './signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type RequestParts } from './wire.ts';
 
 const DEADLINE_MS = 500;
@@ -64,7 +64,8 @@ describe('hookbox/node over HTTP/2', () => {
   });
 
   it.each([
-    ['over the limit', 413, {}],
+    ['over the limit', 413, { headers: [WELL_FORMED] }],
+    ['without a signature', 401, {}],
     ['encoded', 415, { headers: [['Content-Encoding', 'gzip']] }],
     ['sent with PUT', 405, { method: 'PUT' }],
   ] as const)(
@@ -89,7 +90,10 @@ describe('hookbox/node over HTTP/2', () => {
 });
 
 describe('the streams of an HTTP/2 server behind hookbox/node', () => {
-  it('are all ended once they are answered, though clients never end their bodies', async () => {
+  it.each([
+    ['over the limit', 413, { 'x-signature': WELL_FORMED[1] }],
+    ['without a signature', 401, {}],
+  ])('are all ended once they are answered, though clients never end their bodies %s', async (_, status, head) => {
     const server = createHttp2Server();
     const { logger } = recordedLog();
     const receiver = createReceiver({ secret: SECRET, inbox: memoryInbox(), logger, maxBodyBytes: 1_000 });
@@ -105,7 +109,7 @@ describe('the streams of an HTTP/2 server behind hookbox/node', () => {
 
     const statuses = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const stream = session.request({ ':method': 'POST', ':path': '/' }, { endStream: false });
+        const stream = session.request({ ...head, ':method': 'POST', ':path': '/' }, { endStream: false });
         stream.on('error', () => {});
         stream.write(Buffer.alloc(2_000));
         const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
@@ -114,7 +118,7 @@ describe('the streams of an HTTP/2 server behind hookbox/node', () => {
       }),
     );
 
-    expect(statuses).toEqual(statuses.map(() => 413));
+    expect(statuses).toEqual(statuses.map(() => status));
     await expect.poll(() => open.size, { timeout: 5_000 }).toBe(0);
     session.destroy();
     server.close();
@@ -204,6 +208,18 @@ describe('a connection to hookbox/node', () => {
 
     await connection.write(requestBytes(served.url, event));
     expectAccepted(await connection.answer(), { id: event.id, duplicate: true });
+  });
+
+  it('go on after a large body without a signature that somebody has paused', async () => {
+    await using served = await receiving({}, (request) => void request.pause());
+    await using connection = await connect(served.url);
+    const event = signedEvent();
+
+    await connection.write(requestBytes(served.url, { body: signedEventOfSize(900_000).body }));
+    expectRefused(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+    await connection.write(requestBytes(served.url, event));
+
+    expectAccepted(await connection.answer(), { id: event.id, duplicate: false });
   });
 
   it('answers pipelined requests in their order', async () => {

@@ -10,7 +10,7 @@ import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { recordedLog } from './recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
-import { SECRET } from './signed-event.ts';
+import { SECRET, WELL_FORMED } from './signed-event.ts';
 import { chunk, connect, requestHead, type Connection, type RequestParts } from './wire.ts';
 
 const MIB = 1024 * 1024;
@@ -61,13 +61,29 @@ interface Endless {
 
 /** Requests whose body never ends. */
 const ENDLESS: readonly Endless[] = [
-  { what: 'over the limit', status: 413 },
-  { what: 'over it by their Content-Length', status: 413, parts: { headers: [['Content-Length', '100000000000']] } },
-  { what: 'not arriving in time', status: 503, bytes: 10 },
+  { what: 'over the limit', status: 413, parts: { headers: [WELL_FORMED] } },
+  {
+    what: 'over it by their Content-Length',
+    status: 413,
+    parts: { headers: [WELL_FORMED, ['Content-Length', '100000000000']] },
+  },
+  { what: 'not arriving in time', status: 503, parts: { headers: [WELL_FORMED] }, bytes: 10 },
+  { what: 'without a signature', status: 401 },
+  { what: 'without a signature, to be closed', status: 401, parts: { headers: [['Connection', 'close']] } },
   { what: 'encoded', status: 415, parts: { headers: [['Content-Encoding', 'gzip']] } },
   { what: 'sent with PUT', status: 405, parts: { method: 'PUT' } },
-  { what: 'that others have begun to read', status: 500, before: (request) => once(request, 'data') },
-  { what: 'that others have made text of', status: 500, before: (request) => void request.setEncoding('utf8') },
+  {
+    what: 'that others have begun to read',
+    status: 500,
+    parts: { headers: [WELL_FORMED] },
+    before: (request) => once(request, 'data'),
+  },
+  {
+    what: 'that others have made text of',
+    status: 500,
+    parts: { headers: [WELL_FORMED] },
+    before: (request) => void request.setEncoding('utf8'),
+  },
 ];
 
 interface Sending extends AsyncDisposable {

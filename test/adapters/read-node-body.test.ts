@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { nodeBodyReader } from '../../adapters/read-node-body.ts';
 import type { BodyRead } from '../../src/index.ts';
-import { chunk, connect, LAST_CHUNK, requestBytes, requestHead, type Connection } from './wire.ts';
+import { bodyLimits } from './body-limits.ts';
+import { chunk, chunkedBody, connect, LAST_CHUNK, requestBytes, requestHead, type Connection } from './wire.ts';
 
 /** Well within the time a connection lingers. */
 const SOON_MS = 1_200;
@@ -32,7 +33,7 @@ async function reading({ maxBytes = 1_000, withinMs = 5_000, before }: Reader = 
     const readBody = async (): Promise<void> => {
       await before?.(incoming);
       const began = performance.now();
-      const body = await nodeBodyReader(incoming)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+      const body = await nodeBodyReader(incoming)(bodyLimits(maxBytes, withinMs));
       resolve({ body, incoming, tookMs: performance.now() - began });
       const closes = body.ended === 'complete' ? {} : { Connection: 'close' };
       outgoing.writeHead(200, { 'Content-Length': body.ended.length, ...closes }).end(body.ended);
@@ -95,6 +96,15 @@ describe('nodeBodyReader', () => {
       expect((await over.read).body).toEqual({ ended: 'too-large' });
     },
   );
+
+  it('refuses a body in thousands of chunks of one byte, and the client hears it', async () => {
+    await using server = await reading({ maxBytes: 100_000 });
+    await server.client.write(requestHead(server.url, { framing: 'chunked' }));
+    await server.client.write(chunkedBody(Array.from({ length: 5_000 }, () => Uint8Array.of(1))));
+
+    expect((await server.read).body).toEqual({ ended: 'in-crumbs' });
+    expect(await server.client.answer()).toMatchObject({ status: 200, body: 'in-crumbs' });
+  });
 
   it('refuses by the Content-Length, before any of the body is there', async () => {
     await using server = await reading({ maxBytes: 10 });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { discardBody, webBodyReader } from '../../adapters/read-web-body.ts';
 import type { BodyRead } from '../../src/index.ts';
+import { bodyLimits } from './body-limits.ts';
 
 const FIX = 'call hookbox first.';
 
@@ -13,7 +14,7 @@ function requestWith(
 }
 
 async function read(request: Request, { maxBytes = 10, withinMs = 2_000 } = {}): Promise<BodyRead> {
-  return webBodyReader(request, FIX)({ maxBytes, late: delay(withinMs, undefined, { ref: false }) });
+  return webBodyReader(request, FIX)(bodyLimits(maxBytes, withinMs));
 }
 
 function streamOf(...parts: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {
@@ -40,6 +41,25 @@ describe('webBodyReader', () => {
     const outcome = await read(requestWith(body));
 
     expect(outcome.ended === 'complete' && [...outcome.bytes]).toEqual([1, 2, 3]);
+  });
+
+  it('copies what arrives and keeps no part: a stream may use its memory again', async () => {
+    const part = new Uint8Array(1);
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (sent === 5) return controller.close();
+          part[0] = sent += 1;
+          controller.enqueue(part);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+
+    const outcome = await read({ ...fakeRequest, body } as Request);
+
+    expect(outcome.ended === 'complete' && [...outcome.bytes]).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('takes as many bytes as the limit, and no more', async () => {

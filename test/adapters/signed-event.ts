@@ -38,3 +38,6 @@ export function signed(body: Uint8Array | string): SignedDelivery {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   return { body: bytes, headers: [['X-Signature', signBody(bytes, SECRET)]] };
 }
+
+/** A signature in the right form, of nothing that is ever sent: with it, a body is read. */
+export const WELL_FORMED: readonly [name: string, value: string] = ['X-Signature', '0'.repeat(64)];

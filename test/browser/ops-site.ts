@@ -60,7 +60,8 @@ export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
       if (!answer.ok) throw new Error(`not delivered: ${answer.status} ${await answer.text()}`);
     },
     async handled() {
-      while ((await inbox.nextDue('*')) !== null) await new Promise((resolve) => setTimeout(resolve, 10));
+      while ((await inbox.nextDue({ endpoints: '*', types: '*' })) !== null)
+        await new Promise((resolve) => setTimeout(resolve, 10));
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

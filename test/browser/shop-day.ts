@@ -76,7 +76,7 @@ function incomingOf({ at, id, type, data }: Happening): IncomingEvent {
 /** Attempts are some seconds apart, however long the waits between them would be. */
 async function handle(inbox: Inbox, fates: ReadonlyMap<string, readonly Settlement[]>, from: number): Promise<void> {
   for (let now = from; ; now += 8 * SECOND) {
-    const claimed = await inbox.claim({ now, leaseMs: 15_000, types: '*', ordered: true }, 500);
+    const claimed = await inbox.claim({ endpoints: '*', now, leaseMs: 15_000, types: '*', ordered: true }, 500);
     if (claimed.length === 0) return;
     await Promise.all(
       claimed.map(({ id, attempt, lease }, n) => {

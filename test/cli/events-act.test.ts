@@ -90,7 +90,13 @@ describe('hookbox events rerun and discard, by ids', () => {
     const cwd = await stockedFolder();
     await inboxOf(cwd, async (inbox) => {
       await store(inbox, orderEvent('evt_put_away'), invalidThen(orderEvent('evt_fits_today')), orderEvent('evt_busy'));
-      await inbox.claimOne(orderEvent('evt_busy'), { types: '*', ordered: false, leaseMs: 60_000, now: Date.now() });
+      await inbox.claimOne(orderEvent('evt_busy'), {
+        endpoints: '*',
+        types: '*',
+        ordered: false,
+        leaseMs: 60_000,
+        now: Date.now(),
+      });
     });
     const before = await statesIn(cwd);
     const ids = before.map((line) => line.split(' ')[0] ?? '');

@@ -161,7 +161,7 @@ describe('the options of a filter', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
       '--until 2026-01-02T03:04:05+01:00 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
+      '--conflict --ignored-since 2026-01-03 --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
     const everything: Required<EventFilter> = {
       types: ['order.ready', 'cart.abandoned'],
       states: ['dead', 'ignored'],
@@ -174,6 +174,7 @@ describe('the options of a filter', () => {
       error: 'timed',
       redelivered: true,
       conflict: true,
+      ignoredSince: new Date('2026-01-03T00:00:00Z'),
       retrying: true,
       payload: [
         { path: 'data.total', value: '12.5' },
@@ -185,6 +186,13 @@ describe('the options of a filter', () => {
     const parsed = withFilter(new Command()).parse(args.split(' '), { from: 'user' });
     expect(eventFilterOf(parsed.opts())).toEqual(everything);
     expect(eventFilterOf(withFilter(new Command()).parse([], { from: 'user' }).opts())).toEqual({});
+  });
+
+  it('refuse more conditions on the body than a search takes, in the words of the function', async () => {
+    const nine = Array.from({ length: 9 }, (_, n) => ['--payload', `data.f${n}=1`]).flat();
+    const { code, stdout, stderr } = await events('list', ...nine);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('A filter takes 8 values of payload at most, and this one has 9. Leave some out.');
   });
 
   it.each(['data.total', '=12'])('refuse %s as a condition', (payload) => {
@@ -204,9 +212,13 @@ describe('a payload for people', () => {
     expect(prettyJson(deep).length).toBeLessThan(deep.length * 1.1);
   });
 
-  it('that is no JSON is shown as it is, but for what steers a terminal', () => {
-    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toBe('{"a": \\u{1b}[2J\n\\u{9b}');
-    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toBe('{\n  "a": "\\u009b\\u202e\\u2028é"\n}');
+  it('that is no JSON is shown in the lines that it has, and JSON with escapes for what steers a terminal', () => {
+    expect(readablePayload(Buffer.from('{"a": \u001b[2J\n\u009b'))).toEqual(['  {"a": \u001b[2J', '  \u009b']);
+    expect(readablePayload(Buffer.from('{"a":"\u009b\u202e\u2028é"}'))).toEqual([
+      '{',
+      '  "a": "\\u009b\\u202e\\u2028é"',
+      '}',
+    ]);
   });
 });
 

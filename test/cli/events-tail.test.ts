@@ -62,6 +62,7 @@ describe('following', () => {
     expect(await changes()).toEqual([]);
 
     const claimed = await inbox.claimOne(orderEvent('evt_1'), {
+      endpoints: '*',
       types: '*',
       ordered: false,
       leaseMs: 60_000,

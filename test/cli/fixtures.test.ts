@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -107,11 +116,11 @@ describe('hookbox fixtures capture', () => {
     const now = Date.now();
     const claimed = await inbox.claimOne(
       { endpoint: 'default', id: ready },
-      { now, leaseMs: 1_000, types: '*', ordered: false },
+      { endpoints: '*', now, leaseMs: 1_000, types: '*', ordered: false },
     );
     if (typeof claimed !== 'object') throw new Error('it cannot be claimed');
     await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
-    await inbox.prune(now + 1, 10);
+    await inbox.prune('*', now + 1, 10);
   }
 
   it('prints the exact stored bytes', async () => {
@@ -123,8 +132,10 @@ describe('hookbox fixtures capture', () => {
     const ran = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
     expect(ran).toEqual({ code: 0, stdout: '', stderr: `${body.byteLength} bytes in ${out}\n` });
     expect(readFileSync(out)).toEqual(body);
+    expect(statSync(out).mode & 0o777).toBe(0o600);
 
     writeFileSync(out, 'mine');
+    chmodSync(out, 0o644);
     const again = await runHookbox(['fixtures', 'capture', id, '--db', db, '--out', out]);
     expect(again).toEqual({
       code: 1,
@@ -136,6 +147,7 @@ describe('hookbox fixtures capture', () => {
       code: 0,
     });
     expect(readFileSync(out)).toEqual(body);
+    expect(statSync(out).mode & 0o777).toBe(0o644);
   });
 
   it('finds the event of another endpoint', async () => {

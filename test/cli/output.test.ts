@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { printJson, printNdjson } from '../../src/cli/output.ts';
+import { print, printBytes, printJson, printNdjson, styled, tell } from '../../src/cli/output.ts';
+import { table } from '../../src/cli/table.ts';
 
 describe('JSON output', () => {
   it.each([printJson, printNdjson])('%o escapes what steers a terminal, and stays the same JSON', (printing) => {
@@ -15,5 +16,78 @@ describe('JSON output', () => {
     expect(printed.trimEnd()).not.toMatch(/(?![\n ])[\p{Cc}\p{Bidi_Control}\p{Zl}]/u);
     expect(printed).toContain('é 山 😀');
     expect(JSON.parse(printed)).toEqual({ text });
+  });
+});
+
+/** What a call writes to a stream. */
+function writtenTo(stream: NodeJS.WriteStream, work: () => void): string {
+  const write = vi.spyOn(stream, 'write').mockReturnValue(true);
+  try {
+    work();
+    return write.mock.calls.map(([text]) => String(text)).join('');
+  } finally {
+    write.mockRestore();
+  }
+}
+
+const HOSTILE = '\u001b[31mred\u001b]0;title\u0007\u009b2J\u202e\u200b\r\nsecond';
+
+describe('what is printed for people', () => {
+  it.each([
+    ['print', print, process.stdout],
+    ['tell', tell, process.stderr],
+  ] as const)('%s has a line for each of its own, and none of what stands in them', (_name, say, stream) => {
+    const written = writtenTo(stream, () => say(`id ${HOSTILE}`, ['a', HOSTILE], ''));
+    expect(written.split('\n')).toHaveLength(5);
+    expect(written).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}\u200b]/u);
+    expect(written).toContain('\\u{1b}[31mred');
+  });
+
+  it('lets styles of its own pass, and no others', () => {
+    vi.stubEnv('FORCE_COLOR', '1');
+    vi.stubEnv('NO_COLOR', undefined);
+    const written = writtenTo(process.stdout, () => print(`${styled('red', HOSTILE)} \u001b[31mnot styled\u001b[39m`));
+    vi.unstubAllEnvs();
+    expect(written.startsWith('\u001b[31m\\u{1b}[31mred')).toBe(true);
+    expect(written.split('\u001b[31m')).toHaveLength(2);
+    expect(written.split('\u001b[39m')).toHaveLength(2);
+    expect(written).toContain('\\u{1b}[31mnot styled\\u{1b}[39m\n');
+  });
+
+  it('takes a million lines', () => {
+    const lines = Array.from({ length: 1_000_000 }, () => '1');
+    expect(writtenTo(process.stdout, () => print(lines))).toHaveLength(2_000_000);
+  });
+
+  it('is cut and padded as wide as it is shown', () => {
+    const written = writtenTo(process.stdout, () =>
+      table(
+        ['id', 'state'],
+        [
+          ['a\nb', 'dead'],
+          ['abcdef', 'new'],
+        ],
+      ),
+    );
+    expect(written.split('\n').slice(2, 4)).toEqual(['a\\u{a}b  dead', 'abcdef   new']);
+  });
+});
+
+describe('bytes', () => {
+  const onTerminal = (isTTY: boolean, bytes: Uint8Array): string => {
+    const before = process.stdout.isTTY;
+    process.stdout.isTTY = isTTY;
+    try {
+      return writtenTo(process.stdout, () => printBytes(bytes));
+    } finally {
+      process.stdout.isTTY = before;
+    }
+  };
+
+  it('stay as they are in a pipe, and do not steer a terminal', () => {
+    const bytes = Buffer.from(`{"id":"${HOSTILE}"}`);
+    expect(onTerminal(false, bytes)).toBe(bytes.toString());
+    expect(() => onTerminal(true, bytes)).toThrow('would steer this terminal');
+    expect(onTerminal(true, Buffer.from('{"id":\t"é"}\r\n'))).toBe('{"id":\t"é"}\r\n');
   });
 });

@@ -80,7 +80,13 @@ describe('hookbox replay', () => {
         incoming({ id: 'evt_other', endpoint: 'other', receivedAt: Date.now() }),
       ],
       async (inbox) => {
-        const claim = { now: Date.now(), leaseMs: 60_000, types: ['order.ready'], ordered: true };
+        const claim = {
+          endpoints: '*',
+          now: Date.now(),
+          leaseMs: 60_000,
+          types: ['order.ready'],
+          ordered: true,
+        } as const;
         const claimed = await inbox.claim(claim, 1);
         for (const { lease } of claimed) await inbox.settle(lease, { outcome: 'processed' }, Date.now());
       },
@@ -163,9 +169,12 @@ describe('hookbox replay', () => {
 
   it('counts what was pruned as failed, and says so', async () => {
     const cwd = await folderWith([incoming({ id: 'evt_1' })], async (inbox) => {
-      const claimed = await inbox.claim({ now: Date.now(), leaseMs: 60_000, types: '*', ordered: true }, 1);
+      const claimed = await inbox.claim(
+        { endpoints: '*', now: Date.now(), leaseMs: 60_000, types: '*', ordered: true },
+        1,
+      );
       for (const { lease } of claimed) await inbox.settle(lease, { outcome: 'processed' }, Date.now());
-      expect(await inbox.prune(Date.now() + 1, 10)).toBe(1);
+      expect(await inbox.prune('*', Date.now() + 1, 10)).toBe(1);
       await inbox.accept(incoming({ id: 'evt_2' }), later());
     });
     const server = await recordingServer();

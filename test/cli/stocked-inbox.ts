@@ -32,7 +32,7 @@ export const STOCKED = [
 export async function stockedInbox(file: string): Promise<void> {
   await using inbox = sqliteInbox(file);
   await handled(inbox, { outcome: 'processed' }, orderEvent('evt_pruned'));
-  await inbox.prune(Date.now(), 1);
+  await inbox.prune('*', Date.now(), 1);
   await handled(inbox, { outcome: 'processed' }, orderEvent('evt_done'));
   await handled(inbox, FAILED, orderEvent('evt_dead_1', { order: 'ord_42', type: 'order.ready' }));
   await handled(inbox, FAILED, orderEvent('evt_dead_2', { order: 'ord_43' }));

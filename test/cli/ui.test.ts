@@ -34,6 +34,8 @@ describe.skipIf(fromSource)('hookbox ui', () => {
     expect((await fetch(`${ui.url}assets/page.css`)).status).toBe(200);
     // A site whose name was made to lead here.
     expect((await fetch(`${ui.url}events`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
+    // A proxy on this machine lets others reach it.
+    expect((await fetch(`${ui.url}events`, { headers: { 'X-Forwarded-For': '192.0.2.1' } })).status).toBe(403);
 
     const event = await (await fetch(`${ui.url}events/default/evt_dead_1`)).text();
     expect(event).toContain('hookbox events rerun --db hookbox.db evt_dead_1');
@@ -136,7 +138,8 @@ describe('who may see the page', () => {
   );
 
   it.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost'])('without a log-in is this machine, at %s', (host) => {
-    expect(accessOf({ host }).page).toEqual({ unsafeOpen: { name: userAtHost() } });
-    expect(accessOf({ host, readOnly: true }).page).not.toHaveProperty('unsafeOpen');
+    const name = userAtHost();
+    expect(accessOf({ host }).page).toEqual({ unsafeOpen: { name, role: 'operator' } });
+    expect(accessOf({ host, readOnly: true }).page).toEqual({ unsafeOpen: { name, role: 'viewer' } });
   });
 });

@@ -1,13 +1,14 @@
 import Database from 'better-sqlite3';
 import { readFileSync } from 'node:fs';
-import { expect, it, onTestFinished } from 'vitest';
-import type { IncomingEvent } from '../../src/inbox/inbox.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
+import { orderEvent, type OrderEventParts } from '../processing/order-event.ts';
 import { START, VirtualClock } from '../processing/virtual-clock.ts';
 
 const SCHEMA_1 = readFileSync(new URL('handling-schema-1.sql', import.meta.url), 'utf8');
@@ -120,4 +121,137 @@ it('that file is what the first version makes, in every table and index', async 
   const then = schemaOf(database);
   expect(then.size).toBeGreaterThan(3);
   for (const [name, sql] of then) expect(now.get(name), name).toBe(sql);
+});
+
+/** What a process of the versions before endpoints were known does about takers, in its own words. */
+function oldProcess(file: string) {
+  const database = new Database(file);
+  onTestFinished(() => void database.close());
+  return {
+    announce(type: string, now: number): void {
+      const sql = `
+        INSERT INTO hookbox_takers (type, seen_ms) VALUES (:type, :now)
+        ON CONFLICT (type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)`;
+      database.prepare(sql).run({ type, now });
+    },
+    /** Whether it would ignore events of a type. */
+    wouldIgnore(type: string, now: number): boolean {
+      const sql =
+        "SELECT NOT EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (:type, '*') AND seen_ms > :takenSince)";
+      return (
+        database
+          .prepare(sql)
+          .pluck()
+          .get({ type, takenSince: now - TAKER_MS }) === 1
+      );
+    },
+  };
+}
+
+describe('while a deploy is under way, old and new processes share a file:', () => {
+  const at = (endpoint: string, id: string, parts: OrderEventParts = {}): IncomingEvent => ({
+    ...orderEvent(id, { order: `${endpoint} ${id}`, ...parts }),
+    endpoint,
+  });
+  const stateOf = async (inbox: Inbox, endpoint: string, id: string) => (await inbox.get({ endpoint, id }))?.state;
+  const CREATED: Scope = { endpoints: ['shop-a'], types: ['order.created'] };
+  const CARTS: Scope = { endpoints: ['shop-b'], types: ['cart.abandoned'] };
+
+  it('an old one does not ignore what a new one handles, from one announcement to the next', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const old = oldProcess(file);
+    expect(old.wouldIgnore('order.created', START)).toBe(true);
+    await inbox.announce(CREATED, START, null);
+    // Five minutes lie between two announcements.
+    for (const now of [START, START + TAKER_MS / 2 + 10_000]) expect(old.wouldIgnore('order.created', now)).toBe(false);
+    await inbox.announce({ endpoints: ['shop-b'], types: '*' }, START, null);
+    expect(old.wouldIgnore('order.ready', START + TAKER_MS / 2)).toBe(false);
+  });
+
+  it('a new one takes an old one for a taker at every endpoint', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const old = oldProcess(file);
+    await inbox.accept(at('shop-b', 'evt_1'), later());
+    old.announce('order.created', START);
+    expect(await inbox.unhandled(START + TAKER_MS - 1)).toEqual([]);
+    const now = START + TAKER_MS;
+    await inbox.announce(CARTS, now, START);
+    expect(await stateOf(inbox, 'shop-b', 'evt_1')).toBe('pending');
+    // It has gone, and is missed.
+    expect(await inbox.unhandled(now)).toMatchObject([{ endpoint: 'shop-b', since: new Date(START) }]);
+    const later7 = START + IGNORE_AFTER_MS;
+    await inbox.announce(CARTS, later7, later7 - TAKER_MS);
+    expect(await stateOf(inbox, 'shop-b', 'evt_1')).toBe('ignored');
+  });
+
+  it('a new one is a taker at its own endpoint only, although it tells old ones of its types', async () => {
+    await using inbox = sqliteInbox(scratchFile());
+    await inbox.accept(at('shop-a', 'here'), later());
+    await inbox.accept(at('shop-b', 'there'), later());
+    for (let now = START; now < START + 2 * TAKER_MS; now += TAKER_MS / 2) await inbox.announce(CREATED, now, null);
+    await inbox.announce(CARTS, START + 2 * TAKER_MS, START + TAKER_MS);
+    expect(await stateOf(inbox, 'shop-a', 'here')).toBe('pending');
+    expect(await stateOf(inbox, 'shop-b', 'there')).toBe('ignored');
+  });
+
+  it('what an old one says is not forgotten when new ones say the same after it, or at the same moment', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const old = oldProcess(file);
+    await inbox.accept(at('shop-b', 'evt_1'), later());
+    for (const now of [START, START + TAKER_MS / 2, START + TAKER_MS]) {
+      await inbox.announce(CREATED, now, null);
+      old.announce('order.created', now);
+      await inbox.announce(CREATED, now, null);
+      await inbox.announce(CREATED, now + 1, null);
+    }
+    const seen = START + TAKER_MS;
+    expect(await inbox.unhandled(seen + TAKER_MS - 1)).toEqual([]);
+    expect(await inbox.unhandled(seen + TAKER_MS)).toMatchObject([{ endpoint: 'shop-b', since: new Date(seen) }]);
+  });
+
+  it('an event of an old handler holds back newer ones while that was seen in the last ten minutes', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const old = oldProcess(file);
+    await inbox.accept(at('shop-b', 'older', { order: 'one', createdAt: 1 }), later());
+    await inbox.accept(at('shop-b', 'newer', { order: 'one', createdAt: 2, type: 'order.ready' }), later());
+    const ready: Scope = { endpoints: ['shop-b'], types: ['order.ready'] };
+    const claim = (now: number) => inbox.claim({ ...ready, leaseMs: 1_000, ordered: true, now }, 10);
+    old.announce('order.created', START);
+    await inbox.announce(CREATED, START + 1, null);
+    expect(await claim(START + TAKER_MS - 1)).toEqual([]);
+    await inbox.announce(ready, START + TAKER_MS, null);
+    expect(await claim(START + TAKER_MS)).toMatchObject([{ id: 'newer' }]);
+  });
+
+  it('a file of the version before gets what is new, and what was said of takers holds', async () => {
+    const file = scratchFile();
+    const database = new Database(file);
+    onTestFinished(() => void database.close());
+    await sqliteInbox(file).close();
+    // As the version before left it.
+    const indexes = database.prepare<[], { name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '%(endpoint, %' AND name NOT LIKE '%rejected%'",
+    );
+    for (const { name } of indexes.all()) database.exec(`DROP INDEX ${name}`);
+    database.exec(`
+      DROP INDEX hookbox_events_waiting_of_type;
+      DROP TABLE hookbox_handling;
+      ALTER TABLE hookbox_takers DROP COLUMN mirrored_ms;
+      ALTER TABLE hookbox_takers DROP COLUMN others_ms;
+      DELETE FROM hookbox_migrations WHERE version = 4;
+    `);
+    oldProcess(file).announce('order.created', START);
+    await using inbox = sqliteInbox(file);
+    expect(database.prepare('SELECT version, needs FROM hookbox_migrations ORDER BY version DESC').get()).toEqual({
+      version: 4,
+      needs: 1,
+    });
+    await inbox.accept(at('shop-b', 'evt_1'), later());
+    await inbox.announce({ ...CREATED, types: '*' }, START + 1, null);
+    expect(await inbox.unhandled(START + TAKER_MS)).toMatchObject([{ endpoint: 'shop-b', since: new Date(START) }]);
+  });
 });

@@ -207,7 +207,7 @@ describe('a discard', () => {
   it('of the event at the front of its entity lets the next one be claimed', async () => {
     const first = orderEvent('first', { order: 'ord_1' });
     const second = orderEvent('second', { order: 'ord_1', createdAt: 1 });
-    await inbox.announce('*', NOW, null);
+    await inbox.announce({ endpoints: '*', types: '*' }, NOW, null);
     await handled(inbox, RETRY, first);
     await store(inbox, second);
     const request = { ...ANY, ordered: true, now: NOW };
@@ -225,7 +225,7 @@ describe('a discard', () => {
       async () => {
         await handled(inbox, RETRY, orderEvent('older', { order: 'ord_1' }));
         await store(inbox, orderEvent('evt', { order: 'ord_1', createdAt: 1 }));
-        await inbox.announce('*', NOW, null);
+        await inbox.announce({ endpoints: '*', types: '*' }, NOW, null);
         await inbox.claim({ ...ANY, ordered: true, now: NOW }, 10);
       },
     ],

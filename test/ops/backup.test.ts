@@ -64,12 +64,12 @@ describe('backup', () => {
     expect((own.user + own.system) / (all.user + all.system)).toBeLessThan(0.5);
   });
 
-  it('says how large it is, keeps its permissions, and leaves nothing else', async () => {
+  it('says how large it is, is for its owner alone, and leaves nothing else', async () => {
     await inbox.accept(incoming(), later());
-    chmodSync(file, 0o640);
+    chmodSync(file, 0o644);
     const { bytes, file: named } = await backup(inbox, target, ADA);
     expect([bytes, named]).toEqual([statSync(target).size, target]);
-    expect(statSync(target).mode & 0o777).toBe(0o640);
+    expect(statSync(target).mode & 0o777).toBe(0o600);
     expect(readdirSync(dirname(target))).toEqual(['copy.db']);
   });
 
@@ -149,6 +149,25 @@ describe('backup', () => {
     own.exec('INSERT INTO prices VALUES (-1)');
     await using adopted = sqliteInbox({ database: own });
     expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
+  });
+
+  it.each([
+    ['with a space', 'hookbox_my table'],
+    ['with quotes', `hookbox_"it's"`],
+    ['with brackets', 'hookbox_[a]`b`'],
+    ['with other letters', 'hookbox_große Bestellungen 🧾'],
+    ['with a semicolon', 'hookbox_a); DROP TABLE orders; --'],
+  ])('is not kept from it by a table of a merchant named as those of hookbox are, %s', async (_, name) => {
+    const own = merchantDatabase(scratchFile('own.db'));
+    const quoted = `"${name.replaceAll('"', '""')}"`;
+    own.exec(`CREATE TABLE ${quoted} (price REAL CHECK (price > 0))`);
+    own.pragma('ignore_check_constraints = ON');
+    own.exec(`INSERT INTO ${quoted} VALUES (-1)`);
+    await using adopted = sqliteInbox({ database: own });
+    expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
+    const copy = new Database(target, { readonly: true });
+    onTestFinished(() => void copy.close());
+    expect(copy.prepare(`SELECT * FROM ${quoted}`).all()).toEqual([{ price: -1 }]);
   });
 });
 

@@ -47,7 +47,7 @@ describe('a preview', () => {
     await handled(inbox, FAILED, orderEvent('d', { type: 'order.ready' }));
     await store(inbox, invalidThen(orderEvent('e')));
     await store(inbox, orderEvent('f', { order: 'ord_f' }));
-    await inbox.announce(['order.ready'], START + HOUR_MS, START + HOUR_MS / 2);
+    await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + HOUR_MS, START + HOUR_MS / 2);
     const before = database.prepare('SELECT * FROM hookbox_events').all();
 
     const filter: EventFilter = { since: new Date(START), states: ['dead', 'ignored'] };
@@ -87,7 +87,7 @@ describe('a preview', () => {
     ['discard', {}, false, ['dead', 'pending', 'retrying', 'tombstone']],
   ] as const)('of a %s of %j (forced: %s) takes %s', async (act, filter, force, expected) => {
     await store(inbox, orderEvent('ignored'));
-    await inbox.announce(['order.ready'], START + HOUR_MS, START + HOUR_MS / 2);
+    await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + HOUR_MS, START + HOUR_MS / 2);
     await store(inbox, orderEvent('pending'), orderEvent('claimed'));
     await inbox.claimOne(key('claimed'), { ...ANY, now: START + 1 });
     await handled(inbox, { outcome: 'processed' }, orderEvent('processed'), orderEvent('pruned'));
@@ -310,7 +310,7 @@ describe('a run', () => {
   });
 
   it('of a discard puts pending events away, and lets newer ones of their entities go on', async () => {
-    await inbox.announce('*', NOW, null);
+    await inbox.announce({ endpoints: '*', types: '*' }, NOW, null);
     const older = ids(300).map((id) => orderEvent(id, { order: 'ord_1' }));
     await Promise.all(older.map((event) => inbox.accept(event, later())));
     const { id } = await previewBulk(inbox, 'discard', {}, ADA);

@@ -43,10 +43,13 @@ export async function busyShop(
       await inbox.settle(claimed.lease, end(ERRORS[n % ERRORS.length] ?? ''), START + 1);
     }),
   );
-  // Some of what is left is parked, the rest has been looked at; and what nobody handles is ignored.
+  // Some of what is left is parked, the rest has been looked at; what nobody handles is ignored, and some is discarded.
   database.exec("UPDATE hookbox_events SET parked = seq % 3 WHERE state = 'pending'");
   database.exec(
-    "UPDATE hookbox_events SET state = 'ignored', settled_ms = 1, parked = 0 WHERE state = 'pending' AND seq % 5 = 0",
+    `UPDATE hookbox_events
+     SET state = 'ignored', settled_ms = ${START} + seq * ${MINUTE_MS}, parked = 0,
+         discarded_ms = CASE seq % 3 WHEN 0 THEN ${START} END
+     WHERE state = 'pending' AND seq % 5 = 0`,
   );
   for (const event of chosen(13, 7)) {
     if ((await inbox.get(event))?.state === 'processed') bury(database, event.id);

@@ -239,7 +239,7 @@ describe('gauges', () => {
     expect(await operations.gauges()).toEqual(empty);
 
     await store(inbox, orderEvent('ignored', { type: 'order.failed' }));
-    await inbox.announce(['order.created'], START + HOUR, START + MINUTE);
+    await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + HOUR, START + MINUTE);
     await handled(inbox, { outcome: 'processed' }, orderEvent('processed'));
     await handled(inbox, FAILED, orderEvent('dead_1'), orderEvent('dead_2'));
     await handled(inbox, RETRY, orderEvent('retrying'));
@@ -298,7 +298,7 @@ describe('gauges', () => {
     /** In one commit, and looked at by a processor that has no free slot. */
     const storeDue = async (inbox: Inbox, count: number): Promise<void> => {
       await Promise.all(Array.from({ length: count }, (_, n) => inbox.accept(orderEvent(`due_${n}`), later())));
-      await inbox.announce(['order.created'], START, null);
+      await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
     };
     const cases: Record<string, (inbox: Inbox) => Promise<unknown>> = {
       'which no processor has looked at': (inbox) => store(inbox, old('oldest')),
@@ -379,7 +379,7 @@ describe('gauges', () => {
 describe('query plans', () => {
   /** What is read whole: indexes of events that need somebody, behind a limit; and counts that coarsening keeps few. */
   const READ_WHOLE = [
-    /^SCAN hookbox_events USING COVERING INDEX hookbox_events_(due|retrying|leased)$/,
+    /^SCAN hookbox_events USING COVERING INDEX hookbox_events_(due_of_endpoint|retrying|leased)$/,
     /^SCAN (hookbox_counts|hookbox_rejected USING (COVERING )?INDEX hookbox_rejected_latest)$/,
     /^SCAN (CONSTANT ROW|types|candidates|oldest( LEFT-JOIN)?|\(subquery-\d+\))$/,
   ];
@@ -409,10 +409,11 @@ describe('query plans', () => {
     expect(await scans()).toEqual([]);
   });
 
-  it.each(['aside', 'due', 'retrying', 'leased', 'put_away'])(
+  it.each([['aside'], ['due', 'due_of_type', 'due_of_endpoint'], ['retrying'], ['leased'], ['put_away']])(
     'would tell if hookbox_events_%s were gone',
-    async (index) => {
-      const found = await scans((database) => database.exec(`DROP INDEX hookbox_events_${index}`));
+    async (...indexes) => {
+      const drop = indexes.map((index) => `DROP INDEX hookbox_events_${index};`).join('');
+      const found = await scans((database) => database.exec(drop));
       expect(found).toContain('SCAN hookbox_events');
     },
   );

@@ -81,21 +81,28 @@ describe('eraseEntity', () => {
   it('puts a pending event away, and lets go of what waits for it', async () => {
     const first = orderEvent('first', { order: 'ord_1', createdAt: 0 });
     const second = orderEvent('second', { order: 'ord_1', createdAt: 1 });
-    await inbox.announce('*', START, null);
+    await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     await store(inbox, first, second);
     // The second waits for the first, which has just failed.
-    const [claimed] = await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 2);
+    const [claimed] = await inbox.claim(
+      { endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: START + 1 },
+      2,
+    );
     if (claimed === undefined) throw new Error('nothing was claimed');
     const error = { name: 'Error', message: SECRET, stack: null };
     await inbox.settle(claimed.lease, { outcome: 'retry', error, dueAt: START + 1_000 }, START + 2);
-    expect(await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 3 }, 2)).toEqual([]);
+    expect(await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: START + 3 }, 2)).toEqual(
+      [],
+    );
 
     // The index knows the first alone, as when the second arrives in this moment.
     await operationsOf(inbox).indexNew(1);
     expect(await operationsOf(inbox).erase('ord_1', { ...ADA, now: START + 4 }, {})).toMatchObject({ erased: 1 });
     expect(await inbox.get(first)).toMatchObject({ state: 'ignored', body: null, entity: null });
     const now = START + 5;
-    expect(await inbox.claim({ types: '*', ordered: true, leaseMs: 1_000, now }, 2)).toMatchObject([{ id: 'second' }]);
+    expect(await inbox.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now }, 2)).toMatchObject([
+      { id: 'second' },
+    ]);
   });
 
   it('leaves an event whose handler runs, says so, and takes it the next time', async () => {
@@ -375,7 +382,7 @@ describe('what is left on the disk after erasing', () => {
       ...orderEvent(`evt_${n}`, { order: about(n).order, createdAt: n }),
       body: text(n),
     }));
-    await inbox.announce('*', START, null);
+    await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     for (const [n, event] of events.entries()) {
       await inbox.accept(event, later());
       for (let other = 0; other < n % 4; other += 1) {

@@ -10,7 +10,7 @@ export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: fa
 export const RETRY: Settlement = { outcome: 'retry', error: failure, dueAt: START + 3_600_000 };
 
 /** Handlers for every type, which take events in any order. */
-export const ANY = { types: '*', ordered: false, leaseMs: 60_000 } as const;
+export const ANY = { endpoints: '*', types: '*', ordered: false, leaseMs: 60_000 } as const;
 
 /** Stores events and lets the handler of each end as told. */
 export async function handled(
@@ -60,7 +60,7 @@ export const inStates = {
   'dead (invalid), which fits today': (inbox) => store(inbox, invalidThen(orderEvent('evt'))),
   ignored: async (inbox) => {
     await store(inbox, orderEvent('evt'));
-    await inbox.announce(['order.ready'], START + 3_600_000, START + 3_000_000);
+    await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
   },
   'processed and pruned': async (inbox, database) => {
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));

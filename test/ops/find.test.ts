@@ -122,7 +122,7 @@ describe('one event', () => {
     await handled(inbox, FAILED, orderEvent('evt'));
     await rerun(inbox, KEY, { now: START + 10 });
     await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt'));
-    expect(await inbox.prune(START + 1_000, 10)).toBe(1);
+    expect(await inbox.prune('*', START + 1_000, 10)).toBe(1);
     bury(database, 'none');
     expect(await getEvent(inbox, KEY)).toMatchObject({
       summary: { pruned: true, lastError: { name: 'Error', message: '' } },

@@ -32,7 +32,7 @@ describe('an inbox that can store', () => {
     const tables = ['hookbox_events', 'hookbox_counts', 'hookbox_count_sums', 'hookbox_rejected', 'hookbox_progress'];
     const rows = () => tables.map((table) => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
     const before = rows();
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
     expect(rows()).toEqual(before);
     expect(await operationsOf(inbox).totals()).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe('an inbox that can store', () => {
   it('is ready while deliveries come in, and they are stored', async () => {
     const { inbox } = opened();
     const accepted = severalIncoming(500).map((event) => inbox.accept(event, later()));
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
     expect((await Promise.all(accepted)).every(({ result }) => result === 'stored')).toBe(true);
   });
 });
@@ -82,13 +82,13 @@ describe('an inbox that cannot store', () => {
     const expected = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
     expect(await Promise.all(probes)).toEqual(probes.map(() => expected));
     holder.exec('COMMIT');
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
     // Probes do not queue up behind a lock: the first of them was still to be written, and perhaps the one of now.
     expect(executed.filter((sql) => sql.startsWith('DELETE')).length).toBeLessThanOrEqual(2);
 
     expect(await inTransaction).toEqual(expected);
     merchant.exec('COMMIT');
-    expect(await readiness(between)).toEqual({ ready: true });
+    expect(await readiness(between)).toEqual({ ready: true, unhandled: [] });
   });
 
   it('is not ready while the database may only be read', async () => {
@@ -100,7 +100,7 @@ describe('an inbox that cannot store', () => {
       why: 'attempt to write a readonly database',
     });
     database.pragma('query_only = 0');
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
   });
 
   it('is not ready while the database has no room for another event', async () => {
@@ -109,7 +109,7 @@ describe('an inbox that cannot store', () => {
     expect(await readiness(inbox)).toEqual({ ready: false, code: 'FAILED', why: 'database or disk is full' });
     expect(database.inTransaction).toBe(false);
     database.pragma('max_page_count = 100000');
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
   });
 
   it.skipIf(process.platform === 'win32')('is not ready while its disk takes no more', async () => {
@@ -136,7 +136,7 @@ describe('an inbox that cannot store', () => {
   it('says which file is gone', async () => {
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
     renameSync(file, `${file}.away`);
     expect(await readiness(inbox)).toMatchObject({
       ready: false,
@@ -144,7 +144,7 @@ describe('an inbox that cannot store', () => {
       why: `${file} is gone. Put the file back; it holds which events are known.`,
     });
     renameSync(`${file}.away`, file);
-    expect(await readiness(inbox)).toEqual({ ready: true });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
   });
 
   it('is not ready once it is closed', async () => {

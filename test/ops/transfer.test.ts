@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readEvent } from '../../src/events/parse.ts';
 import type { EventKey, Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import type { By } from '../../src/inbox/operations/acts.ts';
 import type { EventFilter } from '../../src/inbox/operations/filter.ts';
@@ -16,9 +17,11 @@ import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
 import { START } from '../processing/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { ANY, FAILED, handleAgain, handled, invalidThen, plantDead, RETRY } from './events-in-states.ts';
+import { ANY, FAILED, handleAgain, handled, plantDead, RETRY } from './events-in-states.ts';
 
 const ADA: By = { actor: 'ada', reason: 'a new machine', now: START + 5 };
+/** An export of our own. */
+const OURS = { trusted: true } as const;
 const HOSTILE = '\u0000"\\\n\u2028<script>\u{1F4A3}\ufffd\u202e';
 
 let inbox: Inbox;
@@ -32,7 +35,7 @@ describe('export and import', () => {
     await fill(inbox);
     const lines = await exported(inbox);
     const copy = opened();
-    expect(await importEvents(copy, lines, ADA)).toMatchObject({ imported: 15, known: 0, different: 0 });
+    expect(await importEvents(copy, lines, ADA, OURS)).toMatchObject({ imported: 15, known: 0, different: 0 });
 
     expect(await exported(copy)).toEqual(lines);
     const [before, after] = [await inbox.list(), await copy.list()];
@@ -54,7 +57,7 @@ describe('export and import', () => {
   it('keep each column, but for those that mean something only where an event is handled', async () => {
     await fill(inbox);
     const copy = opened();
-    await importEvents(copy, await exported(inbox), ADA);
+    await importEvents(copy, await exported(inbox), ADA, OURS);
     const own = new Set(['seq', 'parked', 'fence', 'claimed_ms', 'lease_until_ms']);
     const all = database(inbox)
       .prepare<[], string>("SELECT name FROM pragma_table_info('hookbox_events')")
@@ -90,7 +93,7 @@ describe('export and import', () => {
     await importEvents(copy, await exported(inbox), ADA);
     expect(told).toBeGreaterThan(0);
     expect((await copy.list({ limit: 500 })).map(({ id }) => id)).toEqual(ids);
-    const claimed = await copy.claim({ types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 5);
+    const claimed = await copy.claim({ endpoints: '*', types: '*', ordered: true, leaseMs: 1_000, now: START + 1 }, 5);
     expect(claimed.map(({ id }) => id)).toEqual(['evt_0']);
   });
 
@@ -99,7 +102,7 @@ describe('export and import', () => {
     const copy = opened();
     await store(copy, orderEvent('same'), orderEvent('other', { total: 1 }));
     await handled(copy, { outcome: 'processed' }, orderEvent('tombstone'));
-    await copy.prune(START + 9, 1);
+    await copy.prune('*', START + 9, 1);
     const before = await exported(copy);
     const counts = { imported: 1, known: 2, different: 1 };
     const lines = await exported(inbox);
@@ -169,7 +172,7 @@ describe('export and import', () => {
     from.exec('BEGIN; UPDATE orders SET total = 1');
     from.exec('COMMIT');
     for await (const line of exportEvents(source, ADA)) lines.push(line);
-    await importEvents(target, lines, ADA);
+    await importEvents(target, lines, ADA, OURS);
     expect(await exported(target)).toEqual(lines);
   });
 });
@@ -384,8 +387,9 @@ describe('importEvents', () => {
   });
 
   it('takes hostile text and keys for what they are', async () => {
-    const hostile = anEvent(HOSTILE, { entity: HOSTILE, type: HOSTILE, endpoint: '__proto__' });
-    expect(await importEvents(inbox, [FIRST, one, hostile, LAST], ADA)).toMatchObject({ imported: 2 });
+    const body = bodyOf(HOSTILE, { type: HOSTILE });
+    const hostile = anEvent(HOSTILE, { entity: HOSTILE, type: HOSTILE, endpoint: '__proto__', body });
+    expect(await importEvents(inbox, [FIRST, one, hostile, LAST], ADA, OURS)).toMatchObject({ imported: 2 });
     const key = { endpoint: '__proto__', id: HOSTILE };
     expect(await inbox.get(key)).toMatchObject({ type: HOSTILE, entity: HOSTILE });
   });
@@ -416,9 +420,9 @@ describe('importEvents', () => {
   });
 
   it('keeps batches of large bodies small', async () => {
-    const body = Buffer.alloc(1_000_000, 'x').toString('base64');
     const sizes: number[] = [];
-    const large = Array.from({ length: 10 }, (_, n) => anEvent(`large_${n}`, { body }));
+    const data = { id: 'x'.repeat(1_000_000) };
+    const large = Array.from({ length: 10 }, (_, n) => anEvent(`large_${n}`, { body: bodyOf(`large_${n}`, { data }) }));
     await importEvents(counting(sizes), [FIRST, ...large, '{"end":{"events":10,"marks":0}}'], ADA);
     expect(sizes).toEqual([2, 2, 2, 2, 2]);
   });
@@ -470,7 +474,7 @@ async function fill(inbox: Inbox): Promise<void> {
   const conflicting = (event: IncomingEvent, body: string | Buffer): Promise<unknown> =>
     inbox.accept({ ...event, body: Buffer.from(body), receivedAt: START + 3 }, later());
   await handled(inbox, { outcome: 'processed' }, orderEvent('processed'), orderEvent('pruned'));
-  await inbox.prune(START + 9, 1);
+  await inbox.prune('*', START + 9, 1);
   await handled(inbox, RETRY, orderEvent('retrying'));
   await handled(inbox, FAILED, orderEvent('dead'), orderEvent('rerun'), orderEvent('dead and pruned'));
   await operationsOf(inbox).pruneSome({ settledBefore: new Date(START + 9), states: ['dead'] }, 1);
@@ -482,26 +486,45 @@ async function fill(inbox: Inbox): Promise<void> {
   await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent(HOSTILE));
   await handled(inbox, { outcome: 'processed' }, orderEvent('again'));
   for (let n = 0; n < 25; n += 1) await inbox.accept({ ...orderEvent('again'), receivedAt: START + n }, later());
-  await conflicting(orderEvent('again'), 'other bytes');
-  await conflicting(orderEvent('again'), Buffer.from([0xff, 0x00, 0xc3, 0x28]));
-  await store(inbox, invalidIncoming({ id: 'invalid', type: 'order.ready', body: '{"id":"invalid"}' }));
-  await store(inbox, { ...invalidThen(orderEvent('invalid without type')), verified: false });
+  await conflicting(orderEvent('again'), '{"id":"again"}');
+  await conflicting(orderEvent('again'), '{"id":"again","id":"\\u0061gain", "other":"\\ud800"}\n');
   await store(
     inbox,
-    incoming({ id: 'bytes', entity: null, verified: false, body: Buffer.from([0, 0xff, 0xfe, 0x80]) }),
+    invalidIncoming({ id: 'invalid', type: 'order.ready', body: '{"id":"invalid","type":"order.ready"}' }),
   );
-  await store(inbox, incoming({ id: 'mebibyte', endpoint: 'second', body: Buffer.alloc(1_048_576, 0xe9) }));
-  await store(inbox, incoming({ id: 'nanoseconds', created: { ms: -62_135_596_800_000, ns: 999_999 } }));
+  await store(
+    inbox,
+    invalidIncoming({ id: 'invalid without type', verified: false, body: '{"id":"invalid without type"}' }),
+  );
+  await store(inbox, { ...orderEvent('of a rule of ours'), entity: 'table:7', verified: false });
+  await store(inbox, { ...orderEvent('mebibyte', { order: 'x'.repeat(1_048_576) }), endpoint: 'second', entity: null });
+  await store(
+    inbox,
+    read('{"id":"nanoseconds","type":"shop.opened","created":"0001-01-01T00:00:00.000999999","data":{}}'),
+  );
   await store(inbox, orderEvent('erased'));
-  await conflicting(orderEvent('erased'), 'other bytes');
+  await conflicting(orderEvent('erased'), '{"id":"erased"}');
   await eraseEntity(inbox, 'erased', ADA);
-  await conflicting(orderEvent('erased'), 'still others');
-  await inbox.announce(['order.ready'], START + 3_600_000, START - 1);
+  await conflicting(orderEvent('erased'), '{"id":"erased", "n":2}');
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START - 1);
+}
+
+/** What a receiver makes of a body. */
+function read(body: string): IncomingEvent {
+  const { parsed, facts } = readEvent(Buffer.from(body));
+  if (!parsed.ok || facts === null) throw new Error('no event');
+  return incoming({ id: parsed.event.id, body, ...facts, entity: null });
 }
 
 /** Events in their order, in few commits. */
 async function storeAll(inbox: Inbox, ...events: readonly IncomingEvent[]): Promise<void> {
   await Promise.all(events.map((event) => inbox.accept(event, later())));
+}
+
+/** As a line has it. */
+function bodyOf(id: string, change: object = {}): string {
+  const event = { id, type: 'order.created', created: new Date(START).toISOString(), data: { id: 'ord_1' }, ...change };
+  return Buffer.from(JSON.stringify(event)).toString('base64');
 }
 
 /** The line of a dead event, with what a test changes. */
@@ -525,7 +548,7 @@ function anEvent(id: string, change: object = {}): string {
     fingerprint: null,
     erasedMs: null,
     discardedMs: null,
-    body: 'e30=',
+    body: bodyOf(id),
     sha256: null,
     attempts: [],
     redeliveries: null,

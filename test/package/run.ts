@@ -13,9 +13,13 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command to its end in a folder; the `node` it finds is the one that runs the tests. */
-export async function run(command: string, args: readonly string[], folder: string): Promise<Ended> {
-  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+/** Runs a command to its end in a folder; the `node` it finds is the one that runs the tests, unless a PATH is given. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  folder: string,
+  PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter),
+): Promise<Ended> {
   const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, PATH },

@@ -11,6 +11,7 @@ import { Child } from '../inbox/child.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, type OrderEventParts } from './order-event.ts';
+import { rest, VirtualClock } from './virtual-clock.ts';
 
 let file: string;
 let inbox: Inbox;
@@ -247,7 +248,7 @@ describe('a live lease', () => {
   it('that a process left behind by dying holds until it runs out, and no longer', async () => {
     await using dead = receiving({}, {});
     await dead.receive(delivery('evt_1'));
-    const request = { now: Date.now(), leaseMs: 300, types: '*', ordered: true } as const;
+    const request = { endpoints: '*', now: Date.now(), leaseMs: 300, types: '*', ordered: true } as const;
     expect(await inbox.claimOne({ endpoint: 'default', id: 'evt_1' }, request)).toMatchObject({ attempt: 1 });
     await using receiver = receiving({ '*': () => {} });
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy' });
@@ -297,7 +298,7 @@ describe('a redelivery', () => {
     await using receiver = receiving({ '*': handler });
     await receiver.receive(delivery('evt_1'));
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
-    expect(await inbox.prune(Date.now() + 1_000, 10)).toBe(1);
+    expect(await inbox.prune('*', Date.now() + 1_000, 10)).toBe(1);
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
     expect(handler).toHaveBeenCalledTimes(1);
   });
@@ -421,6 +422,23 @@ describe('the deadline', () => {
     expect(handler).toHaveBeenCalledOnce();
   });
 
+  it('has the event still held while the disk is full for longer than a lease: a redelivery makes no crash of it', async () => {
+    let full = true;
+    const failing = () => Promise.reject(new Error('the disk is full'));
+    const settle: Inbox['settle'] = (...given) => (full ? failing() : inbox.settle(...given));
+    const renew: Inbox['renew'] = (...given) => (full ? failing() : inbox.renew(...given));
+    const handler = vi.fn();
+    await using receiver = receiving(
+      { '*': handler },
+      { inbox: { ...inbox, settle, renew }, deadlineMs: 200, processing: { leaseMs: 50 } },
+    );
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy', status: 409 });
+    full = false;
+    await expect.poll(() => outcomes(), { timeout: 5_000 }).toEqual(['processed']);
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
   it('has a handler that lost its lease answered 500, and reported', async () => {
     const renew: Inbox['renew'] = () => Promise.resolve([]);
     const settle: Inbox['settle'] = () => Promise.resolve(false);
@@ -484,6 +502,22 @@ describe('close()', () => {
     await closing;
     expect(await outcomes()).toEqual(['processed']);
     await receiver.close();
+  });
+
+  it('has a handler run again that returned because it was told to stop', async () => {
+    const clock = new VirtualClock();
+    const gate = gated();
+    const receiver = receiving({ '*': gate.handler }, { deadlineMs: 100, clock });
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+    const closing = receiver.close();
+    await sleep(20);
+    await clock.advance(10_000);
+    expect(gate.contexts[0]?.signal.aborted).toBe(true);
+    gate.ends[0]?.resolve();
+    await rest();
+    await clock.advance(5_000);
+    await closing;
+    expect([await outcomes(), (await known())?.state]).toEqual([['interrupted'], 'pending']);
   });
 
   it('resolves at once where nothing runs', async () => {

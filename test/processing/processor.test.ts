@@ -7,7 +7,7 @@ import type { HandlerContext, Handlers } from '../../src/handlers.ts';
 import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { TAKER_MS } from '../../src/inbox/work.ts';
+import { EVERYTHING, TAKER_MS } from '../../src/inbox/work.ts';
 import { backoffMs, DEFAULT_RETRY } from '../../src/processing/backoff.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receiver.ts';
@@ -263,15 +263,6 @@ describe('the handler for', () => {
     },
   );
 
-  it('a type that is undefined is none: its events are left to others', async () => {
-    await store(inbox, orderEvent('evt_1'));
-    const handlers: Record<string, undefined> = { 'order.created': undefined };
-    await started(handlers);
-    await clock.advance(10_000);
-    expect(await attempts()).toEqual([]);
-    expect((await event()).state).toBe('pending');
-  });
-
   it('nothing at all: a receive-only process takes nothing', async () => {
     await store(inbox, ...several(3));
     await using receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
@@ -474,6 +465,31 @@ describe('a handler that fails', () => {
     }
   });
 
+  it.each(oddities)('by throwing %s is run again like any other', async (_, thrown) => {
+    const runs: string[] = [];
+    const throws = (): never => {
+      throw thrown();
+    };
+    const ways: Record<string, (context: HandlerContext) => unknown> = {
+      sync: throws,
+      async: () => Promise.resolve().then(throws),
+      transaction: (context) => context.transaction(throws),
+    };
+    await store(inbox, ...Object.keys(ways).map((id) => orderEvent(id)));
+    await started(
+      {
+        '*': ({ id }, context) => {
+          runs.push(`${id} ${context.attempt}`);
+          return context.attempt === 1 ? ways[id]?.(context) : undefined;
+        },
+      },
+      { processing: { retry: { attempts: 2, baseMs: 1 } } },
+    );
+    await clock.advance(3_000);
+    expect(runs.toSorted()).toEqual(['async 1', 'async 2', 'sync 1', 'sync 2', 'transaction 1', 'transaction 2']);
+    for (const id of Object.keys(ways)) expect(await outcomes(id)).toEqual(['failed', 'processed']);
+  });
+
   it.each([
     ['undefined', undefined],
     ['no text', 42],
@@ -628,19 +644,20 @@ describe('a handler that takes too long', () => {
 });
 
 describe('a handler that blocks the event loop for longer than its lease', () => {
-  it('has lost it: the event runs again, and the first run counts for nothing', async () => {
+  it('ends as ever, as long as nobody has taken its event over', async () => {
     let runs = 0;
-    await store(inbox, orderEvent('evt_1'));
-    await started({
-      '*': () => {
-        runs += 1;
-        if (runs === 1) clock.block(16_000);
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started(
+      {
+        '*': ({ id }) => {
+          if (id === 'evt_1') clock.block(16_000);
+          runs += 1;
+        },
       },
-    });
+      { processing: { concurrency: 1 } },
+    );
     await clock.advance(20_000);
-    expect(runs).toBe(2);
-    expect(await outcomes()).toEqual(['crashed', 'processed']);
-    expect(log.lines.map(({ message }) => message)).toContainEqual(expect.stringContaining('lease was lost'));
+    expect([runs, await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([2, ['processed'], ['processed']]);
   });
 
   it('has its signal aborted once another processor has taken the event', async () => {
@@ -661,6 +678,96 @@ describe('a handler that blocks the event loop for longer than its lease', () =>
     await other.open();
     expect(await outcomes()).toEqual(['crashed', 'processed']);
     await second.close();
+  });
+});
+
+describe('a machine that sleeps for hours', () => {
+  it('takes nobody for crashed: handlers end, and each waits for the other to renew its leases', async () => {
+    const one = new Gate();
+    const other = new Gate();
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'));
+    await started({ '*': one.handler }, { processing: { concurrency: 1, timeoutMs: DAY } });
+    await started({ '*': other.handler }, { processing: { concurrency: 2, timeoutMs: DAY } });
+    expect([one.ids, other.ids]).toEqual([['evt_1'], ['evt_2']]);
+    clock.block(5 * 60 * MINUTE);
+    await clock.advance(MINUTE);
+    await one.open();
+    await other.open();
+    expect([one.begun, other.begun, await outcomes('evt_1'), await outcomes('evt_2')]).toEqual([
+      1,
+      1,
+      ['processed'],
+      ['processed'],
+    ]);
+  });
+
+  it('has what a dead process left behind handled all the same', async () => {
+    await store(inbox, orderEvent('evt_1'));
+    await inbox.claim({ now: START, leaseMs: 15_000, ...EVERYTHING, ordered: true }, 1);
+    await started({ '*': () => {} });
+    clock.block(5 * 60 * MINUTE);
+    await clock.advance(20_000);
+    expect(await outcomes()).toEqual(['crashed', 'processed']);
+  });
+});
+
+describe('a clock that is set', () => {
+  let offset: number;
+  /** Timers follow the time that passes, whatever the wall clock says. */
+  const wall = { now: () => clock.now() + offset, after: (ms: number, then: () => void) => clock.after(ms, then) };
+
+  beforeEach(() => {
+    offset = 0;
+  });
+
+  it.each([-DAY, -60 * MINUTE, -MINUTE])('back by %d ms has a retry wait no longer for it', async (set) => {
+    const handler = vi.fn().mockRejectedValueOnce(new Error('not yet'));
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { clock: wall });
+    expect(handler).toHaveBeenCalledTimes(1);
+    offset = set;
+    await clock.advance(3_000);
+    expect(await outcomes()).toEqual(['failed', 'processed']);
+  });
+
+  it('back has what waits for a slot handled', async () => {
+    const gate = new Gate();
+    await store(inbox, ...several(3));
+    await started({ '*': gate.handler }, { clock: wall, processing: { concurrency: 1 } });
+    offset = -DAY;
+    for (let n = 0; n < 3; n += 1) {
+      await clock.advance(2_000);
+      await gate.open(n);
+    }
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['processed', 'processed', 'processed']);
+  });
+
+  it('back has what a dead process left behind handled, also by one that starts afterwards', async () => {
+    await store(inbox, orderEvent('evt_1'), orderEvent('evt_2'), orderEvent('evt_3'));
+    const request = { now: wall.now(), leaseMs: 15_000, ...EVERYTHING, ordered: true } as const;
+    await inbox.claim(request, 1);
+    await started({ '*': () => {} }, { clock: wall, processing: { concurrency: 1 } });
+    offset = -DAY;
+    await clock.advance(17_000);
+    expect(await outcomes('evt_1')).toEqual(['crashed', 'processed']);
+    await store(inbox, orderEvent('evt_4', { receivedAt: START + DAY }));
+    offset = -2 * DAY;
+    await started({ '*': () => {} }, { clock: wall });
+    expect(await outcomes('evt_4')).toEqual(['processed']);
+  });
+
+  it('to and fro takes no lease from a handler that runs', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const limits = { processing: { timeoutMs: 10 * MINUTE } };
+    await started({ '*': gate.handler }, { clock: wall, ...limits });
+    await started({ '*': gate.handler }, { clock: wall, ...limits });
+    for (const set of [-60 * MINUTE, 60 * MINUTE, -6_000, 2 * DAY, 0, -MINUTE, -2 * MINUTE, MINUTE]) {
+      offset = set;
+      await clock.advance(20_000);
+    }
+    await gate.open();
+    expect([gate.begun, await outcomes()]).toEqual([1, ['processed']]);
   });
 });
 
@@ -718,15 +825,86 @@ describe('close()', () => {
     expect(await outcomes()).toEqual(['interrupted', 'processed']);
   });
 
-  it('counts a handler that succeeds although it was told to stop', async () => {
+  it('counts a handler that succeeds within the time it grants', async () => {
     const gate = new Gate();
     await store(inbox, orderEvent('evt_1'));
     const running = await started({ '*': gate.handler });
     const closing = running.close();
+    await clock.advance(9_999);
+    await gate.open();
+    await closing;
+    expect(await outcomes()).toEqual(['processed']);
+  });
+
+  it('runs a handler again that returned because it was told to stop: its work is half done', async () => {
+    const done: string[] = [];
+    const inSteps: Handlers['*'] = async (_, { attempt, signal }) => {
+      for (const step of ['reserve', 'charge']) {
+        await new Promise<void>((resolve) => {
+          const cancel = clock.after(8_000, resolve);
+          signal.addEventListener('abort', () => {
+            cancel();
+            resolve();
+          });
+        });
+        if (signal.aborted) return;
+        done.push(`${attempt} ${step}`);
+      }
+    };
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
+    const closing = running.close();
+    await clock.advance(11_000);
+    await closing;
+    expect([await outcomes(), (await event()).state]).toEqual([['interrupted'], 'pending']);
+    await started({ '*': inSteps }, { processing: { retry: { attempts: 1 } } });
+    await clock.advance(20_000);
+    expect(done).toEqual(['1 reserve', '2 reserve', '2 charge']);
+    expect(await outcomes()).toEqual(['interrupted', 'processed']);
+  });
+
+  it('counts what ctx.transaction has committed, although the handler was told to stop after it', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({
+      '*': async (found, context) => {
+        await context.transaction(() => {});
+        await gate.handler(found, context);
+      },
+    });
+    const closing = running.close();
     await clock.advance(10_500);
     await gate.open();
     await closing;
-    expect((await event()).state).toBe('processed');
+    expect([await outcomes(), (await event()).state]).toEqual([['processed'], 'processed']);
+  });
+
+  it('counts a timeout that came before it, also of a handler that does not listen', async () => {
+    const gate = new Gate();
+    await store(inbox, orderEvent('listens'), orderEvent('does not'));
+    const running = await started({ '*': gate.handler }, { processing: { timeoutMs: 5_000, retry: { attempts: 1 } } });
+    await clock.advance(5_000);
+    const closing = running.close();
+    await clock.advance(10_500);
+    await gate.open(0);
+    await clock.advance(500);
+    await closing;
+    expect([await outcomes('listens'), await outcomes('does not')]).toEqual([['failed'], ['failed']]);
+    expect((await inbox.list()).map(({ state }) => state)).toEqual(['dead', 'dead']);
+  });
+
+  it('writes how an attempt has ended that could not be written before, not that it was interrupted', async () => {
+    let full = true;
+    const settle: Inbox['settle'] = (...given) =>
+      full ? Promise.reject(new InboxUnavailableError('FAILED', 'the disk is full')) : inbox.settle(...given);
+    await store(inbox, orderEvent('evt_1'));
+    const running = await started({ '*': () => {} }, { inbox: { ...inbox, settle } });
+    const closing = running.close();
+    await clock.advance(10_500);
+    full = false;
+    await clock.advance(10_000);
+    await closing;
+    expect(await outcomes()).toEqual(['processed']);
   });
 
   it('keeps the leases of what it waits for', async () => {
@@ -888,6 +1066,43 @@ describe('an inbox that fails', () => {
     expect((await event()).state).toBe('processed');
   });
 
+  it('for longer than a lease makes no crash of a handler that has succeeded', async () => {
+    const broken = new Set<keyof Inbox>();
+    const handler = vi.fn(() => {
+      for (const call of ['settle', 'renew', 'claim'] as const) broken.add(call);
+    });
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': handler }, { inbox: breaking(broken) });
+    for (let time = 1; time <= 3; time += 1) {
+      await clock.advance(MINUTE);
+      // The claim comes first.
+      broken.delete('claim');
+      await clock.advance(3_000);
+    }
+    broken.clear();
+    await clock.advance(3_000);
+    expect([handler.mock.calls.length, await outcomes()]).toEqual([1, ['processed']]);
+  });
+
+  it('for longer than a lease makes no crash of the handlers of another process, which may just be slower', async () => {
+    const here = new Set<keyof Inbox>();
+    const there = new Set<keyof Inbox>();
+    const gate = new Gate();
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { inbox: breaking(here), processing: { timeoutMs: DAY } });
+    await started({ '*': gate.handler }, { inbox: breaking(there), processing: { timeoutMs: DAY } });
+    for (let time = 1; time <= 3; time += 1) {
+      for (const calls of [here, there]) for (const call of ['settle', 'renew', 'claim'] as const) calls.add(call);
+      await clock.advance(MINUTE);
+      there.clear();
+      await clock.advance(5_000);
+      here.clear();
+      await clock.advance(MINUTE);
+    }
+    await gate.open();
+    expect([gate.begun, await outcomes()]).toEqual([1, ['processed']]);
+  });
+
   it('when leases are renewed does not stop what runs', async () => {
     const broken = new Set<keyof Inbox>(['renew']);
     const gate = new Gate();
@@ -1037,14 +1252,14 @@ describe('retention', () => {
   }
 });
 
-it('a type that nobody has handled for ten minutes is put away without an alarm, and comes back by a rerun', async () => {
+it('a type that nobody has handled is put away after ten minutes, which is said, and comes back by a rerun', async () => {
   await store(inbox, orderEvent('ready', { type: 'order.ready' }));
   await started({ 'order.created': () => {} });
   await clock.advance(TAKER_MS - 1_000);
   expect((await event('ready')).state).toBe('pending');
   await clock.advance(5 * MINUTE + 2_000);
   expect((await event('ready')).state).toBe('ignored');
-  expect(log.lines).toEqual([]);
+  expect(log.lines).toMatchObject([{ level: 'warn', facts: { type: 'order.ready', count: 1 } }]);
 
   const handled: string[] = [];
   await started({ 'order.ready': ({ id }) => void handled.push(id) });

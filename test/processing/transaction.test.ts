@@ -5,6 +5,7 @@ import { TransactionError } from '../../src/errors.ts';
 import type { HandlerContext } from '../../src/handlers.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
+import { EVERYTHING } from '../../src/inbox/work.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
@@ -230,23 +231,180 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
     });
   });
 
-  it('rejects once the lease is lost, and writes nothing', async () => {
+  describe('that the handler does not wait for', () => {
+    const failing = (database: SqliteDatabase): void => {
+      writeEffect('undone')(database);
+      throw new RangeError('out of stock');
+    };
+    const floating: readonly [string, (context: HandlerContext) => unknown][] = [
+      ['nothing', (context) => void context.transaction(failing)],
+      ['another await', (context) => (void context.transaction(failing), sleep(1))],
+      ['then', (context) => void context.transaction(failing).then(() => {})],
+      ['a catch that swallows it', (context) => void context.transaction(failing).catch(() => {})],
+      ['a catch, and another await', (context) => (void context.transaction(failing).catch(() => {}), sleep(1))],
+      ['finally', (context) => void context.transaction(failing).finally(() => {})],
+      [
+        'then and finally',
+        (context) =>
+          void context
+            .transaction(failing)
+            .then(() => {})
+            .finally(() => {}),
+      ],
+      ['Promise.all', (context) => void Promise.allSettled([context.transaction(failing)])],
+      [
+        'a function of its own that waits',
+        (context) => {
+          void (async () => {
+            try {
+              await context.transaction(failing);
+            } catch {
+              await sleep(1);
+            }
+          })();
+        },
+      ],
+      ['a rejection', (context) => (void context.transaction(failing), Promise.reject(new Error('another')))],
+    ];
+
+    it.each(floating)('fails the attempt when it fails, followed by %s', async (_, floats) => {
+      const runs: number[] = [];
+      await handle(async (context, attempt) => {
+        runs.push(attempt);
+        if (attempt === 1) await floats(context);
+        else await context.transaction(writeEffect('done'));
+      });
+      await sleep(20);
+      expect([runs, effects(), await state()]).toEqual([[1, 2], ['done'], 'processed']);
+      expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['failed', 'processed']);
+      expect((await attempts())[0]?.error?.name).toMatch(/^RangeError$|^Error$/);
+    });
+
+    it('commits all the same when it succeeds', async () => {
+      await handle((context) => void context.transaction(writeEffect('done')).then(() => {}));
+      expect([effects(), await state()]).toEqual([['done'], 'processed']);
+      expect(log.lines).toEqual([]);
+    });
+
+    it('ends nothing when it is called twice: the first one stands, and the other is noted', async () => {
+      await handle((context) => {
+        void context.transaction(writeEffect('first'));
+        void context.transaction(writeEffect('second'));
+      });
+      await sleep(20);
+      expect([effects(), await state()]).toEqual([['first'], 'processed']);
+      expect(await attempts()).toMatchObject([
+        { outcome: 'processed', error: { name: 'TransactionError', message: expect.stringContaining('one call') } },
+      ]);
+    });
+
+    it('and that succeeds leaves what a `then` of the merchant throws to the merchant', async () => {
+      await handle((context) => {
+        void context.transaction(writeEffect('done')).then(() => {
+          throw new Error('a bug of theirs');
+        });
+      });
+      await sleep(20);
+      expect(rejections.splice(0)).toMatchObject([{ message: 'a bug of theirs' }]);
+    });
+
+    it('commits nothing when it is called after the handler has ended', async () => {
+      const full = Promise.withResolvers<void>();
+      const settle: Inbox['settle'] = async (...given) => {
+        await full.promise;
+        return inbox.settle(...given);
+      };
+      const begun = Promise.withResolvers<HandlerContext>();
+      const handling = handle(
+        (context, attempt) => {
+          if (attempt > 1) return;
+          begun.resolve(context);
+          throw new Error('not yet');
+        },
+        { inbox: { ...inbox, settle } },
+      );
+      const late = await begun.promise;
+      await rest();
+      void late.transaction(writeEffect('late'));
+      const failure: unknown = await late.transaction(writeEffect('late')).catch((thrown: unknown) => thrown);
+      full.resolve();
+      await handling;
+      void late.transaction(writeEffect('much too late'));
+      await sleep(20);
+      expect(failure).toMatchObject({ name: 'TransactionError', code: 'ATTEMPT_OVER' });
+      expect(effects()).toEqual([]);
+      expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['failed', 'processed']);
+    });
+  });
+
+  describe("whose failure the handler has waited for is the handler's to judge:", () => {
+    const failing = (): never => {
+      throw new RangeError('out of stock');
+    };
+    it.each<[string, Behaviour]>([
+      [
+        'caught',
+        async (context) => {
+          try {
+            await context.transaction(failing);
+          } catch {
+            // Somebody else has it in stock.
+          }
+        },
+      ],
+      ['caught by a function', (context) => context.transaction(failing).catch(() => {})],
+      [
+        'caught after finally',
+        async (context) => {
+          await context
+            .transaction(failing)
+            .finally(() => {})
+            .catch(() => {});
+        },
+      ],
+      ['looked at', (context) => Promise.allSettled([context.transaction(failing), sleep(1)])],
+      [
+        'caught later',
+        async (context) => {
+          const promise = context.transaction(failing);
+          await sleep(1);
+          await promise.catch(() => {});
+        },
+      ],
+    ])('%s, it fails nothing', async (_, behaviour) => {
+      await handle(behaviour);
+      expect([await state(), (await attempts()).length]).toEqual(['processed', 1]);
+      expect(log.lines).toEqual([]);
+    });
+  });
+
+  it('rejects once the lease is lost to another processor, and writes nothing', async () => {
     const work = vi.fn();
     let failure: unknown;
     await handle(
       async (context, attempt) => {
         if (attempt > 1) return;
-        clock.block(20_000);
+        const request = { now: clock.now() + 20_000, leaseMs: 100, ...EVERYTHING, ordered: true } as const;
+        expect(await inbox.claim(request, 1)).toHaveLength(1);
         failure = await context.transaction(work).catch((thrown: unknown) => thrown);
         throw failure as Error;
       },
       {},
-      30_000,
+      60_000,
     );
     expect(failure).toBeInstanceOf(TransactionError);
     expect(failure).toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('nothing was committed') });
     expect(work).not.toHaveBeenCalled();
-    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['crashed', 'processed']);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'processed']);
+  });
+
+  it('commits however late it is, as long as nobody has taken the event over', async () => {
+    await handle(async (context) => {
+      clock.block(3_600_000);
+      await context.transaction(writeEffect('late'));
+    });
+    expect([effects(), await state()]).toEqual([['late'], 'processed']);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['processed']);
   });
 
   describe('an asynchronous function', () => {
@@ -376,6 +534,26 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       await handle((context) => context.transaction((database) => void database.exec('COMMIT')).catch(() => {}));
       expect(await inbox.get(KEY)).toMatchObject({ state: 'dead', deadReason: 'failed' });
       expect(await attempts()).toMatchObject([{ outcome: 'failed', error: { name: 'TransactionError' } }]);
+    });
+
+    it.each([
+      ['runs out of time', { timeoutMs: 1_000 }, 60_000],
+      ['is told to stop by close()', {}, 5_000],
+    ])('by rolling back, and then %s: it is not run again', async (_, limits, forMs) => {
+      const work = vi.fn((database: SqliteDatabase) => {
+        database.exec('ROLLBACK');
+        writeEffect(`run ${work.mock.calls.length}`)(database);
+      });
+      await handle(
+        async (context) => {
+          await context.transaction(work).catch(() => {});
+          await new Promise(() => {});
+        },
+        { processing: { ...limits, retry: { attempts: 3, baseMs: 1 } } },
+        forMs,
+      );
+      expect(effects()).toEqual(['run 1']);
+      expect(await inbox.get(KEY)).toMatchObject({ state: 'dead', deadReason: 'failed' });
     });
   });
 
@@ -507,6 +685,17 @@ describe.each(ways)('ctx.transaction on %s', (_, open) => {
       expect(stalled).toBeLessThan(0.3);
       expect([effects(), await state()]).toEqual([['done'], 'processed']);
       expect(await attempts()).toMatchObject([{ number: 1, outcome: 'processed' }]);
+    });
+
+    it('fails the attempt of a handler that did not await it when it fails', async () => {
+      await underLock((context) => {
+        void context.transaction(() => {
+          throw new RangeError('out of stock');
+        });
+        void context.transaction(writeEffect('second'));
+      });
+      expect([effects(), await state()]).toEqual([[], 'dead']);
+      expect(await attempts()).toMatchObject([{ outcome: 'failed', error: { name: 'RangeError' } }]);
     });
 
     it('is waited for even by a handler that did not await it: no event is processed without its effect', async () => {

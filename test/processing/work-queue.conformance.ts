@@ -2,6 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
 import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import {
+  EVERYTHING,
+  IGNORE_AFTER_MS,
   MAX_CRASHES,
   TAKER_MS,
   type AttemptError,
@@ -27,7 +29,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
   /** An inbox with events that have just arrived, each due a millisecond after the one before, and a taker for every type. */
   async function holding(...events: Parts[]): Promise<Inbox> {
     const inbox = open();
-    await inbox.announce('*', START, null);
+    await inbox.announce({ endpoints: '*', types: '*' }, START, null);
     await store(inbox, ...events);
     return inbox;
   }
@@ -190,7 +192,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
       it('do not wait for an older one whose type nobody handles', async () => {
         await using inbox = open();
-        await inbox.announce(['order.ready'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START, null);
         await store(
           inbox,
           { id: 'untaken', type: 'order.created', created: at(1) },
@@ -206,8 +208,8 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
       it('do wait for an older one whose type another processor handles', async () => {
         await using inbox = open();
-        await inbox.announce(['order.ready'], START, null);
-        await inbox.announce(['order.created'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
         await store(
           inbox,
           { id: 'older', type: 'order.created', created: at(1) },
@@ -228,7 +230,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
       it('no longer wait for an older one whose taker was last seen ten minutes ago', async () => {
         await using inbox = open();
-        await inbox.announce(['order.created'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
         await store(
           inbox,
           { id: 'older', type: 'order.created', created: at(1) },
@@ -239,7 +241,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
       it('no longer wait for it either when they were found waiting before', async () => {
         await using inbox = open();
-        await inbox.announce(['order.created'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
         await store(
           inbox,
           { id: 'older', type: 'order.created', created: at(1) },
@@ -247,21 +249,21 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         );
         expect(await claimIds(inbox, START + TAKER_MS - 1, { types: ['order.ready'] })).toEqual([]);
         // The processor of the newer one says again that it is there, as each does every five minutes.
-        await inbox.announce(['order.ready'], START + TAKER_MS, null);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + TAKER_MS, null);
         expect(await claimIds(inbox, START + TAKER_MS, { types: ['order.ready'] })).toEqual(['newer']);
       });
 
       it('go on when an older one they waited for is ignored', async () => {
         await using inbox = open();
-        await inbox.announce(['order.created'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
         await store(
           inbox,
           { id: 'older', type: 'order.created', created: at(1) },
           { id: 'newer', type: 'order.ready', created: at(2) },
         );
         expect(await claimIds(inbox, START + 10, { types: ['order.ready'] })).toEqual([]);
-        const now = START + TAKER_MS + 10;
-        await inbox.announce(['order.ready'], now, now - TAKER_MS);
+        const now = START + IGNORE_AFTER_MS + 10;
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, now, now - TAKER_MS);
         expect(await stateOf(inbox, 'older')).toBe('ignored');
         expect(await claimIds(inbox, now, { types: ['order.ready'] })).toEqual(['newer']);
       });
@@ -332,7 +334,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
       it('that ran out frees the entity for an event of another processor', async () => {
         await using inbox = open();
-        await inbox.announce(['order.ready'], START, null);
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START, null);
         await store(
           inbox,
           { id: 'older', type: 'order.created', created: at(1) },
@@ -353,10 +355,68 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.settle(leaseOf(kept), PROCESSED, now + LEASE_MS - 1)).toBe(true);
       });
 
-      it('that has run out cannot be renewed, even if nobody has claimed the event since', async () => {
+      it('that has run out is renewed all the same, until somebody has taken the event over', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
-        expect(await inbox.renew([leaseOf(claimed)], START + LEASE_MS, LEASE_MS)).toEqual([]);
+        const late = START + 3_600_000;
+        expect(await inbox.renew([leaseOf(claimed)], late, LEASE_MS)).toEqual([leaseOf(claimed)]);
+        expect(await claimIds(inbox, late + LEASE_MS - 1)).toEqual([]);
+        expect(await claimIds(inbox, late + LEASE_MS)).toEqual(['evt_1']);
+        expect(await inbox.renew([leaseOf(claimed)], late + LEASE_MS, LEASE_MS)).toEqual([]);
+      });
+
+      it.each<[string, Settlement, string]>([
+        ['processed', PROCESSED, 'processed'],
+        ['retry', retry(START), 'pending'],
+        ['dead', dead(), 'dead'],
+        ['interrupted', INTERRUPTED, 'pending'],
+      ])(
+        'that has run out still ends the attempt, until somebody has taken the event over: %s',
+        async (_, end, state) => {
+          await using inbox = await holding({});
+          const [claimed] = await claim(inbox, START);
+          expect(await inbox.settle(leaseOf(claimed), end, START + 3_600_000)).toBe(true);
+          expect([await stateOf(inbox), (await outcomes(inbox)).includes('crashed')]).toEqual([state, false]);
+        },
+      );
+
+      it('that has run out still commits, until somebody has taken the event over', async () => {
+        await using inbox = await holding({});
+        const [claimed] = await claim(inbox, START);
+        const { signal } = new AbortController();
+        await inbox.transaction(leaseOf(claimed), () => {}, { now: () => START + 3_600_000, signal });
+        expect([await stateOf(inbox), await outcomes(inbox)]).toEqual(['processed', ['processed']]);
+      });
+
+      it('of whoever claims is renewed when it has run out: who claims has not crashed', async () => {
+        await using inbox = await holding({ id: 'own', entity: 'a' }, { id: 'of another', entity: 'b' });
+        const [own] = await claim(inbox, START + 1);
+        const now = START + 3_600_000;
+        expect(await claimIds(inbox, now, { holds: [leaseOf(own)] })).toEqual(['of another']);
+        expect(await claimIds(inbox, now + LEASE_MS - 1)).toEqual([]);
+        expect(await inbox.settle(leaseOf(own), PROCESSED, now + LEASE_MS - 1)).toBe(true);
+        expect([await outcomes(inbox, 'own'), await outcomes(inbox, 'of another')]).toEqual([
+          ['processed'],
+          ['crashed'],
+        ]);
+      });
+
+      it("that whoever claims holds under an older fence is nobody's", async () => {
+        await using inbox = await holding({});
+        const [lost] = await claim(inbox, START);
+        await claim(inbox, START + LEASE_MS);
+        expect(await claimIds(inbox, START + 2 * LEASE_MS, { holds: [leaseOf(lost)] })).toEqual(['evt_1']);
+        expect(await outcomes(inbox)).toEqual(['crashed', 'crashed']);
+      });
+
+      it('of others is left to them when whoever claims cannot tell whether they live', async () => {
+        await using inbox = await holding({});
+        const [claimed] = await claim(inbox, START);
+        const now = START + 3_600_000;
+        expect(await claimIds(inbox, now, { ranOutBy: START + LEASE_MS - 1 })).toEqual([]);
+        expect(await claimOne(inbox, { endpoint: 'default', id: 'evt_1' }, now, { ranOutBy: START })).toBe('busy');
+        expect(await inbox.renew([leaseOf(claimed)], now, LEASE_MS)).toHaveLength(1);
+        expect(await claimIds(inbox, now + LEASE_MS, { ranOutBy: now + LEASE_MS })).toEqual(['evt_1']);
       });
 
       it('that was given up cannot be renewed', async () => {
@@ -371,7 +431,6 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
     describe('whoever has lost a lease', () => {
       const settlements: readonly Settlement[] = [PROCESSED, retry(START), dead(), dead('invalid'), INTERRUPTED];
       const losses: readonly [string, (inbox: Inbox) => Promise<unknown>, number][] = [
-        ['to time', async () => {}, START + LEASE_MS],
         ['to another claim', (inbox) => claim(inbox, START + LEASE_MS), START + LEASE_MS + 1],
         ['by settling it', (inbox) => settleLease(inbox, 1, START + 1), START + 2],
       ];
@@ -420,6 +479,107 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.renew([leaseOf(current)], START + LEASE_MS, LEASE_MS)).toHaveLength(1);
         expect(await inbox.settle(leaseOf(current), PROCESSED, START + LEASE_MS)).toBe(true);
         expect(await stateOf(inbox)).toBe('processed');
+      });
+    });
+
+    describe('when the clock is set back by an hour', () => {
+      const THEN = START + 3_600_000;
+
+      it('a lease of one who has gone lasts no longer than it would have', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await claim(inbox, THEN);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS - 1)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS)).toEqual(['evt_1']);
+        expect(await outcomes(inbox)).toEqual(['crashed']);
+      });
+
+      it('nor does it for a single delivery', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const key = { endpoint: 'default', id: 'evt_1' };
+        await claimOne(inbox, key, THEN);
+        expect(await claimOne(inbox, key, START)).toBe('busy');
+        expect(await claimOne(inbox, key, START + LEASE_MS)).toMatchObject({ attempt: 2 });
+      });
+
+      it('a lease that is longer than those of whoever claims stays one', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const [claimed] = await claim(inbox, THEN, { leaseMs: 60_000 });
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + 59_999)).toEqual([]);
+        expect(await inbox.renew([leaseOf(claimed)], START + 60_000, 60_000)).toHaveLength(1);
+        expect(await claimIds(inbox, START + 60_000)).toEqual([]);
+      });
+
+      it('a lease that its holder renews stays one, also when it had almost run out', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        const [claimed] = await claim(inbox, THEN);
+        await inbox.renew([], THEN + 60_000, LEASE_MS); // somebody else, before the clock was set
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + LEASE_MS - 1)).toEqual([]);
+        expect(await inbox.renew([leaseOf(claimed)], START + LEASE_MS - 1, LEASE_MS)).toHaveLength(1);
+        expect(await claimIds(inbox, START + LEASE_MS)).toEqual([]);
+      });
+
+      it('a retry waits no longer than it would have, and no shorter', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await settleNext(inbox, THEN, retry(THEN + 7_000));
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await inbox.nextDue(EVERYTHING)).toBe(START + 7_000);
+        expect(await claimIds(inbox, START + 6_999)).toEqual([]);
+        expect(await claimIds(inbox, START + 7_000)).toEqual(['evt_1']);
+      });
+
+      it('what was due is due', async () => {
+        await using inbox = await holding(...several(3).map((event) => ({ ...event, receivedAt: THEN })));
+        expect(await claimIds(inbox, THEN, { limit: 1 })).toEqual(['evt_0']);
+        expect(await claimIds(inbox, START)).toEqual(['evt_1', 'evt_2']);
+      });
+
+      it('what arrived before it is due, also when no processor has looked since', async () => {
+        await using inbox = open();
+        await store(inbox, { receivedAt: THEN });
+        expect(await claimIds(inbox, START)).toEqual(['evt_1']);
+      });
+
+      it('what was given back, rerun or replaced is due', async () => {
+        await using inbox = await holding({ id: 'back', entity: 'a', receivedAt: THEN });
+        expect(await settleNext(inbox, THEN, INTERRUPTED)).toBe('back');
+        await store(inbox, { id: 'rerun', entity: 'b', receivedAt: THEN + 1 });
+        expect(await claimIds(inbox, THEN + 10, { limit: 1 })).toEqual(['back']);
+        expect(await settleNext(inbox, THEN + 10, dead())).toBe('rerun');
+        await inbox.rerun({ endpoint: 'default', id: 'rerun' }, { ...contentOf(incoming()), entity: 'b' }, THEN + 20);
+        await inbox.accept(invalidIncoming({ id: 'mended', receivedAt: THEN }), later());
+        await inbox.accept(incoming({ id: 'mended', entity: 'c', receivedAt: START }), later());
+        expect(await claimIds(inbox, START)).toEqual(['mended']);
+        expect(await claimIds(inbox, START + 20)).toEqual(['rerun']);
+        expect(await claimIds(inbox, START + LEASE_MS + 10)).toContain('back');
+      });
+
+      it('what waited for an older event of its entity goes on when that is done', async () => {
+        await using inbox = await holding(
+          { id: 'older', receivedAt: THEN, created: at(1) },
+          { id: 'newer', receivedAt: THEN, created: at(2) },
+        );
+        const [older] = await claim(inbox, THEN);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await inbox.settle(leaseOf(older), PROCESSED, START)).toBe(true);
+        expect(await claimIds(inbox, START)).toEqual(['newer']);
+      });
+
+      it('and again, each time is made good', async () => {
+        await using inbox = await holding({ receivedAt: THEN + 3_600_000 });
+        await settleNext(inbox, THEN + 3_600_000, retry(THEN + 3_600_000 + 7_000));
+        expect(await claimIds(inbox, THEN)).toEqual([]);
+        expect(await claimIds(inbox, START)).toEqual([]);
+        expect(await claimIds(inbox, START + 7_000)).toEqual(['evt_1']);
+      });
+
+      it('it is not minded when it is but a few seconds', async () => {
+        await using inbox = await holding({ receivedAt: THEN });
+        await settleNext(inbox, THEN, retry(THEN + 7_000));
+        expect(await claimIds(inbox, THEN - 3_000)).toEqual([]);
+        expect(await inbox.nextDue(EVERYTHING)).toBe(THEN + 7_000);
       });
     });
 
@@ -580,7 +740,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('even after the newer one was pruned', async () => {
         await using inbox = await holding({ id: 'newer', created: at(2) });
         await settleNext(inbox, START, PROCESSED);
-        expect(await inbox.prune(START + 1, 10)).toBe(1);
+        expect(await inbox.prune('*', START + 1, 10)).toBe(1);
         await store(inbox, { id: 'older', created: at(1) });
         expect(await claim(inbox, START + 10)).toMatchObject([{ id: 'older', superseded: true }]);
       });
@@ -634,7 +794,10 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
     describe('the next time that something is due', () => {
       it('is never when there is nothing', async () => {
         await using inbox = await holding();
-        expect([await inbox.nextDue('*'), await inbox.nextDue([])]).toEqual([null, null]);
+        expect([
+          await inbox.nextDue({ endpoints: '*', types: '*' }),
+          await inbox.nextDue({ endpoints: '*', types: [] }),
+        ]).toEqual([null, null]);
       });
 
       it('is that of the first event of the types in question', async () => {
@@ -645,21 +808,21 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         );
         // A processor that looks for work has looked at what has arrived since.
         expect(await claimIds(inbox, START)).toEqual([]);
-        expect(await inbox.nextDue('*')).toBe(START + 10);
-        expect(await inbox.nextDue(['order.created', 'cart.abandoned'])).toBe(START + 20);
-        expect(await inbox.nextDue(['order.created'])).toBe(START + 30);
-        expect(await inbox.nextDue(['order.ready'])).toBeNull();
+        expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(START + 10);
+        expect(await inbox.nextDue({ endpoints: '*', types: ['order.created', 'cart.abandoned'] })).toBe(START + 20);
+        expect(await inbox.nextDue({ endpoints: '*', types: ['order.created'] })).toBe(START + 30);
+        expect(await inbox.nextDue({ endpoints: '*', types: ['order.ready'] })).toBeNull();
       });
 
       it('is that of a retry, of a lease that runs out, and of neither once they have ended', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
-        expect(await inbox.nextDue('*')).toBe(START + LEASE_MS);
-        expect(await inbox.nextDue(['order.ready'])).toBe(START + LEASE_MS);
+        expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(START + LEASE_MS);
+        expect(await inbox.nextDue({ endpoints: '*', types: ['order.ready'] })).toBe(START + LEASE_MS);
         await inbox.settle(leaseOf(claimed), retry(START + 70), START);
-        expect(await inbox.nextDue('*')).toBe(START + 70);
+        expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(START + 70);
         await settleNext(inbox, START + 70, dead());
-        expect(await inbox.nextDue('*')).toBeNull();
+        expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBeNull();
       });
     });
 
@@ -669,9 +832,9 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('is ignored once it has been due for ten minutes', async () => {
         await using inbox = open();
         await store(inbox, untaken);
-        await inbox.announce(['order.created'], START + TAKER_MS - 1, START - 1);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS - 1, START - 1);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
-        await inbox.announce(['order.created'], START + TAKER_MS, START);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START);
         expect(await stateOf(inbox, 'untaken')).toBe('ignored');
         expect(await claimIds(inbox, START + TAKER_MS)).toEqual([]);
       });
@@ -679,7 +842,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('is left alone by a processor that has not been up for so long itself', async () => {
         await using inbox = open();
         await store(inbox, untaken);
-        await inbox.announce(['order.created'], START + 3 * TAKER_MS, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 3 * TAKER_MS, null);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
       });
 
@@ -689,10 +852,11 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       ])('is left alone while another processor handles %s', async (_, types) => {
         await using inbox = open();
         await store(inbox, untaken);
-        await inbox.announce(types, START + 1, null);
-        await inbox.announce(['order.created'], START + TAKER_MS, START);
+        await inbox.announce({ endpoints: '*', types }, START + 1, null);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
-        await inbox.announce(['order.created'], START + TAKER_MS + 1, START + 1);
+        const later = START + IGNORE_AFTER_MS + 1;
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, later, later - TAKER_MS);
         expect(await stateOf(inbox, 'untaken')).toBe('ignored');
       });
 
@@ -700,10 +864,10 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await using inbox = open();
         await store(inbox, untaken);
         const now = START + TAKER_MS;
-        await inbox.announce(['order.created'], now, START);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, now, START);
         const content = { type: 'order.refunded', created: at(0), entity: null };
         expect(await inbox.rerun({ endpoint: 'default', id: 'untaken' }, content, now)).toBe(true);
-        await inbox.announce(['order.created'], now + 1, START + 1);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, now + 1, START + 1);
         expect(await stateOf(inbox, 'untaken')).toBe('pending');
         expect(await claimIds(inbox, now + 1)).toEqual(['untaken']);
       });
@@ -716,7 +880,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           if (id === 'processed') await inbox.settle(lease, PROCESSED, START + 10);
           if (id === 'dead') await inbox.settle(lease, dead(), START + 10);
         }
-        await inbox.announce(['order.created'], START + 2 * TAKER_MS, START + TAKER_MS);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + 2 * TAKER_MS, START + TAKER_MS);
         expect((await inbox.list()).map(({ state }) => state)).toEqual(['pending', 'processing', 'processed', 'dead']);
       });
     });
@@ -788,7 +952,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.rerun({ endpoint: 'default', id: 'evt_9' }, content, START)).toBe(false);
         expect(await inbox.rerun({ endpoint: 'other', id: 'evt_1' }, content, START)).toBe(false);
         await settleNext(inbox, START, PROCESSED);
-        await inbox.prune(START + 1, 1);
+        await inbox.prune('*', START + 1, 1);
         expect(await inbox.rerun(key, content, START)).toBe(false);
         expect(await stateOf(inbox)).toBe('processed');
       });
@@ -800,18 +964,18 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         for (const { id, lease } of await claim(inbox, START + 10)) {
           await inbox.settle(lease, PROCESSED, id === 'later' ? START + 20 : START + 19);
         }
-        expect(await inbox.prune(START + 20, 2)).toBe(2);
+        expect(await inbox.prune('*', START + 20, 2)).toBe(2);
         expect(await bodiless(inbox)).toHaveLength(2);
-        expect(await inbox.prune(START + 20, 2)).toBe(2);
-        expect(await inbox.prune(START + 20, 2)).toBe(1);
-        expect(await inbox.prune(START + 20, 2)).toBe(0);
+        expect(await inbox.prune('*', START + 20, 2)).toBe(2);
+        expect(await inbox.prune('*', START + 20, 2)).toBe(1);
+        expect(await inbox.prune('*', START + 20, 2)).toBe(0);
         expect(await bodiless(inbox)).toEqual(several(5).map(({ id }) => id));
       });
 
       it('keeps what a tombstone needs to tell a redelivery from an event that is new', async () => {
         await using inbox = await holding({ body: 'first' });
         await settleNext(inbox, START, PROCESSED);
-        await inbox.prune(START + 1, 10);
+        await inbox.prune('*', START + 1, 10);
         const again = await inbox.accept(incoming({ body: 'first', receivedAt: START + 9 }), later());
         expect(again).toEqual({ result: 'duplicate', conflict: false, replaced: false });
         expect(await claimIds(inbox, START + 10)).toEqual([]);
@@ -828,7 +992,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         await inbox.accept(incoming({ body: 'other', receivedAt: START }), later());
         await settleNext(inbox, START, retry(START));
         await settleNext(inbox, START, PROCESSED);
-        await inbox.prune(START + 1, 10);
+        await inbox.prune('*', START + 1, 10);
         const key = { endpoint: 'default', id: 'evt_1' };
         expect(await inbox.get(key)).toMatchObject({ body: null, conflict: null });
         expect(await inbox.attempts(key)).toMatchObject([
@@ -849,9 +1013,9 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           if (id === 'dead') await inbox.settle(lease, dead(), START + 10);
           if (id === 'waiting') await inbox.settle(lease, retry(START + 9 * TAKER_MS), START + 10);
         }
-        await inbox.announce(['order.created'], START + TAKER_MS, START + 100);
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + TAKER_MS, START + 100);
         expect(await stateOf(inbox, 'ignored')).toBe('ignored');
-        expect(await inbox.prune(START + 9 * TAKER_MS, 10)).toBe(0);
+        expect(await inbox.prune('*', START + 9 * TAKER_MS, 10)).toBe(0);
         expect(await bodiless(inbox)).toEqual([]);
       });
     });
@@ -898,7 +1062,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
           'is a tombstone',
           async (inbox: Inbox) => {
             await settleNext(inbox, START, PROCESSED);
-            await inbox.prune(START + 1, 1);
+            await inbox.prune('*', START + 1, 1);
           },
         ],
         ['was found invalid', (inbox: Inbox) => settleNext(inbox, START, dead('invalid'))],
@@ -920,7 +1084,11 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it.each([
         ['has failed and waits', (inbox: Inbox) => settleNext(inbox, START, retry(START + 60_000))],
         ['is dead', (inbox: Inbox) => settleNext(inbox, START, dead())],
-        ['is ignored', (inbox: Inbox) => inbox.announce(['order.ready'], START + 2 * TAKER_MS, START + 2 * TAKER_MS)],
+        [
+          'is ignored',
+          (inbox: Inbox) =>
+            inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + 2 * TAKER_MS),
+        ],
       ])('runs it again when it %s', async (_, prepare) => {
         await using inbox = await holding({});
         await prepare(inbox);
@@ -1000,7 +1168,7 @@ function at(ms: number): { readonly ms: number; readonly ns: number } {
 type Claim = Partial<Omit<ClaimRequest, 'now'>> & { readonly limit?: number };
 
 function claim(inbox: Inbox, now: number, { limit = 10, ...request }: Claim = {}): Promise<readonly ClaimedEvent[]> {
-  return inbox.claim({ leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now }, limit);
+  return inbox.claim({ endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now }, limit);
 }
 
 async function claimIds(inbox: Inbox, now: number, request?: Claim): Promise<readonly string[]> {
@@ -1008,7 +1176,7 @@ async function claimIds(inbox: Inbox, now: number, request?: Claim): Promise<rea
 }
 
 function claimOne(inbox: Inbox, key: { readonly endpoint: string; readonly id: string }, now: number, request?: Claim) {
-  return inbox.claimOne(key, { leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now });
+  return inbox.claimOne(key, { endpoints: '*', leaseMs: LEASE_MS, types: '*', ordered: true, ...request, now });
 }
 
 /** Claims one event and ends its attempt; the id says which it was. */
@@ -1061,7 +1229,11 @@ async function outcomes(inbox: Inbox, id = 'evt_1'): Promise<readonly string[]> 
 
 async function everythingOf(inbox: Inbox, id = 'evt_1'): Promise<unknown> {
   const key = { endpoint: 'default', id };
-  return { event: await inbox.get(key), attempts: await inbox.attempts(key), nextDue: await inbox.nextDue('*') };
+  return {
+    event: await inbox.get(key),
+    attempts: await inbox.attempts(key),
+    nextDue: await inbox.nextDue({ endpoints: '*', types: '*' }),
+  };
 }
 
 async function bodiless(inbox: Inbox): Promise<readonly string[]> {

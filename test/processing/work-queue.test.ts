@@ -1,32 +1,39 @@
 import Database from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { Inbox } from '../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { TAKER_MS } from '../../src/inbox/work.ts';
+import { EVERYTHING, TAKER_MS } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
+import { testScope } from './scope.conformance.ts';
 import { START } from './virtual-clock.ts';
 import { testWorkQueue } from './work-queue.conformance.ts';
 
-testWorkQueue('the work queue in memory', memoryInbox);
-
-testWorkQueue('the work queue in a file of its own', () => sqliteInbox(scratchFile()));
-
-testWorkQueue("the work queue among a merchant's tables, on their open connection", () =>
-  sqliteInbox({ database: merchantDatabase() }),
-);
+const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
+  ['the work queue in memory', memoryInbox],
+  ['the work queue in a file of its own', () => sqliteInbox(scratchFile())],
+  [
+    "the work queue among a merchant's tables, on their open connection",
+    () => sqliteInbox({ database: merchantDatabase() }),
+  ],
+];
+for (const [name, open] of inboxes) {
+  testWorkQueue(name, open);
+  testScope(name, open);
+}
 
 it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
   let statements = 0;
   const database = new Database(scratchFile(), { verbose: () => void (statements += 1) });
   onTestFinished(() => void database.close());
   await using inbox = sqliteInbox({ database });
-  await inbox.announce('*', START, null);
+  await inbox.announce({ endpoints: '*', types: '*' }, START, null);
   const behind = Array.from({ length: 10_000 }, (_, n) => incoming({ id: `evt_${n}`, receivedAt: START }));
   await Promise.all(behind.map((event) => inbox.accept(event, later())));
 
-  const request = { leaseMs: 1_000, types: '*', ordered: true } as const;
+  const request = { leaseMs: 1_000, ...EVERYTHING, ordered: true } as const;
   const error = { name: 'Error', message: 'fails', stack: null };
   const costs: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -38,7 +45,7 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
     expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
     expect(await inbox.settle(failing.lease, { outcome: 'retry', error, dueAt: now + 100 }, now)).toBe(true);
     expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
-    expect(await inbox.nextDue('*')).toBe(now + 100);
+    expect(await inbox.nextDue({ endpoints: '*', types: '*' })).toBe(now + 100);
     costs.push(statements);
   }
   // The first round finds out once for each event that it has to wait.
@@ -51,6 +58,68 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
   expect(statements).toBeLessThan(50);
 });
 
+it('10,000 events that wait when the clock is set back are moved in many short transactions, each once', async () => {
+  let statements = 0;
+  let most = 0;
+  const database = new Database(scratchFile(), {
+    verbose: (sql) => {
+      if (String(sql).startsWith('BEGIN')) statements = 0;
+      most = Math.max(most, (statements += 1));
+    },
+  });
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  const hour = 3_600_000;
+  const types = ['order.created', 'order.ready', 'cart.abandoned'];
+  const events = Array.from({ length: 10_000 }, (_, n) =>
+    incoming({ id: `evt_${n}`, entity: `ord_${n}`, type: types[n % 3] ?? '', receivedAt: START + hour }),
+  );
+  await Promise.all(events.map((event) => inbox.accept(event, later())));
+  const request = { leaseMs: 1_000, ...EVERYTHING, ordered: true } as const;
+  const [first] = await inbox.claim({ ...request, now: START + hour }, 1);
+  if (first === undefined) throw new Error('nothing was claimed');
+  await inbox.settle(first.lease, { outcome: 'interrupted' }, START + hour);
+  // Half of them are in backoff, for up to two hours.
+  database.exec(`UPDATE hookbox_events SET due_ms = due_ms + seq * 720, failures = 1 WHERE seq % 2 = 0`);
+
+  most = 0;
+  expect(await inbox.claim({ ...request, now: START }, 1)).toHaveLength(1);
+  expect(most).toBeLessThan(1_100);
+  const due = database.prepare('SELECT due_ms FROM hookbox_events ORDER BY seq').pluck().all() as number[];
+  // What is due now is so at the time of its transaction.
+  const wrong = due.flatMap((ms, n) => {
+    const seq = n + 1;
+    const backoff = seq % 2 === 0 ? seq * 720 : 0;
+    const soon = 60_000;
+    return ms === START + backoff || (backoff < soon && ms >= START && ms < START + soon) ? [] : [{ seq, ms }];
+  });
+  expect(wrong).toEqual([]);
+});
+
+it('a claim that has waited for the database while the clock was set takes the time of when it is made', async () => {
+  const file = scratchFile();
+  const database = new Database(file);
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  await using elsewhere = sqliteInbox(file);
+  const request = { leaseMs: 1_000, ...EVERYTHING, ordered: true } as const;
+  const hour = 3_600_000;
+  await inbox.accept(incoming({ receivedAt: START }), later());
+  const [claimed] = await elsewhere.claim({ ...request, now: START }, 1);
+  if (claimed === undefined) throw new Error('nothing was claimed');
+
+  database.exec('BEGIN'); // the merchant's own: a claim on this connection waits for its end
+  const claiming = inbox.claim({ ...request, now: START }, 1);
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + hour);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await elsewhere.renew([claimed.lease], START + hour, 1_000);
+  database.exec('ROLLBACK');
+  expect(await claiming).toEqual([]);
+  // Asked an hour ago, it does not take the clock for set back.
+  expect(await inbox.nextDue(EVERYTHING)).toBe(START + hour + 1_000);
+});
+
 it('no statement reads the whole table of events: what is handled costs the same after a million as after ten', async () => {
   const seen = new Set<string>();
   const database = new Database(scratchFile(), { verbose: (sql) => void seen.add(String(sql)) });
@@ -59,10 +128,10 @@ it('no statement reads the whole table of events: what is handled costs the same
   seen.clear();
 
   const key = (id: string) => ({ endpoint: 'default', id });
-  const request = { leaseMs: 1_000, ordered: true } as const;
+  const request = { endpoints: '*', leaseMs: 1_000, ordered: true } as const;
   const error = { name: 'Error', message: 'fails', stack: null };
   const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: 'a' };
-  await inbox.announce(['order.created'], START, null);
+  await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
   for (const [id, entity] of ['a', 'a', 'a', 'b', 'c', 'd'].entries()) {
     await inbox.accept(incoming({ id: `evt_${id}`, entity, receivedAt: START }), later());
     await inbox.accept(incoming({ id: `evt_${id}`, entity, body: 'other', receivedAt: START }), later());
@@ -82,17 +151,19 @@ it('no statement reads the whole table of events: what is handled costs the same
       if (three) await inbox.settle(three.lease, { outcome: 'dead', reason: 'failed', error }, now);
       if (three) await inbox.rerun(key(three.id), content, now);
       if (four) await inbox.settle(four.lease, { outcome: 'interrupted' }, now);
-      await inbox.nextDue(types);
+      await inbox.nextDue({ endpoints: '*', types });
     }
   }
+  // And by a clock that was set back.
+  await inbox.claim({ ...request, types: '*', now: START - 60_000 }, 10);
   const last = await inbox.claimOne(key('evt_0'), { ...request, types: '*', now: START + 20_000 });
   if (typeof last !== 'string') {
     const attempt = { now: () => START + 20_000, signal: new AbortController().signal };
     await inbox.transaction(last.lease, () => {}, attempt);
     await inbox.noteLateError(last.lease, error);
   }
-  await inbox.announce(['order.ready'], START + 2 * TAKER_MS, START + TAKER_MS);
-  await inbox.prune(START + 30_000, 10);
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
+  await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
   await inbox.attempts(key('evt_0'));
   await inbox.list({ after: 3 });
@@ -103,7 +174,7 @@ it('no statement reads the whole table of events: what is handled costs the same
     const plan = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
     return (
       plan
-        .filter(({ detail }) => /^SCAN (?!json_each|types|CONSTANT|\()/.test(detail))
+        .filter(({ detail }) => /^SCAN (?!json_each|types|endpoints|CONSTANT|\()/.test(detail))
         // As many as there are handlers at work; each of these indexes holds nothing else.
         .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
         .filter(({ detail }) => !/hookbox_migrations/.test(detail))

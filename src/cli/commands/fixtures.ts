@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../command.ts';
 import type { CaptureOptions } from '../fixture-files/capture.ts';
-import { printJson } from '../output.ts';
+import { printBytes, printJson } from '../output.ts';
 
 /** `hookbox fixtures` */
 export function fixturesCommand(): Command {
@@ -44,7 +44,7 @@ function showCommand(): Command {
     .argument('<name>', 'a name that hookbox fixtures list shows')
     .action(async (name: string) => {
       const { bodyNamed } = await import('../fixture-files/catalog.ts');
-      process.stdout.write(bodyNamed(name));
+      printBytes(bodyNamed(name));
     });
 }
 

@@ -23,6 +23,9 @@ export function schemaCommand(): Command {
         throw usageError(`${JSON.stringify(name)} is no event type. ${hintFor(name, eventTypes)}`);
       }
       if (json === true) printJson(name === undefined ? jsonSchemas() : jsonSchema(name));
-      else print((name === undefined ? [...eventTypes] : [name]).map((type) => outline(jsonSchema(type))).join('\n\n'));
+      else {
+        const types = name === undefined ? [...eventTypes] : [name];
+        print(types.flatMap((type, n) => [...(n === 0 ? [] : ['']), ...outline(jsonSchema(type))]));
+      }
     });
 }

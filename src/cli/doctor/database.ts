@@ -1,3 +1,4 @@
+import { distrustSchema } from '../../inbox/sqlite/database.ts';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -39,6 +40,7 @@ async function open(file: string): Promise<BetterSqlite3.Database> {
   const readonly = existsSync(`${file}-wal`) || existsSync(`${file}-journal`);
   const database = new Database(file, { readonly, fileMustExist: true, timeout: BUSY_MS });
   database.pragma('query_only = ON');
+  distrustSchema(database);
   return database;
 }
 

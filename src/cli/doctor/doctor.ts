@@ -40,7 +40,7 @@ export async function doctor({ db, port, secretFile, json }: DoctorOptions, sign
     return healthy;
   }
   const width = Math.max(...findings.map(({ check }) => check.length));
-  for (const finding of findings) print(line(finding, width));
+  for (const finding of findings) print(linesOf(finding, width));
   tell(summary(findings));
   return healthy;
 }
@@ -48,12 +48,10 @@ export async function doctor({ db, port, secretFile, json }: DoctorOptions, sign
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 const STATUS_WIDTH = 'problem'.length;
 
-function line({ check, status, what, advice }: Finding, width: number): string {
+function linesOf({ check, status, what, advice }: Finding, width: number): readonly string[] {
   const label = styled(STYLES[status], status.padEnd(STATUS_WIDTH));
   const indent = ' '.repeat(STATUS_WIDTH + width + 4);
-  return [`${label}  ${check.padEnd(width)}  ${what}`, ...(advice === null ? [] : [`${indent}To do: ${advice}`])].join(
-    '\n',
-  );
+  return [`${label}  ${check.padEnd(width)}  ${what}`, ...(advice === null ? [] : [`${indent}To do: ${advice}`])];
 }
 
 function summary(findings: readonly Finding[]): string {

@@ -9,7 +9,7 @@ import type { FoundForAct } from './found-for-act.ts';
 
 /** Prints what a dry run has found. */
 export function printFound(found: FoundForAct): void {
-  print(`${sentenceOf({ ...found, state: 'previewed' })}\n\nThe newest of them:\n`);
+  print(sentenceOf({ ...found, state: 'previewed' }), '', 'The newest of them:', '');
   eventTable()(found.first);
 }
 

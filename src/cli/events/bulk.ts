@@ -28,7 +28,8 @@ export async function actOnFound(
   if (signal.aborted) return EXIT.interrupted;
   if (found.total === 0) {
     tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
-    if (act === 'rerun' && !force && filter.states === undefined) tell('Ignored events need --state ignored.');
+    if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
+      tell('Ignored events need --state ignored.');
     tellUnknownTypes(options.type);
     return EXIT.notFound;
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents } from '../../ops/index.ts';
@@ -7,8 +7,9 @@ import { plural } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
-import { harmless, tell } from '../output.ts';
+import { oneLine, printableJson } from '../../one-line.ts';
+import { OWNER_ONLY } from '../../owner-only.ts';
+import { tell } from '../output.ts';
 import { progressBar } from '../progress.ts';
 import { refuseFolder } from '../read-input.ts';
 import { byOf } from './by.ts';
@@ -40,7 +41,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
       progress.show(null, `${plural(count, 'event')} exported`);
     },
   });
-  await underWay(signal, progress, () => (out === undefined ? print(lines, signal) : save(lines, { db, out, signal })));
+  await underWay(signal, progress, () => (out === undefined ? print(lines, signal) : save(lines, out, signal)));
   if (signal.aborted) {
     tell(out === undefined ? 'Stopped: what was printed is not complete.' : `Stopped: there is no ${oneLine(out)}.`);
     return EXIT.interrupted;
@@ -52,7 +53,7 @@ export async function exportTo(options: ExportCommandOptions): Promise<ExitCode>
 /** No faster than it is read. */
 async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    const isRoom = process.stdout.write(`${harmless(line)}\n`);
+    const isRoom = process.stdout.write(`${printableJson(line)}\n`);
     if (signal.aborted) return;
     // A reader that goes away never makes room.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
@@ -60,15 +61,11 @@ async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise
 }
 
 /** Under a name of its own until it is complete, so that nobody takes half an export for a whole one. */
-async function save(
-  lines: AsyncIterable<string>,
-  { db, out, signal }: { readonly db: string; readonly out: string; readonly signal: AbortSignal },
-): Promise<void> {
+async function save(lines: AsyncIterable<string>, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;
   try {
-    // Nobody may read the export who may not read the inbox.
-    file = await open(unfinished, 'wx', statSync(db).mode & 0o777);
+    file = await open(unfinished, 'wx', OWNER_ONLY);
     for await (const line of lines) {
       if (signal.aborted) return;
       await file.write(`${line}\n`);

@@ -11,6 +11,7 @@ import type { FilterOptions } from './options.ts';
 export function eventFilterOf(options: FilterOptions): EventFilter {
   const { type, state, deadReason, since, until, payload } = options;
   const { id, entity, merchant, error, redelivered, conflict, retrying, fingerprint, endpoint } = options;
+  const { ignoredSince } = options;
   return {
     ...(type && { types: type }),
     ...(state && { states: state }),
@@ -24,6 +25,7 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     ...(error !== undefined && { error }),
     ...(redelivered !== undefined && { redelivered }),
     ...(conflict !== undefined && { conflict }),
+    ...(ignoredSince !== undefined && { ignoredSince: momentOf('--ignored-since', ignoredSince) }),
     ...(retrying !== undefined && { retrying }),
     ...(fingerprint !== undefined && { fingerprint }),
     ...(endpoint !== undefined && { endpoint }),

@@ -20,11 +20,12 @@ import { underWay } from './stopping.ts';
 /** What the arguments of `events import` say. */
 export interface ImportCommandOptions extends InboxOptions, ByOptions {
   readonly dryRun?: boolean;
+  readonly trusted?: boolean;
 }
 
 /** Takes in what an export has written, and resolves with how to exit. */
 export async function importFrom(path: string, options: ImportCommandOptions): Promise<ExitCode> {
-  const { db, dryRun = false, json = false } = options;
+  const { db, dryRun = false, trusted = false, json = false } = options;
   if (path !== '-') refuseMissing(path);
   const signal = interruption();
   await using inbox = dryRun ? existingInbox(db) : newOrExisting(db);
@@ -40,6 +41,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   const report = await underWay(signal, progress, () =>
     importEvents(inbox, lines, byOf(options), {
       dryRun,
+      trusted,
       from: path === '-' ? 'standard input' : basename(path),
       signal,
       onProgress(now) {
@@ -60,12 +62,16 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
     `${plural(imported, 'event')} ${dryRun ? 'would be imported' : 'imported'}, ` +
       `${number(known)} here already, ${number(different)} here already with other bytes`,
   );
+  if (imported > 0 && !dryRun && !trusted) tell(NOT_TRUSTED);
   if (signal.aborted) {
     tell('Stopped. Import the same again to go on: what is here already stays as it is.');
     return EXIT.interrupted;
   }
   return different > 0 ? EXIT.partial : EXIT.ok;
 }
+
+const NOT_TRUSTED =
+  'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;

@@ -1,7 +1,5 @@
+import { LONGEST_LINE } from '../../inbox/operations/export-format.ts';
 import { CommandError } from '../exit.ts';
-
-/** An event's body, its newest other body and its errors fit many times over. */
-const LONGEST_LINE = 256 * 1024 * 1024;
 
 /**
  * The lines of a stream. Only a line feed ends one: other characters that `readline` breaks lines at may stand in JSON.

@@ -29,6 +29,7 @@ export interface FilterOptions {
   readonly error?: string;
   readonly redelivered?: boolean;
   readonly conflict?: boolean;
+  readonly ignoredSince?: string;
   readonly retrying?: boolean;
   readonly payload?: readonly string[];
   readonly fingerprint?: string;
@@ -57,8 +58,9 @@ export function withFilter(command: Command): Command {
     .option('--error <text>', 'with this text in the name or message of the last error, in any case')
     .option('--redelivered', 'that came more than once')
     .option('--conflict', 'whose id also came with other bytes')
+    .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
     .option('--retrying', 'pending, and failed before')
-    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; may be repeated', collected)
+    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
     .option('--fingerprint <group>', 'of this group of dead events; hookbox events list --groups shows its name')
     .option('--endpoint <name>', 'received at this endpoint; at any unless given');
 }

@@ -1,13 +1,15 @@
-import { jsonText, jsonTokens } from '../../ops/body/json-tokens.ts';
-import { oneLine } from '../../one-line.ts';
-import { harmless } from '../output.ts';
+import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
+import { printableJson } from '../../one-line.ts';
 
-/** A body for people to read, without anything that would steer a terminal. */
-export function readablePayload(body: Uint8Array): string {
+/**
+ * A body for people to read, in lines. What does not print is escaped as JSON does it, where it is JSON; the lines of other texts are
+ * indented, so that none looks like one of ours.
+ */
+export function readablePayload(body: Uint8Array): readonly string[] {
   const json = jsonText(body);
-  if (json !== null) return harmless(prettyJson(json));
+  if (json !== null) return printableJson(prettyJson(json)).split('\n');
   const lines = Buffer.from(body).toString().split('\n');
-  return lines.map((line) => oneLine(line, Infinity)).join('\n');
+  return lines.map((line) => `  ${line}`);
 }
 
 /** What is nested deeper stays on one line: indenting a megabyte of brackets would fill terabytes. */
@@ -23,7 +25,8 @@ export function prettyJson(text: string): string {
   let result = '';
   let depth = 0;
   let before = '';
-  for (const { kind, start, end } of jsonTokens(text)) {
+  for (const tokens = new JsonTokens(text); tokens.next();) {
+    const { kind } = tokens;
     const wasBegin = before === '{' || before === '[' || before === '';
     if (kind === '}' || kind === ']') {
       depth -= 1;
@@ -33,7 +36,7 @@ export function prettyJson(text: string): string {
       if (before !== '') result += lineBreak(depth);
     }
     if (kind === '{' || kind === '[') depth += 1;
-    result += text.slice(start, end);
+    result += tokens.written();
     if (kind === 'name') result += ': ';
     before = kind;
   }

@@ -32,7 +32,7 @@ export async function rejected({ db, limit, json = false }: RejectedOptions): Pr
   );
   for (const reason of new Set(deliveries.map((each) => each.reason))) {
     const { cause, advice } = causeOfRejection(reason);
-    tell(`\n${oneLine(reason)}: ${cause}\n  ${advice}`);
+    tell('', `${oneLine(reason)}: ${cause}`, `  ${advice}`);
   }
   return EXIT.ok;
 }

@@ -6,7 +6,7 @@ import { createMask } from '../../ops/body/mask.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
 import { oneLine } from '../../one-line.ts';
-import { harmless, print, printJson, styled } from '../output.ts';
+import { print, printBytes, printJson, styled } from '../output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './options.ts';
 import { readablePayload } from './payload.ts';
@@ -42,13 +42,7 @@ type Masking = (body: Uint8Array) => Uint8Array;
 function printRaw({ id, body }: StoredEvent): void {
   if (body === null)
     throw new CommandError(`${JSON.stringify(id)} was pruned: the inbox still knows it, but not its bytes.`);
-  const text = Buffer.from(body).toString();
-  if (process.stdout.isTTY && harmless(text) !== text) {
-    throw new CommandError(
-      'The body has characters that would steer this terminal. Send it to a file or through a pipe.',
-    );
-  }
-  process.stdout.write(body);
+  printBytes(body);
 }
 
 /** The bodies as texts; in base64 where they are none. */
@@ -70,7 +64,7 @@ function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bo
   return Buffer.from(text).equals(bytes) ? { body: text } : { bodyBase64: bytes.toString('base64') };
 }
 
-function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: Date): string {
+function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: Date): readonly string[] {
   const { body, conflict } = event;
   const facts = factsOf(summary, now).map(([name, value]) => `  ${styled('dim', name.padEnd(FACT_WIDTH))}${value}`);
   return [
@@ -82,15 +76,15 @@ function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: 
     '',
     ...(body === null
       ? [styled('bold', 'Payload'), 'pruned: only a hash of it is left']
-      : [styled('bold', `Payload (${bytes(body.byteLength)})`), readablePayload(mask(body))]),
+      : [styled('bold', `Payload (${bytes(body.byteLength)})`), ...readablePayload(mask(body))]),
     ...(conflict === null || conflict.body.byteLength === 0
       ? []
       : [
           '',
           styled('bold', `The newest other body that came under its id (${bytes(conflict.body.byteLength)})`),
-          readablePayload(mask(conflict.body)),
+          ...readablePayload(mask(conflict.body)),
         ]),
-  ].join('\n');
+  ];
 }
 
 const FACT_WIDTH = 13;

@@ -1,5 +1,6 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
 import { TOTALS } from '../../ops/stats.ts';
+import { rerunIgnoredCommand } from '../../ops/words/act-command.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
@@ -26,7 +27,7 @@ export async function printStats(options: StatsCommandOptions): Promise<ExitCode
   await using inbox = existingInbox(db);
   const found = await stats(inbox, { since, until, steps });
   if (json) printJson(withInfinity(found));
-  else printTables(found, new Date());
+  else printTables(found, new Date(), db);
   return EXIT.ok;
 }
 
@@ -35,22 +36,23 @@ function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
 
-function printTables(found: Stats, now: Date): void {
+function printTables(found: Stats, now: Date, db: string): void {
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
-  title('Now');
+  print(styled('bold', 'Now'));
   table(
     ['pending', 'retrying', 'processing', 'dead', 'ignored', 'oldest pending'],
     [[...gaugesOf(found), oldestText(found, now)]],
   );
 
-  title(`\nFrom ${momentText(since)} to ${momentText(until)}`);
+  printUnhandled(found, db);
+  title(`From ${momentText(since)} to ${momentText(until)}`);
   table(
     ['what', 'how many', 'over time'],
     TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
   );
-  print(`\nredelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
+  print('', `redelivered ${percent(found.redeliveryRate)}, rejected ${percent(found.rejectionRate)} of all deliveries`);
 
-  title('\nLatency');
+  title('Latency');
   table(
     ['of', 'measured', 'p50', 'p90', 'p99', 'most'],
     [
@@ -61,7 +63,7 @@ function printTables(found: Stats, now: Date): void {
 
   const types = Object.entries(byType).toSorted(([, a], [, b]) => b.stored - a.stored);
   if (types.length > 0) {
-    title('\nBy type');
+    title('By type');
     table(
       ['type', 'stored', 'processed', 'failed', 'dead'],
       types.map(([type, counts]) => [
@@ -72,7 +74,7 @@ function printTables(found: Stats, now: Date): void {
   }
   const reasons = Object.entries(rejectedByReason).toSorted(([, a], [, b]) => b - a);
   if (reasons.length > 0) {
-    title('\nRejected');
+    title('Rejected');
     table(
       ['reason', 'how many'],
       reasons.map(([reason, count]) => [oneLine(reason), number(count)]),
@@ -80,8 +82,21 @@ function printTables(found: Stats, now: Date): void {
   }
 }
 
+/** What somebody has to see to. */
+function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, db: string): void {
+  for (const { endpoint, type, since, ...count } of waiting) {
+    const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
+    const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
+    print(`\n${who}${since === null ? '' : ` since ${momentText(since)}`}: ${bounded(count)} pending`);
+  }
+  for (const { endpoint, type, handled: _, ...count } of putAway) {
+    print(`\n${bounded(count)} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);
+    print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, db));
+  }
+}
+
 function title(text: string): void {
-  print(styled('bold', text));
+  print('', styled('bold', text));
 }
 
 function gaugesOf({ now }: Stats): readonly string[] {

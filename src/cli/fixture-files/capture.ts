@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { EventKey } from '../../inbox/inbox.ts';
+import { OWNER_ONLY } from '../../owner-only.ts';
 import { redactBody } from '../../ops/redact.ts';
 import { existingInbox } from '../existing-inbox.ts';
 import { CommandError, EXIT } from '../exit.ts';
-import { tell } from '../output.ts';
+import { printBytes, tell } from '../output.ts';
 
 /** What the arguments of `fixtures capture` say. */
 export interface CaptureOptions {
@@ -25,7 +26,7 @@ export async function capture(id: string, options: CaptureOptions): Promise<void
   const { db, endpoint, out, force = false, redact = false } = options;
   const stored = await storedBody({ endpoint, id }, db);
   const body = redact ? redacted(stored) : stored;
-  if (out === undefined) process.stdout.write(body);
+  if (out === undefined) printBytes(body);
   else save(out, body, force);
   if (redact) {
     tell('The values are made up, so the bytes differ from what was signed. hookbox sign signs them anew.');
@@ -59,7 +60,7 @@ function verdict(body: Uint8Array): string {
 
 function save(path: string, body: Uint8Array, force: boolean): void {
   try {
-    writeFileSync(path, body, { flag: force ? 'w' : 'wx' });
+    writeFileSync(path, body, { flag: force ? 'w' : 'wx', mode: OWNER_ONLY });
   } catch (failure) {
     const exists = (failure as NodeJS.ErrnoException).code === 'EEXIST';
     throw new CommandError(

@@ -12,6 +12,7 @@ import { PermanentError } from '../../errors.ts';
 import type { Handlers } from '../../handlers.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
+import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receiver.ts';
 import { allEvents, foundEvent, whenSettled } from './inbox-findings.ts';
 import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './receiver.ts';
@@ -78,7 +79,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
     async keepUp() {
       const giveUpAt = performance.now() + PATIENCE_MS;
       for (;;) {
-        const due = (await running?.inbox.nextDue('*')) ?? null;
+        const due = (await running?.inbox.nextDue(EVERYTHING)) ?? null;
         if (due === null || performance.now() > giveUpAt) return;
         await delay(1);
       }

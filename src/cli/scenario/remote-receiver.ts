@@ -44,7 +44,7 @@ export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOpti
     },
     async findings(ids, onWait) {
       if (inbox === null || db === undefined) return null;
-      const taken = takenTypes(db);
+      const taken = takenTypes(db, endpoint);
       const isUntaken = ({ state, type }: StoredEvent): boolean =>
         state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
       const stored = await whenSettled(() => events(ids, inbox), onWait, isUntaken);

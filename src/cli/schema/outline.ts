@@ -7,13 +7,13 @@ interface Line {
 }
 
 /** A schema as people read it: a line for each field, `?` for one that may be absent. */
-export function outline(schema: JsonSchema): string {
+export function outline(schema: JsonSchema): readonly string[] {
   const lines = fieldsOf(schema, '  ');
   const width = Math.max(...lines.map(({ name }) => name.length));
   return [
     `${styled('bold', schema.title ?? '')}: ${schema.description ?? ''}`,
     ...lines.map(({ name, kind }) => `${name.padEnd(width)}  ${kind}`.trimEnd()),
-  ].join('\n');
+  ];
 }
 
 function fieldsOf({ properties = {}, required = [] }: JsonSchema, indent: string): readonly Line[] {

@@ -23,13 +23,7 @@ export function reporter(output: Output, verbose: boolean): (happening: Happenin
 }
 
 function tellStack({ stack }: AttemptHappening): void {
-  if (stack !== null)
-    tell(
-      stack
-        .split('\n')
-        .map((line) => oneLine(line))
-        .join('\n'),
-    );
+  if (stack !== null) tell(stack.split('\n').map((line) => oneLine(line)));
 }
 
 /** The parts of a line that both ways of writing have. */

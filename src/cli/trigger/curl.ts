@@ -1,3 +1,5 @@
+import { isPrintable } from '../../one-line.ts';
+
 /**
  * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
  * body would not fit, and one that begins with @ would be taken for a file.
@@ -30,7 +32,7 @@ function printing(body: Uint8Array): string {
 function textOf(body: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    return /(?!\n)\p{Cc}/u.test(text) ? null : text;
+    return /\t|\r/.test(text) || !isPrintable(text) ? null : text;
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@ import { tamperedBody, tamperedSignature } from '../../sender/faults.ts';
 import { labelOf } from '../../sender/event-label.ts';
 import { EXIT, usageError, type ExitCode } from '../exit.ts';
 import { interruption } from '../interruption.ts';
-import { print, tell } from '../output.ts';
+import { print, printBytes, tell } from '../output.ts';
 import { secretOf } from '../secret.ts';
 import type { Outgoing } from '../sending/lines.ts';
 import type { SendingOptions } from '../sending/options.ts';
@@ -42,7 +42,7 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   if (printCurl) {
     for (let made = 0; made < count; made += 1) {
       const { body, signature } = next();
-      print(curlCommand(to, body, signature));
+      print(curlCommand(to, body, signature).split('\n'));
     }
     return EXIT.ok;
   }
@@ -78,9 +78,9 @@ function signed(body: Uint8Array, secret: string | null, { tamper }: TriggerOpti
 /** Nothing but the bytes, so that a pipe gets the body; several are put on lines. */
 function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): ExitCode {
   for (let made = 0; made < count; made += 1) {
-    if (made > 0) process.stdout.write('\n');
+    if (made > 0) print('');
     const body = makeBody();
-    process.stdout.write(tamper === 'body' ? tamperedBody(body, 0.5) : body);
+    printBytes(tamper === 'body' ? tamperedBody(body, 0.5) : body);
   }
   if (process.stdout.isTTY) tell('');
   return EXIT.ok;

@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net';
 import type { OpsPageOptions, Visitor } from '../../ops/page/page.tsx';
+import { isLoopbackAddress } from '../../ops/page/safety/peer.ts';
 import { userAtHost } from '../events/by.ts';
 import { usageError } from '../exit.ts';
 import { secretFromFile } from '../secret.ts';
@@ -13,7 +13,7 @@ export interface CredentialOptions {
 
 /** Who may see the page, and what is to be said about that. */
 export interface Access {
-  readonly page: Pick<OpsPageOptions, 'authorize' | 'basic' | 'bearer' | 'hosts' | 'unsafeOpen'>;
+  readonly page: Pick<OpsPageOptions, 'basic' | 'bearer' | 'unsafeOpen'>;
   readonly note: string;
 }
 
@@ -55,16 +55,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
     );
   }
   const note = `Whoever can use this machine is ${role === 'viewer' ? 'a viewer' : 'an operator'}: there is no log-in.`;
-  const name = userAtHost();
-  if (!readOnly) return { page: { unsafeOpen: { name } }, note };
-  const viewer = { role, name } as const;
-  return {
-    page: {
-      authorize: () => viewer,
-      hosts: [...LOOPBACK_NAMES, host === '::1' ? '[::1]' : host],
-    },
-    note,
-  };
+  return { page: { unsafeOpen: { name: userAtHost(), role } }, note };
 }
 
 function variable(name: string): string | undefined {
@@ -72,9 +63,6 @@ function variable(name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** What a browser may call this machine. */
-const LOOPBACK_NAMES = ['localhost', '127.0.0.1'];
-
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  return host === 'localhost' || isLoopbackAddress(host);
 }

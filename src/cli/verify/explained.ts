@@ -38,10 +38,13 @@ function asText(
   body: { readonly bytes: number; readonly sha256: string },
   hasOthers: boolean,
   hasOldSecrets: boolean,
-): string {
-  const parts = mistakes.map(({ cause, what, meaning, fix }) =>
-    [`${styled('bold', cause)}: ${what}`, `  ${sentence(meaning)}`, `  To do: ${fix}`].join('\n'),
-  );
+): readonly string[] {
+  const parts = mistakes.map(({ cause, what, meaning, fix }) => [
+    '',
+    `${styled('bold', cause)}: ${what}`,
+    `  ${sentence(meaning)}`,
+    `  To do: ${fix}`,
+  ]);
   if (!explained) {
     const numbers = `${tried.bodies} forms of the body, ${tried.secrets} of the secret, ${tried.schemes} ways to sign`;
     const pairs = tried.complete ? 'and every pair of them' : 'and as many pairs as time allowed';
@@ -49,15 +52,14 @@ function asText(
       ...(hasOldSecrets ? [] : ['a secret from before a rotation (--old-secret-file)']),
       ...(hasOthers ? [] : ['other bodies (--also)']),
     ];
-    parts.push(
-      [
-        ...(tried.signatures === 0 ? [] : [`Tried: ${numbers}, ${pairs}: ${tried.causes.join(', ')}.`]),
-        ...(more.length === 0 ? [] : [`Not tried: ${more.join(', ')}.`]),
-        `The body that was given has ${body.bytes} bytes, and the SHA-256 ${body.sha256}.`,
-      ].join('\n'),
-    );
+    parts.push([
+      '',
+      ...(tried.signatures === 0 ? [] : [`Tried: ${numbers}, ${pairs}: ${tried.causes.join(', ')}.`]),
+      ...(more.length === 0 ? [] : [`Not tried: ${more.join(', ')}.`]),
+      `The body that was given has ${body.bytes} bytes, and the SHA-256 ${body.sha256}.`,
+    ]);
   }
-  return ['not valid', ...parts].join('\n\n');
+  return ['not valid', ...parts.flat()];
 }
 
 function sentence(text: string): string {

@@ -23,8 +23,9 @@ export function isTaken(
 
 /**
  * The states of the events that an act takes of those that a filter finds. What nobody has a handler for is ignored, and so
- * is what an operator has put away: a rerun takes these only where the filter names that state, or when it is forced.
+ * is what an operator has put away: a rerun takes these only where the filter asks for them, or when it is forced.
  */
-export function bulkStatesOf(act: Act, force: boolean, { states }: EventFilter): readonly EventState[] {
+export function bulkStatesOf(act: Act, force: boolean, filter: EventFilter): readonly EventState[] {
+  const states = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   return statesOf(act, force).filter((state) => states?.includes(state) ?? (force || state !== 'ignored'));
 }

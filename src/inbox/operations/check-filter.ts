@@ -1,7 +1,13 @@
 import { ConfigurationError } from '../../errors.ts';
 import { deadReasons, eventStates } from '../state.ts';
-import type { EventFilter } from './filter.ts';
+import type { EventFilter, PayloadCondition } from './filter.ts';
 import { payloadPath } from './payload-path.ts';
+
+/** Each of them is looked for in bodies, which may be large. */
+const MOST_PAYLOAD_CONDITIONS = 8;
+/** As many as anybody means, and texts as long: a filter may come from somebody who only looks on. */
+const MOST_LISTED = 100;
+export const LONGEST_TEXT = 1_000;
 
 const text = (value: unknown): boolean => typeof value === 'string';
 const flag = (value: unknown): boolean => typeof value === 'boolean';
@@ -27,6 +33,7 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   merchant: text,
   error: text,
   fingerprint: text,
+  ignoredSince: moment,
   retrying: flag,
   redelivered: flag,
   conflict: flag,
@@ -35,7 +42,8 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
 
 /**
  * Refuses a filter that says something else than it seems to: with a condition that is unknown or misspelt, it would find
- * more events than are meant, and acts on what is found cannot be taken back.
+ * more events than are meant, and acts on what is found cannot be taken back. Refuses one, too, that asks for more than a
+ * search should be asked for.
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */
@@ -43,19 +51,49 @@ export function assertFilter(filter: EventFilter): void {
   for (const [name, value] of Object.entries(filter)) {
     if (value === undefined) continue;
     if (!Object.hasOwn(checks, name)) {
-      throw new ConfigurationError(
-        'INVALID_OPTION',
+      throw refused(
         `There is no condition ${JSON.stringify(name.slice(0, 100))}. There are ${Object.keys(checks).join(', ')}.`,
       );
     }
-    if (!checks[name as keyof EventFilter](value)) {
-      throw new ConfigurationError('INVALID_OPTION', `The condition ${name} cannot be read.`);
+    // Before each of them is looked at: there may be very many.
+    if (Array.isArray(value)) assertFew(name, value.length);
+    if (!checks[name as keyof EventFilter](value)) throw refused(`The condition ${name} cannot be read.`);
+    if (textsOf(value).some((one) => one.length > LONGEST_TEXT)) {
+      throw refused(`The condition ${name} is longer than ${LONGEST_TEXT} characters. Ask for less of it.`);
     }
   }
   for (const { path } of filter.payload ?? []) payloadPath(path);
 }
 
-function isPayloadCondition(value: unknown): boolean {
+/** Why a filter would be refused, or `null`. */
+export function filterFault(filter: EventFilter): string | null {
+  try {
+    assertFilter(filter);
+    return null;
+  } catch (failure) {
+    if (failure instanceof ConfigurationError) return failure.message;
+    throw failure;
+  }
+}
+
+function assertFew(name: string, count: number): void {
+  const most = name === 'payload' ? MOST_PAYLOAD_CONDITIONS : MOST_LISTED;
+  if (count <= most) return;
+  throw refused(`A filter takes ${most} values of ${name} at most, and this one has ${count}. Leave some out.`);
+}
+
+/** Every text in a condition that was checked. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  return isPayloadCondition(value) ? [value.path, value.value] : [];
+}
+
+function refused(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
+}
+
+function isPayloadCondition(value: unknown): value is PayloadCondition {
   return (
     typeof value === 'object' &&
     value !== null &&

@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { isUsableId } from '../../events/parse.ts';
+import { ERROR_CHARACTERS } from '../error-limits.ts';
 import { deadReasons, eventStates } from '../state.ts';
 
 /** An export is lines of JSON: a first one, the events in the order of arrival, the marks of entities, and a last one. */
 const VERSION = 1;
+
+/** Characters: an event's body, its newest other body and its errors fit many times over. */
+export const LONGEST_LINE = 256 * 1024 * 1024;
 
 /** An event with everything that is kept about it, but for what only means something in the file where it is handled. */
 export type ExportedEvent = z.output<typeof eventSchema>;
@@ -40,6 +45,7 @@ export function eventLine(event: ExportedEvent): string {
 }
 
 export function readExportLine(text: string): ExportLine {
+  if (text.length > LONGEST_LINE) return { fault: 'it is longer than any that an export has' };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -71,11 +77,20 @@ function read<Line>(value: object, schema: z.ZodType<Line>): Line | { readonly f
   return { fault: `its ${path === '' ? 'fields' : path} cannot be` };
 }
 
-const whole = z.int().min(0);
-/** What a Date can hold. */
-const ms = z.int().min(-8.64e15).max(8.64e15);
-const text = z.string();
-const instant = z.strictObject({ ms, ns: z.int().min(0).max(999_999) });
+/** No counter comes to more in the life of an inbox, and sums of it stay exact. */
+const whole = z.int().min(0).max(1_000_000_000);
+/** What clocks say: the years 1970 to 9999. */
+const ms = z.int().min(0).max(253_402_300_799_999);
+/** The names that are made of what a body says may be as long as that. */
+const text = z.string().max(4 * 1024 * 1024);
+const endpoint = z.string().min(1).max(1_000);
+/** What a service can say: a date of four digits for the year, in any zone. */
+const instant = z.strictObject({
+  ms: z.int().min(-62_167_305_600_000).max(253_402_387_199_999),
+  ns: z.int().min(0).max(999_999),
+});
+/** What is cut ends with a character that says so. */
+const errorText = (characters: number) => z.string().max(characters + 1);
 const bytes = z
   .string()
   .refine((written) => base64(Buffer.from(written, 'base64')) === written)
@@ -98,13 +113,19 @@ const attemptSchema = z.strictObject({
   outcome: z.enum(['processed', 'failed', 'crashed', 'interrupted']),
   startedMs: ms,
   endedMs: ms,
-  error: z.strictObject({ name: text, message: text.nullable(), stack: text.nullable() }).nullable(),
+  error: z
+    .strictObject({
+      name: errorText(ERROR_CHARACTERS.name),
+      message: errorText(ERROR_CHARACTERS.message).nullable(),
+      stack: errorText(ERROR_CHARACTERS.stack).nullable(),
+    })
+    .nullable(),
 });
 
 const eventSchema = z
   .strictObject({
-    endpoint: text,
-    id: text.refine((id) => id.isWellFormed()),
+    endpoint,
+    id: z.string().refine(isUsableId),
     type: text.nullable(),
     created: instant.nullable(),
     entity: text.nullable(),
@@ -119,13 +140,16 @@ const eventSchema = z
     failures: whole,
     crashes: whole,
     trigger,
-    fingerprint: text.regex(/^[0-9a-f]{16}$/).nullable(),
+    fingerprint: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .nullable(),
     erasedMs: ms.nullable(),
     discardedMs: ms.nullable(),
     body: bytes.nullable(),
     /** of a tombstone's body */
     sha256: hash.nullable(),
-    attempts: z.array(attemptSchema),
+    attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
     conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
   })
@@ -141,8 +165,14 @@ const eventSchema = z
       body: event.body === null ? settled : event.erasedMs === null,
       sha256: (event.body === null) === (event.sha256 !== null),
       entity: event.entity === null || event.erasedMs === null,
-      conflict: event.conflict === null || event.erasedMs === null || event.conflict.body.byteLength === 0,
-      begun: event.begun >= (numbers.at(-1) ?? 0),
+      conflict:
+        event.conflict === null ||
+        (isCounted(event.conflict) && (event.erasedMs === null || event.conflict.body.byteLength === 0)),
+      begun: event.begun >= Math.max(numbers.at(-1) ?? 0, event.failures + event.crashes),
+      // Nobody says why a handler has crashed.
+      fingerprint: event.fingerprint === null || event.deadReason === 'failed' || event.deadReason === 'invalid',
+      discardedMs: event.discardedMs === null || event.state === 'ignored',
+      redeliveries: event.redeliveries === null || isCounted(event.redeliveries),
       attempts:
         numbers.every((number, at) => number > (numbers[at - 1] ?? 0)) &&
         event.attempts.every(({ outcome, error }) => outcome !== 'failed' || error !== null),
@@ -152,13 +182,17 @@ const eventSchema = z
     }
   });
 
-const markSchema = z.strictObject({ entity: text, endpoint: text, created: instant });
+const markSchema = z.strictObject({ entity: text, endpoint, created: instant });
 const totalsSchema = z.strictObject({ events: whole, marks: whole });
 
 const firstLineSchema = z.strictObject({ hookbox: z.literal('export'), version: z.literal(VERSION) });
 const eventLineSchema = z.strictObject({ event: eventSchema });
 const markLineSchema = z.strictObject({ mark: markSchema });
 const endLineSchema = z.strictObject({ end: totalsSchema });
+
+function isCounted({ count, recentMs }: { readonly count: number; readonly recentMs: readonly number[] }): boolean {
+  return count >= recentMs.length;
+}
 
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');

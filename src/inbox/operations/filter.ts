@@ -2,7 +2,8 @@ import type { DeadReason, EventState } from '../state.ts';
 
 /**
  * Which events are meant; all that is given has to fit. An empty list of types, states or reasons fits nothing. A
- * condition that does not exist is refused, since leaving it out would find more than is meant.
+ * condition that does not exist is refused, since leaving it out would find more than is meant; so are texts of more than
+ * 1,000 characters and lists of more than 100 values.
  */
 export interface EventFilter {
   readonly endpoint?: string;
@@ -31,13 +32,15 @@ export interface EventFilter {
   readonly error?: string;
   /** the fingerprint of a group of dead letters, in which there are no tombstones */
   readonly fingerprint?: string;
+  /** ignored then or later because nobody handled its type; what an operator has discarded is not found */
+  readonly ignoredSince?: Date;
   /** `true`: at least one attempt has failed and there is another to come */
   readonly retrying?: boolean;
   /** delivered more than once, or not */
   readonly redelivered?: boolean;
   /** other bytes came under its id, or not */
   readonly conflict?: boolean;
-  /** values in its body, as long as that is there */
+  /** values in its body, as long as that is there; 8 at most */
   readonly payload?: readonly PayloadCondition[];
 }
 

@@ -1,4 +1,4 @@
-import type { ExportRecord } from './export-format.ts';
+import type { ExportedEvent, ExportedMark } from './export-format.ts';
 import type { EventFilter } from './filter.ts';
 
 /** What importing made of the lines. */
@@ -9,6 +9,10 @@ export interface ImportCounts {
   /** other bytes were here already under the id: nothing was changed */
   readonly different: number;
 }
+
+/** What is to be taken in, as `importedEvent` has it: the newest event of an entity that was processed is marked. */
+export type ImportRecord =
+  { readonly event: ExportedEvent; readonly raisesMark: boolean } | { readonly mark: ExportedMark };
 
 /** Some lines of an export, without line ends, and how much they tell. */
 export interface ExportPage {
@@ -25,12 +29,12 @@ export interface Transfer {
    */
   exportPages(filter: EventFilter): AsyncGenerator<ExportPage, void>;
   /**
-   * Takes in what lines of an export say, in one transaction and in their order.
+   * Takes in what was made of the lines of an export, in one transaction and in their order.
    *
    * @param options - the line of the audit whose counts grow with it; a dry run only looks what is here already
    */
   importSome(
-    records: readonly ExportRecord[],
+    records: readonly ImportRecord[],
     options?: { readonly audit?: number; readonly dryRun?: boolean },
   ): Promise<ImportCounts>;
   /** How large a copy of the live file is at most, in bytes. */

@@ -1,7 +1,9 @@
 import type { EventKey } from '../inbox.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
+import { followClock } from './follow-clock.ts';
 import { releaseRanOut } from './settle.ts';
+import { readyEndpoints } from './takers.ts';
 import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
 
 interface CandidateRow extends EntityColumns {
@@ -17,25 +19,40 @@ interface ClaimedRow extends Lease, EventKey {
   readonly failures: number;
 }
 
-const PARK_BATCH = 500;
+const PARK_BATCH = 200;
+
+/** How far a claim that takes several calls has come. */
+export interface ClaimProgress {
+  /** the event that was stored last when it began: what arrives meanwhile must not keep it from ending */
+  freshUpTo: number | null;
+}
 
 /** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
-export function claim(statements: WorkStatements, request: ClaimRequest, limit: number): ClaimedEvent[] | 'more' {
-  releaseRanOut(statements, request.now);
+export function claim(
+  statements: WorkStatements,
+  request: ClaimRequest,
+  limit: number,
+  progress: ClaimProgress,
+): ClaimedEvent[] | 'more' {
+  const { now } = request;
+  if (followClock(statements, request)) return 'more';
+  if (releaseRanOut(statements, request) === 'more') return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
-  if (statements.lookAtFresh.run({ limit: FRESH_BATCH }).changes === FRESH_BATCH) return 'more';
+  progress.freshUpTo ??= (statements.newest.get() as { seq: number | null }).seq ?? 0;
+  const fresh = { now, upTo: progress.freshUpTo, limit: FRESH_BATCH };
+  if (statements.lookAtFresh.run(fresh).changes === FRESH_BATCH) return 'more';
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
   let suspects = statements.runningSuspect.get() === undefined;
-  for (let progress = true; progress && claimed.length < limit;) {
+  for (let found = true; found && claimed.length < limit;) {
     // A long queue of one entity is set aside in several calls too.
     if (parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
-    progress = false;
+    found = false;
     for (const row of candidates(statements, request, suspects, Math.max(limit - claimed.length, parked))) {
       if (claimed.length === limit) break;
       if (row.crashes > 0 && !suspects) continue;
-      progress = true;
+      found = true;
       if (request.ordered && mustWait(statements, row, request)) {
         statements.park.run({ seq: row.seq });
         parked += 1;
@@ -54,8 +71,10 @@ export function claimOne(
   statements: WorkStatements,
   key: EventKey,
   request: ClaimRequest,
-): ClaimedEvent | 'busy' | 'settled' {
-  releaseRanOut(statements, request.now);
+): ClaimedEvent | 'busy' | 'settled' | 'more' {
+  // Of leases at once; a processor does the rest.
+  followClock(statements, request);
+  if (releaseRanOut(statements, request) === 'more') return 'more';
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;
@@ -64,6 +83,7 @@ export function claimOne(
   }
   if (row.discarded === 1) return 'settled';
   if (request.types !== '*' && !request.types.includes(row.type)) return 'settled';
+  if (request.endpoints !== '*' && !request.endpoints.includes(key.endpoint)) return 'settled';
   if (row.state === 'processing') return 'busy';
   const { entity, endpoint } = row;
   if (request.ordered && entity !== null && statements.leaseOfEntity.get({ entity, endpoint }) !== undefined)
@@ -73,14 +93,15 @@ export function claimOne(
 
 function candidates(
   statements: WorkStatements,
-  { types, now }: ClaimRequest,
+  { endpoints, types, now }: ClaimRequest,
   suspects: boolean,
   limit: number,
 ): CandidateRow[] {
-  const named =
-    types === '*' ? statements.pendingTypes.all().map((row) => (row as { type: string }).type) : new Set(types);
-  const due = [...named].flatMap(
-    (type) => statements.dueOfType.all({ type, now, suspects: suspects ? 1 : 0, limit }) as CandidateRow[],
+  const asked = { now, suspects: suspects ? 1 : 0, limit };
+  const due = [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) =>
+    types === '*'
+      ? (statements.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[])
+      : [...new Set(types)].flatMap((type) => statements.dueOfType.all({ ...asked, endpoint, type }) as CandidateRow[]),
   );
   return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
 }

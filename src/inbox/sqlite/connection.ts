@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import type { Transactions } from './group-commit.ts';
-import { adopt, assertDurable, openFile } from './open.ts';
+import { absolutePath, adopt, assertDurable, openFile } from './open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** A connection with what hookbox has prepared on it. */
@@ -25,7 +25,8 @@ interface Prepared {
  * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
  * that the inbox recovers by itself when the cause goes away.
  */
-export function ownConnection(path: string): Connection {
+export function ownConnection(given: string): Connection {
+  const path = absolutePath(given);
   let open: Prepared | null = prepare(openFile(path));
   let identity = identityOf(path);
   let broken = false;

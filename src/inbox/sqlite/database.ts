@@ -1,4 +1,4 @@
-import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
@@ -26,15 +26,29 @@ export interface SqliteStatement {
   safeIntegers(toggle?: boolean): SqliteStatement;
 }
 
+/** The file of a connection. SQLite knows the whole path, whatever has become of the working directory. */
+export function fileOf(database: SqliteDatabase): string {
+  const files = database.pragma('database_list') as { name: string; file: string }[];
+  return files.find(({ name }) => name === 'main')?.file ?? database.name;
+}
+
+/**
+ * For connections of our own: what a file says about itself, in triggers, views and generated columns, calls no function and no
+ * table that could do harm. Whoever made the file may be nobody we know. The merchant's own connection keeps what they have set.
+ */
+export function distrustSchema(database: Pick<SqliteDatabase, 'pragma'>): void {
+  database.pragma('trusted_schema = OFF');
+}
+
 /** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
 export function sqliteCode(failure: unknown): string | null {
-  if (!(failure instanceof Error) || !('code' in failure)) return null;
+  if (!isInstance(failure, Error) || !('code' in failure)) return null;
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
 /** Somebody else has the lock: waiting helps. */
 export function isBusy(failure: unknown): boolean {
-  if (failure instanceof InboxOpenError) return failure.code === 'LOCKED';
+  if (isInstance(failure, InboxOpenError)) return failure.code === 'LOCKED';
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 

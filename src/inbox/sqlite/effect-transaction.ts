@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { TransactionError } from '../../errors.ts';
+import { isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
@@ -24,7 +24,7 @@ export async function effectTransaction<T>(
     try {
       return attempt(connection, lease, work, now());
     } catch (failure) {
-      if (!(failure instanceof NotBegun)) throw failure;
+      if (!isInstance(failure, NotBegun)) throw failure;
       await delay(BUSY_RETRY_MS, undefined, { signal });
     }
   }
@@ -37,7 +37,7 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
   const { work: statements } = begin(connection);
   const database = connection.database();
   try {
-    const running = statements.held.get({ ...lease, now });
+    const running = statements.held.get(lease);
     if (running === undefined) {
       throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
     }

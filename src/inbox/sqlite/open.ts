@@ -1,10 +1,11 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { InboxOpenError, messageOf } from '../../errors.ts';
 import { nodeTooOld } from '../../node-version.ts';
-import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { OWNER_ONLY } from '../../owner-only.ts';
+import { distrustSchema, fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
 
@@ -25,7 +26,7 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_SIZE = -64 * 1024;
 
 /**
- * Opens a file for an inbox of its own.
+ * Opens a file for an inbox of its own, or makes it for its owner alone.
  *
  * @throws InboxOpenError that says what to change
  */
@@ -33,12 +34,14 @@ export function openFile(
   path: string,
   { waitMs, mustExist } = { waitMs: OPEN_WAIT_MS, mustExist: false },
 ): SqliteDatabase {
-  const file = resolve(path);
-  assertUsablePath(path, file);
+  const file = absolutePath(path);
+  assertUsable(file);
   const Database = loadBetterSqlite();
   let database: SqliteDatabase | undefined;
   try {
-    database = new Database(file, { timeout: waitMs, fileMustExist: mustExist });
+    if (!mustExist) createForOwner(file);
+    database = new Database(file, { timeout: waitMs, fileMustExist: true });
+    distrustSchema(database);
     prepareConnection(database, waitMs);
     database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
@@ -75,7 +78,7 @@ export function adopt(database: SqliteDatabase): void {
       `${database.name} has an open transaction. End it before creating the inbox.`,
     );
   }
-  assertLocal(resolve(database.name));
+  assertLocal(fileOf(database));
   try {
     prepareConnection(database, OPEN_WAIT_MS);
   } catch (failure) {
@@ -135,13 +138,36 @@ function switchToWal(database: SqliteDatabase, waitMs: number): void {
   }
 }
 
-function assertUsablePath(path: string, file: string): void {
-  if (path === '' || path === ':memory:') {
-    throw new InboxOpenError(
-      'NOT_DURABLE',
-      'sqliteInbox needs the path of a file: a database in memory does not survive the process. Use memoryInbox() in tests.',
-    );
+/**
+ * Where a path leads from the working directory of now, which may be another one when the file is opened afresh.
+ *
+ * @throws InboxOpenError for a database in memory
+ */
+export function absolutePath(path: string): string {
+  if (path !== '' && path !== ':memory:') return resolve(path);
+  throw new InboxOpenError(
+    'NOT_DURABLE',
+    'sqliteInbox needs the path of a file: a database in memory does not survive the process. Use memoryInbox() in tests.',
+  );
+}
+
+/**
+ * A file that is not there yet is made for its owner alone, before SQLite would make it for whom the umask lets in. SQLite gives
+ * the log and the index beside it the mode of the file. One that is there keeps its mode, and is not even opened here: closing
+ * it would give up the locks that this process holds on it.
+ */
+function createForOwner(file: string): void {
+  if (existsSync(file)) return;
+  try {
+    closeSync(openSync(file, 'wx', OWNER_ONLY));
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure;
+    // Another process was faster; or it is a link whose target is not there yet.
+    if (!existsSync(file)) createForOwner(resolve(dirname(file), readlinkSync(file)));
   }
+}
+
+function assertUsable(file: string): void {
   const folder = dirname(file);
   if (!existsSync(folder)) {
     throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or give another path.`);

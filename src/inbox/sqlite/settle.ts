@@ -1,7 +1,15 @@
 import { fingerprintOf } from '../fingerprint.ts';
-import { MAX_CRASHES, type Attempt, type AttemptError, type Lease, type Settlement } from '../work.ts';
+import {
+  MAX_CRASHES,
+  type Attempt,
+  type AttemptError,
+  type ClaimRequest,
+  type Lease,
+  type Settlement,
+} from '../work.ts';
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
-import type { WorkStatements } from './work-statements.ts';
+import { noteTime } from './follow-clock.ts';
+import { RAN_OUT_BATCH, type WorkStatements } from './work-statements.ts';
 
 interface RunningRow extends EntityColumns {
   readonly type: string | null;
@@ -16,9 +24,8 @@ export function renew(
   now: number,
   leaseMs: number,
 ): readonly Lease[] {
-  return leases.filter(
-    ({ seq, fence }) => statements.renew.run({ seq, fence, now, until: now + leaseMs }).changes === 1,
-  );
+  noteTime(statements, now);
+  return leases.filter(({ seq, fence }) => statements.renew.run({ seq, fence, until: now + leaseMs }).changes === 1);
 }
 
 /** Every move out of processing by the one who holds the lease. */
@@ -28,8 +35,9 @@ export function settle(
   settlement: Settlement,
   now: number,
 ): boolean {
-  const row = statements.held.get({ seq, fence, now }) as RunningRow | undefined;
+  const row = statements.held.get({ seq, fence }) as RunningRow | undefined;
   if (row === undefined) return false;
+  noteTime(statements, now);
   const { tally } = statements;
   if (settlement.outcome !== 'interrupted') tally.countMs('handler-ms', now - row.claimed_ms);
   switch (settlement.outcome) {
@@ -77,11 +85,23 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
   if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
 }
 
-/** A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. */
-export function releaseRanOut(statements: WorkStatements, now: number): void {
-  for (const found of statements.ranOut.all({ now })) {
-    const row = found as RunningRow & { crashes: number };
-    const { seq } = row;
+/**
+ * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. Of very many
+ * some at a time, so that they do not hold up the event loop.
+ */
+export function releaseRanOut(
+  statements: WorkStatements,
+  { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
+): 'more' | 'all' {
+  const ranOut = statements.ranOut.all({ by: Math.min(now, ranOutBy) });
+  for (const found of ranOut) {
+    const row = found as RunningRow & { crashes: number; fence: number };
+    const { seq, fence } = row;
+    // Whoever claims is alive: it could not renew them, as when the disk was full.
+    if (holds.some((lease) => lease.seq === seq && lease.fence === fence)) {
+      statements.renew.run({ seq, fence, until: now + leaseMs });
+      continue;
+    }
     statements.tally.countType(row.crashes + 1 >= MAX_CRASHES ? 'dead' : 'failed', row.type);
     // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
     if (row.crashes + 1 >= MAX_CRASHES)
@@ -90,6 +110,7 @@ export function releaseRanOut(statements: WorkStatements, now: number): void {
     addAttempt(statements, row, 'crashed', now, null);
     unparkNext(statements, row, now);
   }
+  return ranOut.length === RAN_OUT_BATCH ? 'more' : 'all';
 }
 
 export function noteLateError(statements: WorkStatements, { seq, fence }: Lease, error: AttemptError): void {

@@ -12,12 +12,14 @@ import { effectTransaction } from './effect-transaction.ts';
 import { hashOf } from './tombstone.ts';
 import type { Statements } from './statements.ts';
 import { FRESH } from './work-statements.ts';
-import { claim, claimOne } from './claim.ts';
+import { announce, WHOLE_SWEEP, type Sweep } from './announce.ts';
+import { claim, claimOne, type ClaimProgress } from './claim.ts';
 import { unparkNext } from './entity-queue.ts';
 import { sqliteOperations } from './operations/operations.ts';
 import { forgetTerms, reindex } from './operations/search/terms.ts';
 import { noteLateError, renew, settle } from './settle.ts';
-import { announce, attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
+import { ignoredSince, unhandled } from './unhandled.ts';
+import { attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 
@@ -77,6 +79,8 @@ export function sqliteInbox(
   const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
   let closed: Promise<void> | undefined;
 
+  /** how far each processor of this process has come with what waits */
+  const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();
   const notify = (): void => {
     for (const listener of listeners) listener();
@@ -94,6 +98,7 @@ export function sqliteInbox(
   const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
 
   return {
+    file: connection.database().name,
     operations,
     async accept(event, deadline) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
@@ -111,32 +116,49 @@ export function sqliteInbox(
       return statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements));
     },
     async claim(request, limit) {
+      const progress: ClaimProgress = { freshUpTo: null };
+      const passed = stopwatch(Date);
       for (;;) {
-        const waited = stopwatch();
-        const claimed = await commits.submitMove(({ work }) => claim(work, longer(request, waited()), limit));
-        if (claimed !== 'more') return claimed;
+        const step = await commits.submitMove(({ work }) => claim(work, atLast(request, passed()), limit, progress));
+        if (step !== 'more') return step;
       }
     },
-    claimOne(key, request) {
-      const waited = stopwatch();
-      return commits.submitMove(({ work }) => claimOne(work, key, longer(request, waited())));
+    async claimOne(key, request) {
+      const passed = stopwatch(Date);
+      for (;;) {
+        const step = await commits.submitMove(({ work }) => claimOne(work, key, atLast(request, passed())));
+        if (step !== 'more') return step;
+      }
     },
     renew(leases, now, leaseMs) {
-      const waited = stopwatch();
+      const waited = stopwatch(performance);
       return commits.submitMove(({ work }) => renew(work, leases, now, leaseMs + waited()));
     },
     settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
     noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
-    announce: (types, now, ignoreBefore) => commits.submitMove(({ work }) => announce(work, types, now, ignoreBefore)),
+    async announce(scope, now, ignoreBefore) {
+      const whose = JSON.stringify(scope);
+      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
+      const step = await commits.submitMove(({ work }) => announce(work, scope, now, ignoreBefore, from));
+      sweeps.set(whose, step.sweep);
+      return { ignored: step.ignored, more: step.more };
+    },
     rerun: async (key, content, now, readFrom) => {
       const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now, readFrom));
       if (moved) notify();
       return moved;
     },
-    prune: (processedBefore, limit) => commits.submitMove(({ work }) => prune(work, processedBefore, limit)),
-    async nextDue(types) {
-      return nextDue(connection.statements().work, types);
+    prune: (endpoints, processedBefore, limit) =>
+      commits.submitMove(({ work }) => prune(work, endpoints, processedBefore, limit)),
+    async nextDue(scope) {
+      return nextDue(connection.statements().work, scope);
+    },
+    async unhandled(now) {
+      return unhandled(connection.statements().work, now);
+    },
+    async ignoredSince(scope, since, now) {
+      return ignoredSince(connection.statements().work, scope, since, now);
     },
     async attempts(key) {
       return attemptsOf(connection.statements().work, key);
@@ -150,18 +172,22 @@ export function sqliteInbox(
   };
 }
 
-/** How long a move has waited for the database; less than a moment does not count. */
-function stopwatch(): () => number {
-  const startedAt = performance.now();
+/** How long a move has waited for the database, by one clock or the other; less than a moment does not count. */
+function stopwatch(clock: { now(): number }): () => number {
+  const startedAt = clock.now();
   return () => {
-    const waited = Math.round(performance.now() - startedAt);
-    return waited < MOMENT_MS ? 0 : waited;
+    const waited = Math.round(clock.now() - startedAt);
+    return Math.abs(waited) < MOMENT_MS ? 0 : waited;
   };
 }
 
-/** A lease lasts from when it is written, not from when it was asked for: a lock may lie in between. */
-function longer(request: ClaimRequest, waitedMs: number): ClaimRequest {
-  return { ...request, leaseMs: request.leaseMs + waitedMs };
+/**
+ * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
+ * their leases either, or the machine has slept, or its clock was set.
+ */
+function atLast(request: ClaimRequest, passedMs: number): ClaimRequest {
+  const { now, ranOutBy = now } = request;
+  return { ...request, now: now + passedMs, ranOutBy };
 }
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
@@ -215,7 +241,8 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
       forgetTerms(statements.work.database, event);
       if (!event.valid) statements.tally.countType('dead', event.type);
-      statements.replaceEvent.run(...about, verified, state, deadReason, settledMs, event.body, seq);
+      const content = [...about, verified, state, deadReason, settledMs, event.body];
+      statements.replaceEvent.run(...content, event.valid ? FRESH : 0, event.receivedAt, seq);
       reindex(statements.work.database, event);
       // It may have been the front of another entity's queue, or of this one's.
       unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);

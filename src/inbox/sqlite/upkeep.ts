@@ -1,9 +1,9 @@
 import type { EventKey, IncomingEvent } from '../inbox.ts';
-import { TAKER_MS, type Attempt } from '../work.ts';
-import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import type { Attempt, Scope } from '../work.ts';
+import { noteTime } from './follow-clock.ts';
 import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operations/search/terms.ts';
-import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
+import type { WorkStatements } from './work-statements.ts';
 
 /** Deliveries share the commit, so a batch of large bodies ends early. */
 const PRUNE_MS = 10;
@@ -26,46 +26,36 @@ export function rerun(
     entity,
   });
   if (changes === 0) return false;
+  noteTime(statements, now);
   statements.tally.countType('rerun', type);
   // An invalid event has got its entity only now.
   reindex(statements.database, { id, endpoint });
   return true;
 }
 
-export function announce(
-  statements: WorkStatements,
-  types: readonly string[] | '*',
-  now: number,
-  ignoreBefore: number | null,
-): void {
-  for (const type of types === '*' ? ['*'] : types) statements.take.run({ type, now });
-  statements.lookAtFresh.run({ limit: FRESH_BATCH });
-  // Whom they waited for may have lost its taker meanwhile; who still has to wait is parked again.
-  statements.unparkSome.run({ limit: FRESH_BATCH });
-  if (ignoreBefore === null) return;
-  const takenSince = now - TAKER_MS;
-  for (const pending of statements.pendingTypes.all()) {
-    const { type } = pending as { type: string };
-    for (const found of statements.untakenOfType.all({ type, before: ignoreBefore, takenSince })) {
-      const row = found as EntityColumns;
-      statements.toIgnored.run({ seq: row.seq, now });
-      statements.tally.countType('ignored', type);
-      unparkNext(statements, row, now);
-    }
-  }
-}
-
-export function nextDue(statements: WorkStatements, types: readonly string[] | '*'): number | null {
+export function nextDue(statements: WorkStatements, { endpoints, types }: Scope): number | null {
+  const named = { endpoints: JSON.stringify(endpoints), types: JSON.stringify(types) };
   const found =
-    types === '*' ? statements.nextDueOfAll.get() : statements.nextDue.get({ types: JSON.stringify(types) });
+    endpoints === '*'
+      ? (types === '*' ? statements.nextDueOfAll : statements.nextDueAnywhere).get(named)
+      : (types === '*' ? statements.nextDueOfEveryType : statements.nextDue).get(named);
   return (found as { at: number | null }).at;
 }
 
-export function prune(statements: WorkStatements, before: number, limit: number): number {
+export function prune(
+  statements: WorkStatements,
+  endpoints: Scope['endpoints'],
+  before: number,
+  limit: number,
+): number {
   const startedAt = performance.now();
+  const found =
+    endpoints === '*'
+      ? statements.prunable.all({ before, limit })
+      : endpoints.flatMap((endpoint) => statements.prunableOfEndpoint.all({ endpoint, before, limit }));
   let pruned = 0;
-  for (const found of statements.prunable.all({ before, limit })) {
-    const { seq } = found as { seq: number };
+  for (const row of found.slice(0, limit)) {
+    const { seq } = row as { seq: number };
     makeTombstone(statements, seq, (statements.bodyOf.get({ seq }) as { body: Uint8Array }).body);
     pruned += 1;
     if (performance.now() - startedAt > PRUNE_MS) break;

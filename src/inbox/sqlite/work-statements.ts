@@ -1,3 +1,4 @@
+import { TOLERATED_MS } from '../set-back.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Tally } from './tally.ts';
 
@@ -6,10 +7,14 @@ export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;
 /** How many of them are made known to the indexes for work at once. */
-export const FRESH_BATCH = 2_000;
+export const FRESH_BATCH = 500;
+/** So many leases that ran out are freed at once. */
+export const RAN_OUT_BATCH = 100;
+/** So many events before the front of an entity are looked at again at once. */
+const UNPARK_BATCH = 50;
 
-/** What a lease must still be for its holder to change anything. */
-const HELD = "seq = :seq AND state = 'processing' AND fence = :fence AND lease_until_ms > :now";
+/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
 /**
  * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
@@ -29,6 +34,40 @@ export function readyTypes(most?: number): string {
 /** All of them, one a row. */
 export const PENDING_TYPES = `WITH RECURSIVE ${readyTypes()} SELECT type FROM types WHERE type IS NOT NULL`;
 
+/** What is ready at one endpoint stands together, so they are found by one step through the index for each. */
+const READY_ENDPOINTS = `endpoints (value) AS (
+    SELECT min(endpoint) FROM hookbox_events WHERE state = 'pending' AND parked = 0
+    UNION ALL
+    SELECT (SELECT min(endpoint) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND endpoint > endpoints.value)
+    FROM endpoints WHERE endpoints.value IS NOT NULL
+  )`;
+
+/** When a process that knows no endpoints was last seen: it handles every one. */
+const OTHERS_SEEN = 'CASE WHEN seen_ms IS NOT mirrored_ms THEN seen_ms ELSE others_ms END';
+
+/** The types of an endpoint that somebody handles who was seen since then: a dozen at most, as handlers name them. */
+export const TAKEN_TYPES = `
+  SELECT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since
+  UNION SELECT type FROM hookbox_takers WHERE type > '' AND ${OTHERS_SEEN} > :since`;
+
+/** When the next event of a scope is due; one statement, because an idle processor asks every second. */
+function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
+  const first = (where: string): string => `
+    SELECT due_ms FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND endpoint = endpoints.value ${where}
+    ORDER BY due_ms LIMIT 1`;
+  return `
+    ${endpoints === 'every' ? `WITH RECURSIVE ${READY_ENDPOINTS}` : ''}
+    SELECT min(at) AS at FROM (
+      SELECT (${first(types === 'every' ? '' : 'AND type = types.value')}) AS at
+      FROM ${endpoints === 'every' ? 'endpoints' : 'json_each(:endpoints) AS endpoints'}
+      ${types === 'every' ? '' : 'CROSS JOIN json_each(:types) AS types'}
+      UNION ALL
+      SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
+      UNION ALL
+      SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
+    )`;
+}
+
 /** The statements that move events from state to state, each named for its move. */
 export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
   const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
@@ -37,52 +76,78 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     /** for what is prepared only when it is first needed */
     database,
 
-    pendingTypes: prepare(PENDING_TYPES),
+    readyEndpoints: prepare(`WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`),
+    /** The first type with something ready at an endpoint, from a text on. */
+    nextReadyType: prepare(`
+      SELECT min(type) AS type FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type >= :from
+    `),
+    newest: prepare('SELECT max(seq) AS seq FROM hookbox_events'),
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
-      UPDATE hookbox_events SET parked = 0
-      WHERE seq IN (SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT :limit)
-    `),
-    unparkSome: prepare(`
-      UPDATE hookbox_events SET parked = 0
-      WHERE seq IN (SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 1 ORDER BY seq LIMIT :limit)
+      UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
+      WHERE seq IN (
+        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+      )
     `),
     dueOfType: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
       FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND type = :type AND due_ms <= :now AND (crashes = 0 OR :suspects)
+      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :now
+        AND (crashes = 0 OR :suspects)
+      ORDER BY due_ms, seq LIMIT :limit
+    `),
+    dueOfEndpoint: prepare(`
+      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
+      FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT :limit
     `),
     runningSuspect: prepare(`SELECT 1 FROM hookbox_events WHERE state = 'processing' AND crashes > 0 LIMIT 1`),
     leaseOfEntity: prepare(`
       SELECT 1 FROM hookbox_events WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1
     `),
-    /** An older event that waits, and whose type somebody handles: the one who claims (null: every type), or another. */
-    olderOfEntity: prepare(`
-      SELECT 1 FROM hookbox_events AS older
+    takenTypes: prepare(TAKEN_TYPES),
+    lastSeen: prepare(`
+      SELECT max(at) AS at FROM (
+        SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
+        UNION ALL SELECT max(${OTHERS_SEEN}) FROM hookbox_takers WHERE type IN (:type, '*')
+      )
+    `),
+    /** The oldest event of an entity that waits. */
+    frontOfEntity: prepare(`
+      SELECT created_ms, created_ns, seq FROM hookbox_events
       WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
-        AND (created_ms, created_ns, seq) < (:created_ms, :created_ns, :seq)
-        AND (
-          :types IS NULL OR type IN (SELECT value FROM json_each(:types))
-          OR EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (older.type, '*') AND seen_ms > :takenSince)
-        )
-      LIMIT 1
+      ORDER BY created_ms, created_ns, seq LIMIT 1
+    `),
+    /** The same of some types: the first of each by one step through the index, however many wait of others. */
+    frontOfTypes: prepare(`
+      SELECT created_ms, created_ns, seq FROM hookbox_events WHERE seq IN (
+        SELECT (
+          SELECT seq FROM hookbox_events
+          WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint AND type = json_each.value
+          ORDER BY created_ms, created_ns, seq LIMIT 1
+        ) FROM json_each(:types)
+      ) ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
     highWater: prepare(`
       SELECT 1 FROM hookbox_entities
       WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
-    firstTakenOfEntity: prepare(`
-      SELECT created_ms, created_ns, seq FROM hookbox_events AS e
-      WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
-        AND EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (e.type, '*') AND seen_ms > :takenSince)
-      ORDER BY created_ms, created_ns, seq LIMIT 1
-    `),
-    unparkUpTo: prepare(`
+    unpark: prepare('UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1'),
+    unparkSomeUpTo: prepare(`
       UPDATE hookbox_events SET parked = 0
-      WHERE state = 'pending' AND parked < 2 AND parked = 1 AND entity = :entity AND endpoint = :endpoint
-        AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
+      WHERE parked = 1 AND seq IN (
+        SELECT seq FROM hookbox_events
+        WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
+          AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
+        ORDER BY created_ms, created_ns, seq LIMIT ${UNPARK_BATCH}
+      )
+    `),
+    parkedAfter: prepare(`
+      SELECT seq, endpoint, entity, type FROM hookbox_events
+      WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT :limit
     `),
 
     claim: prepare(`
@@ -103,8 +168,8 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :now
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT ${RAN_OUT_BATCH}
     `),
 
     toProcessed: prepare(`
@@ -145,15 +210,21 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
       WHERE seq = :seq AND state = 'pending'
     `),
-    untakenOfType: prepare(`
+    waitingOfType: prepare(`
       SELECT seq, endpoint, entity FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND type = :type AND due_ms <= :before
-        AND NOT EXISTS (SELECT 1 FROM hookbox_takers WHERE hookbox_takers.type IN (:type, '*') AND seen_ms > :takenSince)
-      ORDER BY due_ms LIMIT 5000
+      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :before
+      ORDER BY due_ms LIMIT :limit
     `),
     take: prepare(`
-      INSERT INTO hookbox_takers (type, seen_ms) VALUES (:type, :now)
-      ON CONFLICT (type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)
+      INSERT INTO hookbox_handling (endpoint, type, seen_ms) VALUES (:endpoint, :type, :now)
+      ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)
+    `),
+    /** For processes that know no endpoints; what one of them has said last is kept apart. */
+    mirrorTake: prepare(`
+      INSERT INTO hookbox_takers (type, seen_ms, mirrored_ms) VALUES (:type, :mirrored, :mirrored)
+      ON CONFLICT (type) DO UPDATE SET
+        others_ms = ${OTHERS_SEEN},
+        seen_ms = max(seen_ms, excluded.seen_ms), mirrored_ms = max(seen_ms, excluded.seen_ms)
     `),
 
     raiseHighWater: prepare(`
@@ -178,36 +249,45 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       ORDER BY number
     `),
 
-    /** One statement, because an idle processor asks every second. */
-    nextDue: prepare(`
-      SELECT min(at) AS at FROM (
-        SELECT (
-          SELECT due_ms FROM hookbox_events
-          WHERE state = 'pending' AND parked = 0 AND type = types.value ORDER BY due_ms LIMIT 1
-        ) AS at FROM json_each(:types) AS types
-        UNION ALL
-        SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
-        UNION ALL
-        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
-      )
+    nextDue: prepare(nextDue('named', 'named')),
+    nextDueOfEveryType: prepare(nextDue('named', 'every')),
+    nextDueAnywhere: prepare(nextDue('every', 'named')),
+    nextDueOfAll: prepare(nextDue('every', 'every')),
+
+    clock: prepare('SELECT latest_ms, back_ms, endpoint, due_ms, seq FROM hookbox_clock WHERE id = 1'),
+    noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
+    leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
+    moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
+    moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
+    moveTakers: prepare(`
+      UPDATE hookbox_takers SET
+        seen_ms = iif(seen_ms > :now, seen_ms - :back, seen_ms),
+        mirrored_ms = iif(mirrored_ms > :now, mirrored_ms - :back, mirrored_ms),
+        others_ms = iif(others_ms > :now, others_ms - :back, others_ms)
     `),
-    nextDueOfAll: prepare(`
-      WITH RECURSIVE ${readyTypes()}
-      SELECT min(at) AS at FROM (
-        SELECT (
-          SELECT due_ms FROM hookbox_events
-          WHERE state = 'pending' AND parked = 0 AND type = types.type ORDER BY due_ms LIMIT 1
-        ) AS at FROM types
-        UNION ALL
-        SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
-        UNION ALL
-        SELECT due_ms FROM (SELECT due_ms FROM hookbox_events WHERE parked > 0 AND parked = 2 ORDER BY seq LIMIT 1)
-      )
+    startMoving: prepare(`
+      UPDATE hookbox_clock SET latest_ms = :latest, back_ms = :back, endpoint = NULL, due_ms = 0, seq = 0 WHERE id = 1
     `),
+    goOnMoving: prepare('UPDATE hookbox_clock SET endpoint = :endpoint, due_ms = :due, seq = :seq WHERE id = 1'),
+    endMoving: prepare('UPDATE hookbox_clock SET back_ms = NULL, endpoint = NULL WHERE id = 1'),
+    asideAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
+    `),
+    dueAfter: prepare(`
+      SELECT seq, due_ms FROM hookbox_events
+      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND (due_ms, seq) > (:due, :seq)
+      ORDER BY due_ms, seq LIMIT :limit
+    `),
+    moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
 
     prunable: prepare(`
       SELECT seq FROM hookbox_events
       WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT :limit
+    `),
+    prunableOfEndpoint: prepare(`
+      SELECT seq FROM hookbox_events
+      WHERE state = 'processed' AND body IS NOT NULL AND endpoint = :endpoint AND settled_ms < :before
+      ORDER BY settled_ms LIMIT :limit
     `),
     bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),
     prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),

@@ -1,4 +1,4 @@
-import { jsonTokens, unquoted, type JsonToken } from './json-tokens.ts';
+import { JsonTokens, unquoted, type JsonKind } from '../../events/json-tokens.ts';
 
 /** A value of a JSON text, with its place in the object or the list that it is in. */
 export interface JsonNode {
@@ -52,16 +52,16 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
   let beyond = 0;
   let name: string | null = null;
 
-  for (const token of jsonTokens(text)) {
+  for (const tokens = new JsonTokens(text); tokens.next();) {
     const parent = open.at(-1) ?? top;
-    const { kind } = token;
+    const { kind } = tokens;
     if (kind === '}' || kind === ']') {
       if (beyond > 0) beyond -= 1;
       else open.pop();
       continue;
     }
     if (kind === 'name') {
-      if (beyond === 0) name = unquoted(text.slice(token.start, token.end));
+      if (beyond === 0) name = unquoted(tokens.written());
       continue;
     }
     const opens = kind === '{' || kind === '[';
@@ -78,7 +78,7 @@ export function jsonTree(text: string, { values = 2_000, depth = 32 }: TreeLimit
     }
     const again = name !== null && parent.names.has(name);
     if (name !== null) parent.names.add(name);
-    const node = newNode(kindOf(kind), opens ? '' : valueOf(text, token), name, again);
+    const node = newNode(kindOf(kind), opens ? '' : valueOf(tokens), name, again);
     parent.children.push(node);
     kept += 1;
     name = null;
@@ -92,12 +92,12 @@ function newNode(kind: JsonNode['kind'], value: string, name: string | null, aga
   return { name, again, kind, value, children: [], size: 0, cut: false, names: new Set() };
 }
 
-function kindOf(kind: Exclude<JsonToken['kind'], '}' | ']' | 'name'>): JsonNode['kind'] {
+function kindOf(kind: Exclude<JsonKind, '}' | ']' | 'name'>): JsonNode['kind'] {
   if (kind === '{') return 'object';
   return kind === '[' ? 'list' : kind;
 }
 
-function valueOf(text: string, { kind, start, end }: JsonToken): string {
-  const written = text.slice(start, end);
-  return kind === 'text' ? unquoted(written) : written;
+function valueOf(tokens: JsonTokens): string {
+  const written = tokens.written();
+  return tokens.kind === 'text' ? unquoted(written) : written;
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operations/filter.ts';
-import { jsonText, jsonTokens, unquoted } from './json-tokens.ts';
+import { jsonText, JsonTokens, unquoted } from '../../events/json-tokens.ts';
 
 /** What stands in the place of a masked value. */
 export const MASKED = '•••';
@@ -21,6 +21,7 @@ type Step = { readonly name: string } | { readonly place: number | 'any' };
 
 /** What may follow in the paths that have matched so far. */
 interface Branch {
+  readonly number: number;
   masked: boolean;
   readonly names: Map<string, Branch>;
   readonly places: Map<number | 'any', Branch>;
@@ -34,7 +35,17 @@ interface Branch {
  */
 export function createMask(paths: readonly string[] = []): Mask {
   const steps = paths.map(stepsOf);
-  const root = newBranch();
+  const root = newBranch(0);
+  let branches = 1;
+  const grown = (branch: Branch, step: Step): Branch => {
+    const known = 'name' in step ? branch.names.get(step.name) : branch.places.get(step.place);
+    if (known !== undefined) return known;
+    const next = newBranch(branches);
+    branches += 1;
+    if ('name' in step) branch.names.set(step.name, next);
+    else branch.places.set(step.place, next);
+    return next;
+  };
   for (const path of steps) {
     let branch = root;
     for (const step of path) branch = grown(branch, step);
@@ -56,17 +67,8 @@ export function createMask(paths: readonly string[] = []): Mask {
   };
 }
 
-function newBranch(): Branch {
-  return { masked: false, names: new Map(), places: new Map() };
-}
-
-function grown(branch: Branch, step: Step): Branch {
-  const known = 'name' in step ? branch.names.get(step.name) : branch.places.get(step.place);
-  if (known !== undefined) return known;
-  const next = newBranch();
-  if ('name' in step) branch.names.set(step.name, next);
-  else branch.places.set(step.place, next);
-  return next;
+function newBranch(number: number): Branch {
+  return { number, masked: false, names: new Map(), places: new Map() };
 }
 
 const PART = /^([^.[\]]*)((?:\[\d*\])*)$/;
@@ -105,9 +107,9 @@ function namesOf(steps: readonly Step[]): readonly string[] {
   return steps.flatMap((step) => ('name' in step ? [step.name] : []));
 }
 
-/** Where reading is: which branches lead into a container, and how far it has been read. */
+/** Where reading is in a container. */
 interface Level {
-  readonly branches: readonly Branch[];
+  readonly spot: Spot;
   readonly isList: boolean;
   place: number;
   name: string;
@@ -117,50 +119,85 @@ function masked(body: Uint8Array, root: Branch): Uint8Array {
   const text = jsonText(body);
   // What cannot be read cannot be searched for the fields either.
   if (text === null) return Buffer.from(MASKED_JSON);
+  const spots = new Spots();
   const levels: Level[] = [];
-  let result = '';
+  const pieces: string[] = [];
   let copied = 0;
-  /** how many brackets are open within a value that is masked, or that no path leads into */
-  let within = 0;
-  let isMasked = false;
-  for (const { kind, start, end } of jsonTokens(text)) {
-    const opens = kind === '{' || kind === '[';
-    const closes = kind === '}' || kind === ']';
-    if (within > 0) {
-      if (opens) within += 1;
-      if (closes) within -= 1;
-      if (within === 0 && isMasked) copied = end;
-      continue;
-    }
+  for (const tokens = new JsonTokens(text); tokens.next();) {
+    const { kind, start } = tokens;
     const level = levels.at(-1);
-    if (closes) {
+    if (kind === '}' || kind === ']') {
       levels.pop();
     } else if (kind === 'name') {
-      if (level !== undefined) level.name = unquoted(text.slice(start, end));
+      if (level !== undefined) level.name = unquoted(tokens.written());
     } else {
-      const reached = level === undefined ? [root] : nextOf(level);
-      isMasked = reached.some((branch) => branch.masked);
-      if (isMasked) {
-        result += text.slice(copied, start) + MASKED_JSON;
-        copied = end;
+      const spot = level === undefined ? spots.of([root]) : nextOf(level, spots);
+      const isMasked = spot?.masked === true;
+      if (kind === '{' || kind === '[') {
+        // Nothing is looked at in what is masked, or no path leads into.
+        if (isMasked || spot === null) tokens.leave();
+        else levels.push({ spot, isList: kind === '[', place: 0, name: '' });
       }
-      if (!opens) continue;
-      if (isMasked || reached.length === 0) within = 1;
-      else levels.push({ branches: reached, isList: kind === '[', place: 0, name: '' });
+      if (isMasked) {
+        pieces.push(text.slice(copied, start), MASKED_JSON);
+        copied = tokens.end;
+      }
     }
   }
-  return Buffer.from(result + text.slice(copied));
+  pieces.push(text.slice(copied));
+  return Buffer.from(pieces.join(''));
 }
 
-/** The branches that lead to the next value of a container. */
-function nextOf(level: Level): readonly Branch[] {
-  if (!level.isList) return present(level.branches.map(({ names }) => names.get(level.name)));
-  const place = level.place;
+function nextOf(level: Level, spots: Spots): Spot | null {
+  if (!level.isList) return spots.inObject(level.spot, level.name);
   level.place += 1;
-  // Paths without brackets go on through the list.
-  if (level.branches.every(({ places }) => places.size === 0)) return level.branches;
-  const named = present(level.branches.flatMap(({ places }) => [places.get('any'), places.get(place)]));
-  return [...level.branches, ...named];
+  return spots.inList(level.spot, level.place - 1);
+}
+
+/** The branches that lead to a value, each of them once, however many ways lead to it through lists in lists. */
+interface Spot {
+  readonly branches: readonly Branch[];
+  readonly masked: boolean;
+  /** the places of a list from here that paths name */
+  readonly named: ReadonlySet<number>;
+  /** what the others lead to, once one of them was looked for */
+  others: Spot | null;
+}
+
+/**
+ * All spots of a body, each made once: there are only so many as the paths make, however the body is nested, and going on
+ * from one to the next looks at the branches of one alone.
+ */
+class Spots {
+  readonly #known = new Map<string, Spot>();
+
+  /** `null` where no path goes on. */
+  of(branches: readonly Branch[]): Spot | null {
+    if (branches.length === 0) return null;
+    const each = [...new Set(branches)].toSorted((a, b) => a.number - b.number);
+    const key = each.map(({ number }) => number).join(' ');
+    let spot = this.#known.get(key);
+    if (spot === undefined) {
+      const places = each.flatMap((branch) => [...branch.places.keys()]);
+      const named = new Set(places.filter((place) => place !== 'any'));
+      spot = { branches: each, masked: each.some(({ masked }) => masked), named, others: null };
+      this.#known.set(key, spot);
+    }
+    return spot;
+  }
+
+  inObject({ branches }: Spot, name: string): Spot | null {
+    return this.of(present(branches.map(({ names }) => names.get(name))));
+  }
+
+  inList(spot: Spot, place: number): Spot | null {
+    if (!spot.named.has(place) && spot.others !== null) return spot.others;
+    const led = present(spot.branches.flatMap(({ places }) => [places.get('any'), places.get(place)]));
+    // Paths without brackets go on through the list.
+    const next = this.of([...spot.branches, ...led]);
+    if (!spot.named.has(place)) spot.others = next;
+    return next;
+  }
 }
 
 function present(branches: readonly (Branch | undefined)[]): readonly Branch[] {

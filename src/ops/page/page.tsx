@@ -5,14 +5,16 @@
  */
 import { tmpdir } from 'node:os';
 import { Hono } from 'hono';
+import { setCookie } from 'hono/cookie';
 import { HookboxError, isInstance, nameOf } from '../../errors.ts';
 import { metrics } from '../metrics.ts';
+import { plural } from '../words/format.ts';
 import { operationsOf } from '../operations-of.ts';
 import { actRoutes, keyOf } from './acts/acts.ts';
 import { assetRoutes } from './assets.ts';
 import { backupRoute } from './acts/backup-download.ts';
 import { auditScreen } from './screens/audit.tsx';
-import { createAuthorization, type AuthorizationOptions } from './safety/authorization.ts';
+import { createAuthorization, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk.tsx';
 import { bulksScreen } from './screens/bulks.tsx';
 import { watchChanges } from './live/changes.ts';
@@ -28,14 +30,19 @@ import { liveStreams } from './live/live.ts';
 import { maintenanceRoutes } from './acts/maintenance.ts';
 import { maintenanceScreen } from './screens/maintenance.tsx';
 import { createMask } from '../body/mask.ts';
+import { peerOf } from './safety/peer.ts';
 import { overviewScreen } from './screens/overview.tsx';
 import { rejectedScreen } from './screens/rejected.tsx';
-import { createShell, type PageEnv } from './shell.tsx';
+import { KNOWN_COOKIE } from './safety/known-browser.ts';
+import { createShell, type PageContext, type PageEnv } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
 
 export type { Operated, Visitor } from './visit.ts';
 
-export interface OpsPageOptions extends AuthorizationOptions, GuardOptions {
+/** How long a browser is known that has logged in. */
+const KNOWN_FOR_S = 30 * 86_400;
+
+export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
    * Fields of bodies whose values nobody shall see on the page: `data.customer.email`, `data.items[].name`. They read `•••`
    * wherever a body is shown or downloaded, nobody can search for them, and the page hands out no export and no backup.
@@ -46,8 +53,6 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions {
   readonly mask?: readonly string[];
   /** how the page calls itself; `hookbox` unless set */
   readonly title?: string;
-  /** What the tokens of forms are made with: the same in all processes that serve one page; random unless set. */
-  readonly secret?: string;
   /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
   readonly base?: string;
   /** The inbox's file, for the commands that the page offers to copy; they name none unless set. */
@@ -120,17 +125,34 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   healthRoutes(page, inbox);
 
   page.use('*', async (c, next) => {
-    const forged = guard(c.req.raw);
+    const peer = peerOf(c.env, c.req.raw);
+    const forged = guard(c.req.raw, peer);
     if (forged !== null) return shell.problem(c, 403, 'Not from here', forged);
-    const verdict = await authorized(c.req.raw);
+    const verdict = await authorized(c.req.raw, peer);
     if ('visitor' in verdict) {
       c.set('visitor', verdict.visitor);
-      return next();
+      await next();
+      if (verdict.known !== undefined) setCookie(c, KNOWN_COOKIE, verdict.known, cookieOptions(c));
+      return;
+    }
+    if (verdict.refused === 429) {
+      c.header('Retry-After', String(verdict.retryAfterS));
+      const sentence = `Log-ins have failed too often. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
+      return shell.problem(c, 429, 'Too many log-ins', sentence);
     }
     if (verdict.refused === 403) return shell.problem(c, 403, 'Not allowed', 'You are not allowed to see this page.');
     for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
     return shell.problem(c, 401, 'Who are you?', 'This page asks for a user and a password, or for a token.');
   });
+
+  const cookieOptions = (c: PageContext) =>
+    ({
+      path: shell.baseOf(c) === '' ? '/' : shell.baseOf(c),
+      maxAge: KNOWN_FOR_S,
+      httpOnly: true,
+      sameSite: 'Lax',
+      secure: new URL(c.req.url).protocol === 'https:',
+    }) as const;
 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,

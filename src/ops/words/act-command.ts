@@ -1,4 +1,5 @@
 import type { EventKey } from '../../inbox/inbox.ts';
+import type { EventFilter } from '../../inbox/operations/filter.ts';
 
 /**
  * The command that does the same as a button of the page.
@@ -11,13 +12,35 @@ export function eventCommand(
   { db, force = false }: { readonly db?: string | undefined; readonly force?: boolean } = {},
 ): string {
   const options = [
-    // What begins with a dash would be taken for an option.
-    ...(db === undefined ? [] : db.startsWith('-') ? [`--db=${quoted(db)}`] : ['--db', quoted(db)]),
+    ...(db === undefined ? [] : option('--db', db)),
     ...(endpoint === 'default' ? [] : ['--endpoint', quoted(endpoint)]),
     ...(force ? ['--force'] : []),
   ];
   // Behind -- an id may begin with a dash.
   return ['hookbox events', act, ...options, ...(id.startsWith('-') ? ['--'] : []), quoted(id)].join(' ');
+}
+
+/**
+ * The command that reruns what was ignored for want of a handler.
+ *
+ * @param db - the inbox's file, which is left out where it is not known
+ */
+export function rerunIgnoredCommand(
+  { endpoint, types, ignoredSince }: Required<Pick<EventFilter, 'endpoint' | 'types' | 'ignoredSince'>>,
+  db?: string,
+): string {
+  return [
+    'hookbox events rerun',
+    ...(db === undefined ? [] : option('--db', db)),
+    ...option('--endpoint', endpoint),
+    ...types.flatMap((type) => option('--type', type)),
+    ...option('--ignored-since', ignoredSince.toISOString()),
+  ].join(' ');
+}
+
+/** What begins with a dash would be taken for an option. */
+function option(name: string, value: string): readonly string[] {
+  return value.startsWith('-') ? [`${name}=${quoted(value)}`] : [name, quoted(value)];
 }
 
 const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu;

@@ -40,6 +40,11 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice:
       'Raise maxBodyBytes if the size, in the list below, is one that your events have; else somebody is trying it on.',
   },
+  'body-in-crumbs': {
+    cause: 'The body came in thousands of pieces of a few bytes each.',
+    advice:
+      'Not the service: somebody is trying to keep the server busy. If it is a proxy of yours, let it pass larger pieces on.',
+  },
   'encoding-unsupported': {
     cause: 'The body came compressed (Content-Encoding).',
     advice: 'The service sends plain bodies: a proxy on the way compresses them. Switch that off for this path.',
@@ -57,6 +62,10 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
     advice: `${LATER} the network or a proxy is slow, or somebody holds connections open on purpose.`,
+  },
+  'body-no-room': {
+    cause: 'As much of other bodies was being read as maxReadingBytes allows.',
+    advice: `${LATER} many senders are slow at a time, or somebody is at it on purpose. Where the events are yours, raise maxReadingBytes.`,
   },
   'body-consumed': {
     cause: 'The body had been read before hookbox saw it.',

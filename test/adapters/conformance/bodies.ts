@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { signed, signedEvent, signedEventOfSize, WELL_FORMED } from '../signed-event.ts';
 import { chunk, chunkedBody, connect, LAST_CHUNK, requestBytes, requestHead, send } from '../wire.ts';
 import { expectNothingStored, expectStored } from './stored.ts';
 
@@ -145,15 +145,26 @@ export const bodyCases: readonly HttpAdapterCase[] = [
     },
   })) satisfies HttpAdapterCase[]),
   {
-    name: 'answers 413 before 401: what is too large is not verified',
+    name: 'answers 413 before it verifies: what is too large is not hashed',
     async run(open) {
       await using served = await open({ maxBodyBytes: 100 });
 
-      const answer = await send(served.url, { body: new Uint8Array(101) });
+      const answer = await send(served.url, { body: new Uint8Array(101), headers: [WELL_FORMED] });
 
       expectError(answer, { status: 413, code: 'BODY_TOO_LARGE' });
     },
   },
+  ...((['content-length', 'chunked'] as const).map((framing) => ({
+    name: `answers 401 before 413 to a signature that is missing or malformed: nothing of the body is read (${framing})`,
+    async run(open) {
+      await using served = await open({ maxBodyBytes: 100 });
+
+      for (const headers of [[], [['X-Signature', 'sha256=0']] as const]) {
+        const answer = await send(served.url, { body: new Uint8Array(101), headers, framing });
+        expectError(answer, { status: 401, code: 'INVALID_SIGNATURE' });
+      }
+    },
+  })) satisfies HttpAdapterCase[]),
   {
     name: 'answers a body with a byte order mark 400, and does not remove the mark before it verifies',
     async run(open) {

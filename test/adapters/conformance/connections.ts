@@ -13,6 +13,13 @@ const REFUSED: readonly (readonly [
   needs?: readonly Need[],
 ])[] = [
   ['a missing signature', 401, () => ({ body: signedEvent().body })],
+  ['a large body without a signature', 401, () => ({ body: signedEventOfSize(100_000).body }), ['kept connections']],
+  [
+    'a large, chunked body without a signature',
+    401,
+    () => ({ body: signedEventOfSize(100_000).body, framing: 'chunked' }),
+    ['kept connections'],
+  ],
   ['a wrong signature', 401, () => ({ body: signedEvent().body, headers: signedEvent().headers })],
   ['a chunked body under a wrong signature', 401, () => ({ body: signedEvent().body, framing: 'chunked' })],
   ['a body that is no event', 400, () => signed('[]')],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
-import { signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { signedEvent, signedEventOfSize, WELL_FORMED } from '../signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type Connection } from '../wire.ts';
 import { expectNothingStored } from './stored.ts';
 
@@ -17,7 +17,8 @@ const TOO_LARGE = { status: 413, code: 'BODY_TOO_LARGE' } as const;
 /** Clients that have sent more than they may, and whose bodies never end. */
 async function overTheLimit({ url }: Served): Promise<readonly Connection[]> {
   const connections = await Promise.all(Array.from({ length: 20 }, () => connect(url)));
-  const begin = Buffer.concat([requestHead(url, { framing: 'chunked' }), chunk(Buffer.alloc(1_000))]);
+  const head = requestHead(url, { framing: 'chunked', headers: [WELL_FORMED] });
+  const begin = Buffer.concat([head, chunk(Buffer.alloc(1_000))]);
   await Promise.all(connections.map((connection) => connection.write(begin)));
   return connections;
 }
@@ -156,6 +157,22 @@ export const slowClientCases: readonly HttpAdapterCase[] = [
       expectError(await connection.answer(), TOO_SLOW);
     },
   },
+  ...((['content-length', 'chunked'] as const).flatMap((framing) =>
+    (['keep-alive', 'close'] as const).map((connectionHeader) => ({
+      name: `lets a client that writes a whole body before it reads see the 401 for its missing signature (${framing}, Connection: ${connectionHeader})`,
+      async run(open) {
+        await using served = await open();
+        await using connection = await connect(served.url);
+        const { body } = signedEventOfSize(900_000);
+
+        await connection.writeBeforeReading(
+          requestBytes(served.url, { body, headers: [['Connection', connectionHeader]], framing }),
+        );
+
+        expectError(await connection.answer(), { status: 401, code: 'INVALID_SIGNATURE' });
+      },
+    })),
+  ) satisfies HttpAdapterCase[]),
   {
     name: 'lets a client that writes a whole body before it reads see the 503 of a receiver that is closing',
     async run(open) {

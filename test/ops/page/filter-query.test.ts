@@ -31,6 +31,7 @@ test('what a link says is what is read', () => {
     merchant: word,
     error: word,
     fingerprint: word,
+    ignoredSince: moment,
     retrying: flag,
     redelivered: flag,
     conflict: flag,
@@ -62,8 +63,8 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
   const { filter, problems } = read('states=dead&states=ignored&id=evt_1&__proto__=x');
   expect(filter).toEqual({ id: 'evt_1' });
   const known =
-    'endpoint, id, type, state, deadReason, since, until, entity, merchant, error, fingerprint, retrying, redelivered, ' +
-    'conflict and payload';
+    'endpoint, id, type, state, deadReason, since, until, entity, merchant, error, fingerprint, ignoredSince, retrying, ' +
+    'redelivered, conflict and payload';
   expect(problems).toEqual([
     `There is no field "states": a filter has ${known}.`,
     `There is no field "__proto__": a filter has ${known}.`,

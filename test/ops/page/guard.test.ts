@@ -4,14 +4,21 @@ import { createGuard, type GuardOptions } from '../../../src/ops/page/safety/gua
 
 type Headers = Readonly<Record<string, string>>;
 
+interface Asked {
+  readonly openToAll?: boolean;
+  readonly method?: string;
+  /** where the connection comes from */
+  readonly peer?: string | null;
+}
+
 /** Whether a request goes on. Node lets a request have the headers that a browser sets by itself. */
 function passes(
   options: GuardOptions,
   headers: Headers,
-  { openToAll = false, method = 'GET' }: { readonly openToAll?: boolean; readonly method?: string } = {},
+  { openToAll = false, method = 'GET', peer = '127.0.0.1' }: Asked = {},
 ): boolean {
   const request = new Request('http://localhost/ops', { method, headers });
-  return createGuard(options, openToAll)(request) === null;
+  return createGuard(options, openToAll)(request, peer) === null;
 }
 
 describe('the name that the page is asked under', () => {
@@ -67,6 +74,56 @@ describe('the name that the page is asked under', () => {
     [[undefined as unknown as string]],
   ] as const)('the names %j are refused when the page is made', ([hosts]) => {
     expect(() => createGuard({ hosts }, false)).toThrow(ConfigurationError);
+  });
+});
+
+describe('a page that is open to all', () => {
+  const from = (peer: string | null, headers: Headers = {}): boolean =>
+    passes({}, { host: 'localhost:3223', ...headers }, { openToAll: true, peer });
+
+  test.for([
+    ['127.0.0.1', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['::ffff:7f00:1', true],
+    ['192.168.0.7', false],
+    ['10.127.0.1', false],
+    ['::ffff:192.168.0.7', false],
+    ['::ffff:7f00', false],
+    ['fe80::1', false],
+    ['::', false],
+    ['127.evil.example', false],
+    ['', false],
+    // Where nobody knows, as behind a socket of the file system.
+    [null, false],
+  ] as const)('takes a connection from %j: %s', ([peer, expected]) => {
+    expect(from(peer)).toBe(expected);
+    expect(passes({ hosts: ['ops.shop.example'] }, { host: 'ops.shop.example' }, { openToAll: true, peer })).toBe(
+      expected,
+    );
+  });
+
+  test.for([
+    ['Forwarded', 'for=192.0.2.1'],
+    ['X-Forwarded-For', '127.0.0.1'],
+    ['x-forwarded-host', 'localhost'],
+    ['X-Forwarded-Proto', 'https'],
+    ['X-Forwarded', ''],
+    ['X-Real-IP', '127.0.0.1'],
+    ['Via', '1.1 proxy'],
+    ['X-Client-IP', '127.0.0.1'],
+  ] as const)('takes nothing that a proxy has passed on: %s', ([name, value]) => {
+    expect(from('127.0.0.1', { [name]: value })).toBe(false);
+    // A log-in is what makes it safe behind a proxy.
+    expect(passes({}, { host: 'ops.shop.example', [name]: value }, { peer: '192.0.2.1' })).toBe(true);
+  });
+
+  test('says what to do where the host does not tell where a request comes from', () => {
+    const request = new Request('http://localhost/ops', { headers: { host: 'localhost' } });
+    expect(createGuard({}, true)(request, null)).toMatch(
+      /hand the second argument of fetch on .* or give opsPage authorize/,
+    );
   });
 });
 

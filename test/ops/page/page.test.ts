@@ -170,8 +170,10 @@ describe('who is let in', () => {
       (each) => each !== '/maintenance/export' && each !== '/bulks/1' && !each.includes('evt_1'),
     )) {
       const answer = await get(path, headers);
-      expect(answer.status, path).toBe(status);
-      if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Basic realm="hookbox", charset="UTF-8"');
+      // Whoever goes on guessing is not looked at any more.
+      expect(status === 401 ? [401, 429] : [status], path).toContain(answer.status);
+      if (answer.status === 401)
+        expect(answer.headers.get('www-authenticate')).toBe('Basic realm="hookbox", charset="UTF-8"');
       await answer.body?.cancel();
     }
   });
@@ -329,8 +331,9 @@ describe('open to all', () => {
     'as %j it is still no page of a site whose name leads here',
     async (unsafeOpen) => {
       const { app } = openedPage({ unsafeOpen });
-      expect((await app.request('http://127.0.0.1:3223/ops/events')).status).toBe(200);
-      expect((await app.request('http://evil.example/ops/events')).status).toBe(403);
+      const env = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
+      expect((await app.request('http://127.0.0.1:3223/ops/events', {}, env)).status).toBe(200);
+      expect((await app.request('http://evil.example/ops/events', {}, env)).status).toBe(403);
     },
   );
 });

@@ -26,7 +26,10 @@ function openInbox(): Inbox {
 /** Events that failed for good: the handler knew no tax for these orders. */
 async function storeDead(inbox: Inbox, ids: readonly string[], receivedAt: number): Promise<void> {
   await store(inbox, ...ids.map((id) => orderEvent(id, { receivedAt })));
-  const claimed = await inbox.claim({ now: Date.now(), leaseMs: 15_000, types: '*', ordered: true }, 100);
+  const claimed = await inbox.claim(
+    { endpoints: '*', now: Date.now(), leaseMs: 15_000, types: '*', ordered: true },
+    100,
+  );
   for (const { id, lease } of claimed) {
     const error = { name: 'TypeError', message: `no tax for ${id}_0123456789abcdef`, stack: null };
     await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, Date.now());

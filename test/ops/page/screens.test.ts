@@ -299,6 +299,8 @@ describe('Rejected', () => {
       'body-not-base64': true,
       'body-too-slow': true,
       'body-consumed': true,
+      'body-in-crumbs': true,
+      'body-no-room': true,
       'no-secret': true,
       overloaded: true,
       closing: true,

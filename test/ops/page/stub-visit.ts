@@ -18,16 +18,23 @@ interface StubOptions {
   readonly base?: string;
   /** the paths of masked fields */
   readonly masked?: readonly string[];
+  /** what it answers about events that nobody handles */
+  readonly handling?: Partial<Pick<Inbox, 'unhandled' | 'ignoredSince'>>;
 }
 
 /** A visit to an inbox that answers with what a test says, and with nothing otherwise. */
 export function stubVisit(
   operations: Partial<Operations> = {},
-  { path = '/', role = 'operator', base = '/ops', masked = [] }: StubOptions = {},
+  { path = '/', role = 'operator', base = '/ops', masked = [], handling = {} }: StubOptions = {},
 ): Visit {
-  const inbox = { operations: { ...empty, ...operations } };
+  const inbox: Partial<Inbox> = {
+    operations: { ...empty, ...operations } as Operations,
+    unhandled: async () => [],
+    ignoredSince: async () => [],
+    ...handling,
+  };
   return {
-    operated: { inbox: inbox as Partial<Inbox> as Inbox },
+    operated: { inbox: inbox as Inbox },
     visitor: { role, name: 'ada' },
     base,
     csrf: 'token-of-ada',

@@ -3,7 +3,8 @@ import { choices, type EventContent } from './event-bytes.ts';
 import { behaviours, type Behaviour } from './handler-script.ts';
 import type { ModelEvent } from './model-event.ts';
 import { calls } from './moves.ts';
-import { roles, type Role, type SimulatedProcess } from './simulated-process.ts';
+import { roles } from './roles.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 /** The world itself keeps the model, so commands need no other. */
@@ -39,7 +40,16 @@ class Step implements fc.AsyncCommand<Model, World> {
   }
 }
 
-const MAX_PROCESSES = 4;
+const MAX_PROCESSES = 5;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** How long, and in which steps: some in which a processor that is there is always seen, some that are just long. */
+const longTimes: readonly (readonly [number, number])[] = [
+  [0.4 * HOUR, 290_000],
+  [3 * HOUR, HOUR],
+  [8 * DAY, 4 * DAY],
+];
 
 const nth = fc.nat(7);
 const content: fc.Arbitrary<EventContent> = fc.record({
@@ -99,13 +109,25 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
         .tuple(fc.constantFrom(4_000, 310_000, 660_000, 660_000), fc.nat(3))
         .map(([ms, n]) => new Step(`suspend ${ms} ms with ${n} releases`, (world) => world.suspend(ms, n))),
       fc
-        .constantFrom(-660_000, -20_000, -700, 700, 3_500, 20_000, 660_000)
+        .constantFrom(-3 * HOUR, -660_000, -20_000, -700, 700, 3_500, 20_000, 660_000, 3 * HOUR, 8 * DAY)
         .map((ms) => new Step(`set the clock by ${ms} ms`, (world) => world.jump(ms))),
+      fc
+        .constantFrom(2_000, 6_000, 20_000)
+        .map((ms) => new Step(`fill the disk for ${ms} ms`, (world) => world.fillDisk(ms))),
+      fc
+        .tuple(fc.constantFrom(...longTimes), fc.constantFrom('close', 'crash'))
+        .map(
+          ([[ms, stepMs], leave]) =>
+            new Step(`workers ${leave} and stay away for ${ms / HOUR} h`, (world) => world.away(ms, stepMs, leave)),
+        ),
+      fc
+        .constantFrom(...longTimes)
+        .map(([ms, stepMs]) => new Step(`wait ${ms / HOUR} h`, (world) => world.pass(ms, stepMs))),
       fc.constantFrom(...roles).map(
-        (role: Role) =>
+        (role) =>
           new Step(
             `start ${role}`,
-            (world) => world.start(role),
+            (world) => void world.start(role),
             ({ processes }) => processes.length < MAX_PROCESSES,
           ),
       ),
@@ -181,7 +203,7 @@ const running = ({ processes }: World): SimulatedProcess[] =>
   processes.filter(({ life, closed }) => !life.dead && !closed);
 const open = (world: World): SimulatedProcess[] => running(world).filter(({ closing }) => !closing);
 const receivers = (world: World): SimulatedProcess[] =>
-  open(world).filter(({ takesDeliveries, life }) => takesDeliveries && !life.frozen);
+  open(world).filter(({ receives, life }) => receives !== undefined && !life.frozen);
 const awake = (world: World): SimulatedProcess[] => running(world).filter(({ life }) => !life.frozen);
 const frozen = (world: World): SimulatedProcess[] => running(world).filter(({ life }) => life.frozen);
 /** What an invalid body brought, for the service to send again as it should have been. */

@@ -1,3 +1,4 @@
+import type { EventKey } from '../../../src/inbox/inbox.ts';
 import { bytesOf, factsOf, type EventContent } from './event-bytes.ts';
 import type { InboxModel } from './inbox-model.ts';
 import type { ModelEvent } from './model-event.ts';
@@ -5,8 +6,7 @@ import type { Store } from './stores.ts';
 import { must } from './violation.ts';
 
 /** An event as the service knows it. */
-export interface Sent {
-  readonly id: string;
+export interface Sent extends EventKey {
   /** what was sent under this id, oldest first */
   readonly contents: EventContent[];
   acknowledged: boolean;
@@ -14,8 +14,8 @@ export interface Sent {
 
 /** What was read in the bytes that won is what was written in them. */
 export function compareFacts(model: InboxModel, all: readonly Sent[]): void {
-  for (const { id, contents } of all) {
-    const event = model.get(id);
+  for (const { endpoint, id, contents } of all) {
+    const event = model.get({ endpoint, id });
     const content = contents.find((one) => event && Buffer.compare(bytesOf(id, one), event.body) === 0);
     must(content !== undefined && event !== undefined, 'stored ⊇ acknowledged', () => `nobody sent the body of ${id}`);
     const { type, entity, created, valid } = factsOf(content);
@@ -30,8 +30,8 @@ export async function compareAttempts(model: InboxModel, { inboxes }: Store): Pr
   const [inbox] = inboxes;
   const text = (of: Readonly<ModelEvent['attempts']>): string =>
     of.map((one) => `${one.trigger} ${one.outcome}`).join();
-  for (const { id, attempts, deadReason, historyFrom } of model.events) {
-    const kept = (await inbox?.attempts({ endpoint: 'default', id })) ?? [];
+  for (const { endpoint, id, attempts, deadReason, historyFrom } of model.events) {
+    const kept = (await inbox?.attempts({ endpoint, id })) ?? [];
     must(text(kept) === text(attempts), 'the store agrees with the model', () => `${id}: ${text(kept)}`);
     if (deadReason !== 'crashed') continue;
     const crashes = kept.slice(historyFrom).filter(({ outcome }) => outcome === 'crashed').length;

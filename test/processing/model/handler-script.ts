@@ -10,11 +10,16 @@ export const behaviours = [
   'fail',
   'fail slowly',
   'fail for good',
+  'throw null',
   'commit',
   'commit slowly',
   'commit, then fail',
   'commit twice',
   'fail inside the transaction',
+  'commit, not awaited',
+  'commit twice, not awaited',
+  'fail inside the transaction, not awaited',
+  'fail inside the transaction and do without',
   'wait for the signal',
   'wait for the signal and swallow it',
   'ignore the signal',
@@ -26,17 +31,27 @@ export type Behaviour = (typeof behaviours)[number];
 /** Longer than a lease, shorter than the time a handler has. */
 const SLOW_MS = 5_000;
 
+/** What nobody should throw, and somebody does. */
+const NULL: unknown = null;
+
 /** What a scripted handler can reach. */
 export interface Stage {
   readonly clock: Clock;
   /** Calls back when the history ends and every handler shall succeed. */
   onHealed(wake: () => void): void;
-  writeEffect(database: SqliteDatabase, id: string): void;
+  writeEffect(database: SqliteDatabase, name: string): void;
   killProcess(): void;
+  /** The handler waits for its transaction and does not mind that it fails. */
+  doesWithout(): void;
 }
 
 /** Runs one behaviour. */
-export async function perform(behaviour: Behaviour, id: string, context: HandlerContext, stage: Stage): Promise<void> {
+export async function perform(
+  behaviour: Behaviour,
+  name: string,
+  context: HandlerContext,
+  stage: Stage,
+): Promise<void> {
   const { signal } = context;
   const slowly = (): Promise<void> =>
     new Promise((resolve) => {
@@ -48,7 +63,11 @@ export async function perform(behaviour: Behaviour, id: string, context: Handler
       signal.addEventListener('abort', () => resolve());
       stage.onHealed(resolve);
     });
-  const commit = (): Promise<void> => context.transaction((database) => stage.writeEffect(database, id));
+  const commit = (): Promise<void> => context.transaction((database) => stage.writeEffect(database, name));
+  const failInside = (): Promise<void> =>
+    context.transaction(() => {
+      throw new Error('inside the transaction');
+    });
 
   switch (behaviour) {
     case 'succeed':
@@ -62,6 +81,8 @@ export async function perform(behaviour: Behaviour, id: string, context: Handler
       throw new Error('not this time');
     case 'fail for good':
       throw new PermanentError('not at any time');
+    case 'throw null':
+      throw NULL;
     case 'commit':
       return commit();
     case 'commit slowly':
@@ -74,9 +95,20 @@ export async function perform(behaviour: Behaviour, id: string, context: Handler
       await commit();
       return commit();
     case 'fail inside the transaction':
-      return context.transaction(() => {
-        throw new Error('inside the transaction');
-      });
+      return failInside();
+    case 'commit, not awaited':
+      void commit();
+      return;
+    case 'commit twice, not awaited':
+      void commit();
+      void commit();
+      return;
+    case 'fail inside the transaction, not awaited':
+      void failInside();
+      return;
+    case 'fail inside the transaction and do without':
+      stage.doesWithout();
+      return failInside().catch(() => {});
     case 'wait for the signal':
       await aborted();
       return signal.throwIfAborted();

@@ -1,13 +1,24 @@
-import type { Acceptance, IncomingEvent } from '../../../src/inbox/inbox.ts';
+import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/inbox.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
-import { compare, content, isHandled, waitsBefore, type ModelEvent } from './model-event.ts';
+import { compare, content, isHandled, isOf, nameOf, waitsBefore, type ModelEvent, type Worker } from './model-event.ts';
 import type { Move } from './moves.ts';
+import { Takers } from './takers.ts';
 import { must } from './violation.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
-/** A type without a processor that was seen this lately is not waited for, and its events are put away. */
+/** A processor that was seen this lately is waited for by newer events of an entity. */
 const TAKEN_MS = 600_000;
+/** And this lately before the events of its types are put away. */
+const HANDLED_MS = 7 * 24 * 60 * 60_000;
+/** What is put away has been due this long. */
+const UNTAKEN_MS = 600_000;
+/** However slow a handler, and however long the queue, an event does not wait this long while somebody is there. */
+const OVERDUE_MS = 600_000;
 const CRASHES_TO_DIE = 3;
+
+type Rows = readonly { readonly state: string }[];
+type Request = Worker & Pick<ClaimRequest, 'now' | 'leaseMs'>;
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -18,27 +29,38 @@ export class InboxModel {
   /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
-  readonly #byId = new Map<string, ModelEvent>();
-  /** for each type when somebody was last seen who handles it: the last word, and the latest */
-  readonly #seen = new Map<string, { last: number; latest: number }>();
+  readonly #clock: Pick<VirtualClock, 'now' | 'passed'>;
+  readonly #byName = new Map<string, ModelEvent>();
+  readonly #takers = new Takers();
+  /** the clock was set back since somebody claimed */
+  #isSetBack = false;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
-  constructor(count: (move: Move) => void) {
+  constructor(count: (move: Move) => void, clock: Pick<VirtualClock, 'now' | 'passed'>) {
     this.#count = count;
+    this.#clock = clock;
   }
 
-  get(id: string): ModelEvent | undefined {
-    return this.#byId.get(id);
+  get(key: EventKey): ModelEvent | undefined {
+    return this.#byName.get(nameOf(key));
+  }
+
+  /** The event that a lease was given on. */
+  of({ seq, fence }: Lease): ModelEvent | undefined {
+    const event = this.events[seq - 1];
+    return event?.fence === fence ? event : undefined;
   }
 
   accepted(event: IncomingEvent, answer: Acceptance): void {
-    const known = this.#byId.get(event.id);
-    const say = () => `${event.id} was answered ${JSON.stringify(answer)}`;
+    const known = this.get(event);
+    const say = () => `${nameOf(event)} was answered ${JSON.stringify(answer)}`;
     if (known === undefined) {
       must(answer.result === 'stored' && !answer.conflict && !answer.replaced, 'stored once', say);
       const stored: ModelEvent = {
         ...content(event),
+        endpoint: event.endpoint,
         id: event.id,
+        name: nameOf(event),
         seq: this.events.length + 1,
         dueAt: event.receivedAt,
         failures: 0,
@@ -48,12 +70,13 @@ export class InboxModel {
         settledAt: 0,
         pruned: false,
         disturbed: false,
+        setBackAt: this.#setBackAt(event.receivedAt),
         trigger: 'auto',
         historyFrom: 0,
         attempts: [],
       };
       this.events.push(stored);
-      this.#byId.set(event.id, stored);
+      this.#byName.set(stored.name, stored);
       this.#count(event.valid ? 'stored → pending' : 'stored → dead(invalid)');
       return;
     }
@@ -63,22 +86,49 @@ export class InboxModel {
     must(answer.replaced === replaces && answer.conflict === conflicts, 'stored once', say);
     if (!replaces) return;
     // Another body, another history.
-    Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    const dueAt = Math.min(known.dueAt, event.receivedAt);
+    Object.assign(known, content(event), { dueAt, failures: 0, crashes: 0, historyFrom: known.attempts.length });
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 
-  /** @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost */
-  claimed(request: ClaimRequest, limit: number, claimed: readonly ClaimedEvent[], disturbed: boolean): void {
-    this.#releaseRanOut(request.now, disturbed);
+  /**
+   * @param rows - the store after it
+   * @param disturbed - asked for long before it took effect, or at a bad time: leases may be lost
+   */
+  claimed(
+    by: Worker,
+    asked: ClaimRequest,
+    limit: number,
+    claimed: readonly ClaimedEvent[],
+    rows: Rows,
+    disturbed: boolean,
+  ): void {
+    const request = { ...by, now: asked.now, leaseMs: asked.leaseMs };
+    if (this.#isSetBack) {
+      // Whether a due time was written before or after that, only a claim finds out.
+      for (const event of this.events) event.setBackAt ??= this.#clock.passed;
+      this.#isSetBack = false;
+    }
+    const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
+    for (const event of this.events) {
+      if (event.state !== 'processing') continue;
+      const isFreed =
+        rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
+      if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
+      else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
+        event.leaseUntil = asked.now + asked.leaseMs;
+      }
+    }
     for (const one of claimed) this.#claim(request, one, disturbed);
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
     const left = this.events.find((event) => this.#isSurelyNext(event, request));
-    must(left === undefined, 'nothing stuck', () => `${left?.id} was due and was not claimed`);
+    must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
-    const expected = leases.filter((lease) => this.#held(lease, now) !== undefined);
+    const setBackAt = this.#setBackAt(now);
+    const expected = leases.filter((lease) => this.#held(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
       text(expected) === text(held),
@@ -86,19 +136,20 @@ export class InboxModel {
       () => `of the leases ${text(leases)} still held are ${text(expected)}, but renewed were ${text(held)}`,
     );
     for (const lease of held) {
-      const event = this.#held(lease, now);
-      if (event !== undefined) event.leaseUntil = now + leaseMs;
+      const event = this.#held(lease);
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
     }
   }
 
   settled(lease: Lease, settlement: Settlement, now: number, held: boolean): void {
-    const event = this.#held(lease, now);
+    const event = this.#held(lease);
     must(
       held === (event !== undefined),
       'only the holder of a lease settles',
       () => `${this.#name(lease)} was settled as ${settlement.outcome}: ${held}`,
     );
     if (event === undefined) return;
+    this.#setBackAt(now);
     switch (settlement.outcome) {
       case 'processed':
         this.#count('processing → processed');
@@ -106,75 +157,91 @@ export class InboxModel {
       case 'retry':
         this.#count('processing → pending, retry');
         event.failures += 1;
-        return this.#toPending(event, 'failed', settlement.dueAt);
+        return this.#toPending(event, 'failed', settlement.dueAt, now);
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');
         event.failures += 1;
         return this.#dead(event, 'failed', settlement.reason);
       case 'interrupted':
         this.#count('processing → pending, interrupted');
-        return this.#toPending(event, 'interrupted', now);
+        return this.#toPending(event, 'interrupted', now, now);
     }
   }
 
   /** @param effect - what `work` would have done; it did not run to its end when there was none */
   transacted(lease: Lease, now: number, effect: string | null, committed: boolean): void {
-    const event = this.#held(lease, now);
+    const event = this.#held(lease);
     const say = () => `${this.#name(lease)} with ${effect ?? 'no effect'}, committed: ${committed}`;
     if (!committed) return must(event === undefined || effect === null, 'only the holder of a lease settles', say);
-    must(event !== undefined && effect === event.id, 'only the holder of a lease settles', say);
+    must(event !== undefined && effect === event.name, 'only the holder of a lease settles', say);
     this.#count('processing → processed, by its transaction');
-    this.effects.set(event.id, (this.effects.get(event.id) ?? 0) + 1);
+    this.effects.set(event.name, (this.effects.get(event.name) ?? 0) + 1);
     this.#processed(event, now);
   }
 
-  announced(types: readonly string[] | '*', now: number): void {
-    for (const type of types === '*' ? ['*'] : types) {
-      const before = this.#seen.get(type)?.latest ?? -Infinity;
-      this.#seen.set(type, { last: now, latest: Math.max(before, now) });
-    }
+  announced(by: Worker, now: number): void {
+    this.#setBackAt(now);
+    // Who has waited long to say so was there then, and perhaps not since.
+    const waited = Math.max(0, this.#clock.now() - now);
+    this.#takers.announced(by, now, this.#clock.passed - waited);
   }
 
   /** An announcement put this event away. */
-  ignored(id: string, now: number, ignoreBefore: number | null): void {
-    const event = this.#byId.get(id);
-    must(
-      event?.state === 'pending' && ignoreBefore !== null && event.dueAt <= ignoreBefore,
-      'dead only for a reason',
-      () => `${id} was ignored while ${event?.state}`,
-    );
-    must(!this.#isTaken(event, now, 'surely'), 'nothing stuck', () => `${id} was ignored though its type is handled`);
+  ignored(event: ModelEvent, by: Worker, now: number): void {
+    const say = (why: string) => () => `${event.name} was ignored though ${why}`;
+    must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
+    must(this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
+    must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
+    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt };
+    const isNew = judge.passed - by.startedAt < TAKEN_MS;
+    must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
+    const isHandled = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
+    must(!isHandled, 'dead only for a reason', say('its type was handled within seven days'));
     event.state = 'ignored';
     this.#count('pending → ignored');
   }
 
   /** Of this event only a tombstone is left. */
-  pruned(id: string, before: number): void {
-    const event = this.#byId.get(id);
-    const may = event?.state === 'processed' && event.settledAt < before;
-    must(may, 'stored ⊇ acknowledged', () => `${id} was pruned while ${event?.state} since ${event?.settledAt}`);
+  pruned(event: ModelEvent, by: Worker, before: number): void {
+    const may = event.state === 'processed' && event.settledAt < before;
+    const say = () => `${event.name} was pruned while ${event.state} since ${event.settledAt}`;
+    must(may, 'stored ⊇ acknowledged', say);
+    must(isOf(event, by), 'only its own endpoint', say);
     event.pruned = true;
     this.#count('processed → tombstone');
   }
 
   rerun(
-    id: string,
+    key: EventKey,
     facts: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
     now: number,
     moved: boolean,
     readFrom?: Uint8Array,
   ): void {
-    const event = this.#byId.get(id);
+    const event = this.get(key);
     const asRead = readFrom === undefined || (event !== undefined && Buffer.compare(event.body, readFrom) === 0);
     const may = (event?.state === 'dead' || event?.state === 'ignored') && asRead;
-    must(moved === may, 'the store agrees with the model', () => `rerun of ${id}, ${event?.state}: ${moved}`);
+    must(moved === may, 'the store agrees with the model', () => `rerun of ${nameOf(key)}, ${event?.state}: ${moved}`);
     if (event === undefined || !may) return;
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
-    Object.assign(event, { ...facts, state: 'pending', deadReason: null, dueAt: now, failures: 0, crashes: 0 });
+    Object.assign(event, { ...facts, deadReason: null, failures: 0, crashes: 0 });
+    this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
+  }
+
+  /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
+  overdue(workers: readonly Worker[], now: number): ModelEvent | undefined {
+    return this.events.find((event) => {
+      if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, now, OVERDUE_MS)) return false;
+      if (!workers.some((worker) => isHandled(event, worker))) return false;
+      return !this.#ofEntity(event).some(
+        (other) => other.state === 'processing' || this.#mayHoldBack(other, event, now),
+      );
+    });
   }
 
   /** From here on the holders of these leases may lose them. */
@@ -182,48 +249,66 @@ export class InboxModel {
     for (const event of this.events) if (event.state === 'processing' && which(event)) event.disturbed = true;
   }
 
-  #claim(request: ClaimRequest, { lease, id, attempt, failures, superseded }: ClaimedEvent, disturbed: boolean): void {
-    const { now, types, leaseMs } = request;
-    const event = this.#byId.get(id);
-    const say = (why: string) => () => `${id} was claimed though ${why}`;
+  /** The clock was set back: what was written before may be moved back with it. */
+  setBack(now: number): void {
+    this.#isSetBack = true;
+    for (const event of this.events) event.setBackAt = this.#clock.passed;
+    this.#takers.setBack(now);
+  }
+
+  #claim(request: Request, claimed: ClaimedEvent, disturbed: boolean): void {
+    const { now, leaseMs } = request;
+    const { lease, attempt, failures, superseded } = claimed;
+    const event = this.get(claimed);
+    const say = (why: string) => () => `${nameOf(claimed)} was claimed though ${why}`;
     must(event !== undefined && event.seq === lease.seq, 'stored once', say('it is not the one that was stored'));
     must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
-    must(event.state === 'pending' && event.dueAt <= now, 'the store agrees with the model', say('it is not due'));
-    must(isHandled(event, types), 'the store agrees with the model', say('nobody there handles it'));
+    must(event.state === 'pending' && this.#isDue(event, now), 'the store agrees with the model', say('it is not due'));
+    must(isOf(event, request), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(isHandled(event, request), 'the store agrees with the model', say('nobody there handles it'));
     const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
-    must(leased === undefined, 'one live lease an entity', say(`${leased?.id} of its entity has a live lease`));
+    must(leased === undefined, 'one live lease an entity', say(`${leased?.name} of its entity has a live lease`));
     const older = this.#ofEntity(event).find((other) => waitsBefore(other, event) && this.#holdsBack(other, request));
-    must(older === undefined, 'order within an entity', say(`${older?.id} is older and waits`));
+    must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
     const suspect = event.crashes > 0 ? this.#runningSuspect() : undefined;
-    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.id} runs as a suspect`));
+    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
 
-    const newest = event.entity === null ? null : this.#newestProcessed.get(event.entity);
+    const newest = event.entity === null ? null : this.#newestProcessed.get(entityOf(event));
     const isLate = newest !== undefined && newest !== null && compare(newest, event.created) > 0;
-    must(superseded === isLate, 'superseded tells the truth', () => `${id} was told ${superseded}`);
+    must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
     const expected = [event.fence + 1, event.attempts.length + 1, event.failures].join();
     const actual = [lease.fence, attempt, failures].join();
-    must(actual === expected, 'the store agrees with the model', () => `${id}: fence, attempt, failures are ${actual}`);
+    must(
+      actual === expected,
+      'the store agrees with the model',
+      () => `${event.name}: fence, attempt, failures are ${actual}`,
+    );
 
-    Object.assign(event, { state: 'processing', fence: lease.fence, leaseUntil: now + leaseMs, disturbed });
+    Object.assign(event, {
+      state: 'processing',
+      fence: lease.fence,
+      leaseUntil: now + leaseMs,
+      setBack: false,
+      disturbed,
+    });
     this.#count('pending → processing');
   }
 
-  #releaseRanOut(now: number, disturbed: boolean): void {
-    for (const event of this.events) {
-      if (event.state !== 'processing' || event.leaseUntil > now) continue;
-      must(
-        event.disturbed || disturbed,
-        'a lease that is renewed holds',
-        () => `that of ${event.id} ran out under a healthy process`,
-      );
-      event.crashes += 1;
-      if (event.crashes >= CRASHES_TO_DIE) {
-        this.#count('processing → dead(crashed)');
-        this.#dead(event, 'crashed', 'crashed');
-      } else {
-        this.#count('processing → pending, crashed');
-        this.#toPending(event, 'crashed', now);
-      }
+  #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
+    const say = (why: string) => () => `that of ${event.name} was lost ${why}`;
+    must(
+      event.leaseUntil <= ranOutBy || event.setBackAt !== null,
+      'a lease that is renewed holds',
+      say('before it ran out'),
+    );
+    must(event.disturbed || disturbed, 'a lease that is renewed holds', say('under a healthy process'));
+    event.crashes += 1;
+    if (event.crashes >= CRASHES_TO_DIE) {
+      this.#count('processing → dead(crashed)');
+      this.#dead(event, 'crashed', 'crashed');
+    } else {
+      this.#count('processing → pending, crashed');
+      this.#toPending(event, 'crashed', now, now);
     }
   }
 
@@ -232,14 +317,30 @@ export class InboxModel {
     event.settledAt = now;
     event.state = 'processed';
     if (event.entity === null) return;
-    const before = this.#newestProcessed.get(event.entity) ?? null;
-    if (before === null || compare(before, event.created) < 0) this.#newestProcessed.set(event.entity, event.created);
+    const before = this.#newestProcessed.get(entityOf(event)) ?? null;
+    if (before === null || compare(before, event.created) < 0)
+      this.#newestProcessed.set(entityOf(event), event.created);
   }
 
-  #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number): void {
+  #toPending(event: ModelEvent, outcome: Attempt['outcome'], dueAt: number, now: number): void {
     this.#leave(event, outcome);
-    event.state = 'pending';
-    event.dueAt = dueAt;
+    this.#due(event, dueAt, now);
+  }
+
+  #due(event: ModelEvent, dueAt: number, now: number): void {
+    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.#setBackAt(now) });
+  }
+
+  /** Of what is written with a time that it was before the clock was set back. */
+  #setBackAt(time: number): number | null {
+    if (time <= this.#clock.now()) return null;
+    this.#isSetBack = true;
+    return this.#clock.passed;
+  }
+
+  /** @param forMs - and has been for so long */
+  #isDue({ dueAt, setBackAt }: ModelEvent, now: number, forMs = 0): boolean {
+    return dueAt <= now - forMs || (setBackAt !== null && setBackAt <= this.#clock.passed - forMs);
   }
 
   #dead(event: ModelEvent, outcome: Attempt['outcome'], reason: DeadReason): void {
@@ -253,40 +354,47 @@ export class InboxModel {
     event.trigger = 'auto';
   }
 
-  #held({ seq, fence }: Lease, now: number): ModelEvent | undefined {
-    const event = this.events[seq - 1];
-    return event?.state === 'processing' && event.fence === fence && event.leaseUntil > now ? event : undefined;
+  /** Nobody has taken the event over, however late it is. */
+  #held(lease: Lease): ModelEvent | undefined {
+    const event = this.of(lease);
+    return event?.state === 'processing' ? event : undefined;
   }
 
   #ofEntity(event: ModelEvent): ModelEvent[] {
     if (event.entity === null) return [];
-    return this.events.filter((other) => other !== event && other.entity === event.entity);
+    return this.events.filter((other) => other !== event && entityOf(other) === entityOf(event));
   }
 
   #runningSuspect(): ModelEvent | undefined {
     return this.events.find(({ state, crashes }) => state === 'processing' && crashes > 0);
   }
 
-  #holdsBack(older: ModelEvent, { types, now }: ClaimRequest): boolean {
-    return isHandled(older, types) || this.#isTaken(older, now, 'surely');
+  #holdsBack(older: ModelEvent, request: Request): boolean {
+    return (
+      isHandled(older, request) || this.#takers.present(older, TAKEN_MS, { ...request, passed: this.#clock.passed })
+    );
   }
 
-  /** Between what the last and the latest announcement say after a clock went backwards, an inbox may choose. */
-  #isTaken({ type }: ModelEvent, now: number, how: 'surely' | 'possibly'): boolean {
-    return [type ?? '', '*'].some((taker) => {
-      const { last, latest } = this.#seen.get(taker) ?? { last: -Infinity, latest: -Infinity };
-      return (how === 'surely' ? Math.min(last, latest) : latest) > now - TAKEN_MS;
-    });
+  #mayHoldBack(other: ModelEvent, event: ModelEvent, now: number): boolean {
+    return (
+      waitsBefore(other, event) &&
+      this.#takers.suspected(other, 2 * TAKEN_MS, { now, passed: this.#clock.passed, startedAt: 0 })
+    );
   }
 
   /** Due, handled, and behind nobody: whoever claims has to take it. */
-  #isSurelyNext(event: ModelEvent, { now, types }: ClaimRequest): boolean {
-    if (event.state !== 'pending' || event.dueAt > now || !isHandled(event, types)) return false;
+  #isSurelyNext(event: ModelEvent, request: Request): boolean {
+    if (event.state !== 'pending' || event.dueAt > request.now || !isHandled(event, request)) return false;
     if (event.crashes > 0 && this.#runningSuspect() !== undefined) return false;
     return !this.#ofEntity(event).some((other) => other.state === 'processing' || waitsBefore(other, event));
   }
 
   #name({ seq, fence }: Lease): string {
-    return `${this.events[seq - 1]?.id ?? `no. ${seq}`} under fence ${fence}`;
+    return `${this.events[seq - 1]?.name ?? `no. ${seq}`} under fence ${fence}`;
   }
+}
+
+/** Events of one entity are those of one endpoint. */
+function entityOf({ endpoint, entity }: ModelEvent): string {
+  return JSON.stringify([endpoint, entity]);
 }

@@ -1,10 +1,22 @@
-import type { IncomingEvent } from '../../../src/inbox/inbox.ts';
+import type { EventKey, IncomingEvent } from '../../../src/inbox/inbox.ts';
 import type { DeadReason, EventState } from '../../../src/inbox/state.ts';
 import type { Attempt } from '../../../src/inbox/work.ts';
 
+/** Events that somebody handles: of which endpoints, of which types. */
+export interface Handled {
+  readonly endpoints: readonly string[] | '*';
+  readonly types: readonly string[] | '*';
+}
+
+/** A process that handles some, and since when it runs, by the time that has really passed. */
+export interface Worker extends Handled {
+  readonly startedAt: number;
+}
+
 /** An event as the model knows it. */
-export interface ModelEvent {
-  readonly id: string;
+export interface ModelEvent extends EventKey {
+  /** its endpoint and its id: other endpoints may know the same id */
+  readonly name: string;
   readonly seq: number;
   body: Uint8Array;
   type: string | null;
@@ -20,12 +32,18 @@ export interface ModelEvent {
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;
+  /** when the clock was set back after its times were written, by the time that really passes; they may move with it */
+  setBackAt: number | null;
   /** its holder may lose the lease: it crashed, was frozen, or the clock moved under it */
   disturbed: boolean;
   trigger: Attempt['trigger'];
   /** the first attempt that still counts, since it was rerun or got another body */
   historyFrom: number;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
+}
+
+export function nameOf({ endpoint, id }: EventKey): string {
+  return endpoint === 'default' ? id : `${endpoint}/${id}`;
 }
 
 /** What a body says of its event, and the state that follows from it. */
@@ -35,8 +53,12 @@ export function content({ body, type, created, entity, valid }: IncomingEvent) {
   return { body: Uint8Array.from(body), type, created, entity, state, deadReason };
 }
 
-export function isHandled({ type }: ModelEvent, types: readonly string[] | '*'): boolean {
-  return types === '*' || types.includes(type ?? '');
+export function isOf({ endpoint }: ModelEvent, { endpoints }: Pick<Handled, 'endpoints'>): boolean {
+  return endpoints === '*' || endpoints.includes(endpoint);
+}
+
+export function isHandled(event: ModelEvent, handled: Handled): boolean {
+  return isOf(event, handled) && (handled.types === '*' || handled.types.includes(event.type ?? ''));
 }
 
 export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {

@@ -1,12 +1,15 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { everyHistoryKeepsItsPromises } from './history.ts';
+import { directedHistories } from './directed-histories.ts';
+import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './history.ts';
 import { calls, moves, table, Tally } from './moves.ts';
 import { seed } from './seed.ts';
 import { storeKinds } from './stores.ts';
 
 /** A history in SQLite costs twice as much. */
 const HISTORIES = { memory: 1_300, sqlite: 1_000 };
+/** Calls may interleave in many ways. */
+const DIRECTED = 5;
 const tallies = new Map<string, Tally>();
 
 afterAll(() => {
@@ -22,6 +25,15 @@ test.each(storeKinds)('every history keeps every promise: $name', { timeout: 300
     numRuns: HISTORIES[name],
     interruptAfterTimeLimit: 240_000,
   });
+});
+
+const directed = directedHistories.flatMap((history) =>
+  storeKinds.map(({ name, open }) => ({ history, open, name: `${history.name}, ${name}` })),
+);
+
+test.each(directed)('every promise is kept: $name', async ({ history, open }) => {
+  using stores = open();
+  await fc.assert(thisHistoryKeepsItsPromises(history, { stores, tally: new Tally() }), { seed, numRuns: DIRECTED });
 });
 
 test('the histories of each inbox went everywhere', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { everyHistoryKeepsItsPromises } from './history.ts';
+import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './history.ts';
 import { Tally } from './moves.ts';
 import { mutants } from './mutants.ts';
 import { seed } from './seed.ts';
@@ -11,14 +11,21 @@ import { Violation } from './violation.ts';
 const BUDGET = 600;
 
 const cases = mutants.flatMap((mutant) =>
-  storeKinds.map(({ name, open }) => ({ mutant, open, name: `${mutant.name}, ${name}` })),
+  storeKinds
+    .filter(({ name }) => mutant.undone === undefined || name === 'sqlite')
+    .map(({ name, open }) => ({ mutant, open, name: `${mutant.name}, ${name}` })),
 );
 
 test.each(cases)('the histories find the mutant: $name', { timeout: 120_000 }, async ({ mutant, open, name }) => {
   using stores = open();
   const tally = new Tally();
-  const property = everyHistoryKeepsItsPromises({ stores, tally, mutant });
-  const { failed, errorInstance, numRuns } = await fc.check(property, { seed, numRuns: BUDGET, endOnFailure: true });
+  const run = { stores, tally, mutant };
+  const { history } = mutant;
+  const parameters = { seed, numRuns: BUDGET, endOnFailure: true };
+  const { failed, errorInstance, numRuns } =
+    history === undefined
+      ? await fc.check(everyHistoryKeepsItsPromises(run), parameters)
+      : await fc.check(thisHistoryKeepsItsPromises(history, run), parameters);
   expect(failed, `no counterexample in ${numRuns} histories with seed ${seed}`).toBe(true);
   expect(errorInstance, `with seed ${seed}`).toBeInstanceOf(Violation);
   const broken = errorInstance instanceof Violation ? errorInstance : null;

@@ -3,6 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { InboxModel } from './inbox-model.ts';
+import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
+import type { Runs } from './runs.ts';
 import type { Store, StoredRow } from './stores.ts';
 import { must, Violation } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -16,6 +18,25 @@ export interface Life {
   thawed: PromiseWithResolvers<void>;
   /** its next call finds the inbox failing */
   failsNext: boolean;
+  /** it was told to end */
+  closing: boolean;
+}
+
+export function newLife(): Life {
+  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
+}
+
+/** Holds what a call has done against the model, with the store as it is afterwards. */
+type Note<T> = (result: T, rows: readonly StoredRow[]) => void;
+
+/** What an observer looks at. */
+interface Scene {
+  readonly scheduler: Scheduler;
+  readonly model: InboxModel;
+  readonly runs: Runs;
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  readonly onCrash: (life: Life, call: string) => void;
 }
 
 /**
@@ -25,6 +46,7 @@ export interface Life {
 export class Observer {
   readonly #scheduler: Scheduler;
   readonly #model: InboxModel;
+  readonly #runs: Runs;
   readonly #store: Store;
   readonly #clock: VirtualClock;
   readonly #onCrash: (life: Life, call: string) => void;
@@ -33,29 +55,26 @@ export class Observer {
   ambush: { readonly call: string; readonly at: 'before' | 'after' } | null = null;
   /** time passes while calls wait */
   isSlow = false;
+  /** nothing can be written */
+  isFull = false;
   #violation: Violation | null = null;
   /** calls under way that no scheduler holds back */
   #running = 0;
 
-  constructor(
-    scheduler: Scheduler,
-    model: InboxModel,
-    store: Store,
-    clock: VirtualClock,
-    onCrash: (life: Life, call: string) => void,
-  ) {
+  constructor({ scheduler, model, runs, store, clock, onCrash }: Scene) {
     this.#scheduler = scheduler;
     this.#model = model;
+    this.#runs = runs;
     this.#store = store;
     this.#clock = clock;
     this.#onCrash = onCrash;
   }
 
-  /** The inbox as one process has it. */
-  inboxOf(life: Life, base: Inbox): Inbox {
+  /** The inbox as one process has it. @param by - what it handles */
+  inboxOf(life: Life, by: Worker, base: Inbox): Inbox {
     const model = this.#model;
-    const call = <T>(name: string, perform: () => Promise<T>, note: (result: T) => void): Promise<T> =>
-      this.#call(life, name, perform, async (result) => note(result));
+    const call = <T>(name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> =>
+      this.#call(life, name, perform, note);
     return {
       ...base,
       accept: (event, deadline) => {
@@ -66,24 +85,35 @@ export class Observer {
           (answer) => model.accepted(received, answer),
         );
       },
-      claim: (request, limit) =>
-        call(
+      claim: (asked, limit) => {
+        // The time is that of the effect, as in an inbox where a claim waits for the disk.
+        let request = asked;
+        return call(
           'claim',
-          () => base.claim(request, limit),
-          (claimed) => model.claimed(request, limit, claimed, this.isSlow || this.#clock.now() !== request.now),
-        ),
+          () => {
+            request = { ...asked, now: this.#clock.now(), ranOutBy: asked.ranOutBy ?? asked.now };
+            return base.claim(request, limit);
+          },
+          (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
+        );
+      },
       renew: (leases, now, leaseMs) =>
         call(
           'renew',
           () => base.renew(leases, now, leaseMs),
           (held) => model.renewed(leases, now, leaseMs, held),
         ),
-      settle: (lease, settlement, now) =>
-        call(
+      settle: (lease, settlement, now) => {
+        return call(
           'settle',
           () => base.settle(lease, settlement, now),
-          (held) => model.settled(lease, settlement, now, held),
-        ),
+          (held) => {
+            const event = model.of(lease);
+            if (held && event !== undefined) this.#runs.settled(event, settlement, life);
+            model.settled(lease, settlement, now, held);
+          },
+        );
+      },
       transaction: async (lease, work, attempt) => {
         let now = 0;
         let effect: string | null = null;
@@ -92,7 +122,7 @@ export class Observer {
           try {
             const run: typeof work = (database) => {
               const result = work(database);
-              effect = model.events[lease.seq - 1]?.id ?? null;
+              effect = model.of(lease)?.name ?? null;
               return result;
             };
             return { value: await base.transaction(lease, run, noted) };
@@ -100,23 +130,29 @@ export class Observer {
             return { failure };
           }
         };
+        const failed = (failure: unknown): never => {
+          const event = model.of(lease);
+          if (event !== undefined) this.#runs.notCommitted(event);
+          throw failure;
+        };
         const end = await call('transaction', perform, (end) => {
           const aborted = attempt.signal.aborted && 'failure' in end;
           if (!aborted) model.transacted(lease, now, effect, 'value' in end);
-        });
-        if ('failure' in end) throw end.failure;
-        return end.value;
+        }).catch(failed);
+        return 'failure' in end ? failed(end.failure) : end.value;
       },
       noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
-      announce: (types, now, ignoreBefore) =>
-        this.#call(
-          life,
+      announce: (scope, now, ignoreBefore) =>
+        call(
           'announce',
-          () => base.announce(types, now, ignoreBefore),
-          async () => {
-            model.announced(types, now);
-            for (const { id, state } of await this.#store.rows()) {
-              if (state === 'ignored' && model.get(id)?.state !== 'ignored') model.ignored(id, now, ignoreBefore);
+          () => base.announce(scope, now, ignoreBefore),
+          (_, rows) => {
+            model.announced(by, now);
+            for (const row of rows) {
+              const event = model.get(row);
+              if (row.state === 'ignored' && event !== undefined && event.state !== 'ignored') {
+                model.ignored(event, by, now);
+              }
             }
           },
         ),
@@ -124,20 +160,20 @@ export class Observer {
         call(
           'rerun',
           () => base.rerun(key, content, now, readFrom),
-          (moved) => model.rerun(key.id, content, now, moved, readFrom),
+          (moved) => model.rerun(key, content, now, moved, readFrom),
         ),
-      prune: (before, limit) =>
-        this.#call(
-          life,
+      prune: (endpoints, before, limit) =>
+        call(
           'prune',
-          () => base.prune(before, limit),
-          async () => {
-            for (const { id, body } of await this.#store.rows()) {
-              if (body === null && model.get(id)?.pruned === false) model.pruned(id, before);
+          () => base.prune(endpoints, before, limit),
+          (_, rows) => {
+            for (const row of rows) {
+              const event = model.get(row);
+              if (row.body === null && event?.pruned === false) model.pruned(event, by, before);
             }
           },
         ),
-      nextDue: (types) => this.#read(life, () => base.nextDue(types)),
+      nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
       onPending: (listener) => {
         const stop = base.onPending(() => {
           if (!life.dead && !life.frozen) listener();
@@ -169,13 +205,20 @@ export class Observer {
   /** Holds the whole store against the model. */
   async compare(): Promise<readonly StoredRow[]> {
     const rows = await this.#store.rows();
+    this.#compare(rows);
+    return rows;
+  }
+
+  #compare(rows: readonly StoredRow[]): void {
     const { events } = this.#model;
     const counts = () => `${rows.length} stored, ${events.length} accepted`;
     must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
     must(rows.length === events.length, 'stored once', counts);
-    for (const { seq, id, state, deadReason, entity, createdMs, body, work } of rows) {
+    for (const row of rows) {
+      const { seq, state, deadReason, entity, createdMs, body, work } = row;
+      const id = nameOf(row);
       const event = events[seq - 1];
-      must(event?.id === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
+      must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
       const stored = [state, deadReason, entity, createdMs].join();
       const expected = [event.state, event.deadReason, event.entity, event.created?.ms].join();
       const isLost = event.state === 'processing' && state !== 'processing';
@@ -184,33 +227,37 @@ export class Observer {
       const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
       must(isSame, 'the store agrees with the model', () => `${id} has another body`);
       if (work === null) continue;
-      const isWorked = work.dueAt === event.dueAt && work.failures === event.failures && work.crashes === event.crashes;
+      // What arrived is due, and is so at the latest when somebody looks at it for the first time.
+      if (event.setBackAt !== null || event.fence === 0) follow(event, work);
+      const isDue = state !== 'pending' || work.dueAt === event.dueAt;
+      const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
       must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
       if (state !== 'processing') continue;
       const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
       must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);
     }
-    return rows;
   }
 
   finish(): void {
     for (const stop of this.#stopListening) stop();
   }
 
-  async #call<T>(life: Life, name: string, perform: () => Promise<T>, note: (result: T) => Promise<void>): Promise<T> {
+  async #call<T>(life: Life, name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> {
     await this.#turnOf(life, name);
     if (this.#isAmbushed(name, 'before')) return this.#crash(life, name);
-    if (life.failsNext) {
+    if (life.failsNext || this.isFull) {
+      // A disk that is full is so for everybody: whoever could not renew its leases has not lost them.
+      if (life.failsNext) this.#model.disturb(() => true);
       life.failsNext = false;
-      this.#model.disturb(() => true);
-      throw new InboxUnavailableError('FAILED', 'the disk has a bad moment');
+      throw new InboxUnavailableError('FAILED', 'the disk is full');
     }
     this.#running += 1;
     let result: T;
     try {
       result = await perform();
-      await note(result);
-      await this.compare();
+      const rows = await this.#store.rows();
+      note(result, rows);
+      this.#compare(rows);
     } catch (failure) {
       if (!(failure instanceof Violation)) throw failure;
       this.#violation ??= failure;
@@ -261,6 +308,12 @@ export class Observer {
     do await turn();
     while (this.#running > 0);
   }
+}
+
+/** Where the clock was set back, what was written before it is moved back, and never forwards. */
+function follow(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>): void {
+  event.dueAt = Math.min(event.dueAt, dueAt);
+  event.leaseUntil = Math.min(event.leaseUntil, leaseUntil ?? Infinity);
 }
 
 function never<T>(): Promise<T> {

@@ -4,11 +4,7 @@ import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { Logger } from '../../../src/logger.ts';
 import type { Clock } from '../../../src/processing/clock.ts';
 import type { Life } from './observed-inbox.ts';
-
-/** What a process does: take deliveries in, run handlers for some types, or both. */
-export const roles = ['web', 'web and all', 'all', 'created', 'created and ready'] as const;
-
-export type Role = (typeof roles)[number];
+import { dutyOf, handlersOf, type Role } from './roles.ts';
 
 const SECRET = 'the secret of the model test';
 const LIMITS = {
@@ -27,7 +23,6 @@ const silent: Logger = { info() {}, warn() {}, error() {} };
 export class SimulatedProcess {
   readonly role: Role;
   readonly life: Life;
-  closing = false;
   closed = false;
   readonly #deliver: ((body: Uint8Array) => Promise<Outcome>) | null;
   readonly #close: () => Promise<void>;
@@ -37,22 +32,28 @@ export class SimulatedProcess {
     this.life = life;
     const handlers = handlersOf(role, handler);
     const shared = { inbox, logger: silent, processing: LIMITS, retention: RETENTION, clock };
-    if (role === 'web' || role === 'web and all') {
+    const { receives, endpoint, types } = dutyOf(role);
+    if (receives !== undefined) {
       // Real time: no delivery of a history takes that long.
-      const receiver = createReceiver({ ...shared, secret: SECRET, handlers, deadlineMs: 10_000 });
+      const receiver = createReceiver({ ...shared, endpoint: receives, secret: SECRET, handlers, deadlineMs: 10_000 });
       this.#deliver = (body) => receiver.receive({ body, signature: signBody(body, SECRET) });
       this.#close = () => receiver.close();
-      if (role === 'web and all') this.#start(receiver.start());
+      if (types !== null) this.#start(receiver.start());
     } else {
-      const processor = createProcessor({ ...shared, handlers });
+      const processor = createProcessor({ ...shared, handlers, ...(endpoint === undefined ? {} : { endpoint }) });
       this.#deliver = null;
       this.#close = () => processor.close();
       this.#start(processor.start());
     }
   }
 
-  get takesDeliveries(): boolean {
-    return this.#deliver !== null;
+  /** the endpoint whose deliveries it takes in */
+  get receives(): string | undefined {
+    return dutyOf(this.role).receives;
+  }
+
+  get closing(): boolean {
+    return this.life.closing;
   }
 
   deliver(body: Uint8Array): Promise<Outcome> {
@@ -61,7 +62,7 @@ export class SimulatedProcess {
   }
 
   close(): void {
-    this.closing = true;
+    this.life.closing = true;
     this.#close().then(
       () => {
         this.closed = true;
@@ -77,19 +78,5 @@ export class SimulatedProcess {
 
   #exit(): void {
     this.life.dead = true;
-  }
-}
-
-function handlersOf(role: Role, handler: NonNullable<Handlers['*']>): Handlers {
-  switch (role) {
-    case 'web':
-      return {};
-    case 'web and all':
-    case 'all':
-      return { '*': handler };
-    case 'created':
-      return { 'order.created': handler };
-    case 'created and ready':
-      return { 'order.created': handler, 'order.ready': handler };
   }
 }

@@ -2,14 +2,13 @@ import Database from 'better-sqlite3';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../../src/inbox/memory.ts';
 import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
 /** An event as the store itself shows it; what memory hides is `null`. */
-export interface StoredRow {
+export interface StoredRow extends EventKey {
   readonly seq: number;
-  readonly id: string;
   readonly state: string;
   readonly deadReason: string | null;
   readonly entity: string | null;
@@ -37,8 +36,12 @@ export interface Store {
 
 /** The family of stores that the histories run on. */
 export interface StoreKind extends Disposable {
-  /** An empty one; the one before is not used any more. */
-  empty(): Store;
+  /**
+   * An empty one; the one before is not used any more.
+   *
+   * @param undone - a condition in SQL: updates of events for which it holds are left undone, where that can be
+   */
+  empty(undone?: string): Store;
 }
 
 function memoryStores(): StoreKind {
@@ -60,9 +63,12 @@ function memoryStores(): StoreKind {
   };
 }
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'events'].map(
+const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'events'].map(
   (name) => `hookbox_${name}`,
 );
+
+/** Every history begins at the same time. */
+const FORGET = 'UPDATE hookbox_clock SET latest_ms = 0, back_ms = NULL';
 
 /**
  * One file for all histories, as opening one costs more than a history. Two inboxes on it, as two processes have; in a file
@@ -76,39 +82,57 @@ function sqliteStores(): StoreKind {
   // No unique constraint: a double must show.
   own.exec('CREATE TABLE effects (id TEXT NOT NULL)');
   const allRows = own.prepare(`
-    SELECT seq, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
+    SELECT seq, endpoint, id, state, dead_reason, entity, created_ms, body, due_ms, failures, crashes, fence, lease_until_ms
     FROM hookbox_events ORDER BY seq
   `);
   const allEffects = own.prepare('SELECT id FROM effects').pluck();
+  // Changes whenever anybody else has committed; most calls find nothing to do.
+  const version = own.prepare('PRAGMA data_version').pluck();
+  let read: { readonly at: unknown; readonly rows: readonly StoredRow[] } | null = null;
   const store: Store = {
     inboxes,
     async rows() {
-      return allRows.all().map((found) => {
-        const row = found as Columns;
-        return {
-          seq: row.seq,
-          id: row.id,
-          state: row.state,
-          deadReason: row.dead_reason,
-          entity: row.entity,
-          createdMs: row.created_ms,
-          body: row.body,
-          work: {
-            dueAt: row.due_ms,
-            failures: row.failures,
-            crashes: row.crashes,
-            fence: row.fence,
-            leaseUntil: row.lease_until_ms,
-          },
-        };
-      });
+      const at = version.get();
+      if (read === null || read.at !== at) read = { at, rows: readRows() };
+      return read.rows;
     },
-    writeEffect: (database, id) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(id),
+    writeEffect: (database, name) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(name),
     effects: () => allEffects.all() as string[],
   };
+  function readRows(): StoredRow[] {
+    return allRows.all().map((found) => {
+      const row = found as Columns;
+      return {
+        seq: row.seq,
+        endpoint: row.endpoint,
+        id: row.id,
+        state: row.state,
+        deadReason: row.dead_reason,
+        entity: row.entity,
+        createdMs: row.created_ms,
+        body: row.body,
+        work: {
+          dueAt: row.due_ms,
+          failures: row.failures,
+          crashes: row.crashes,
+          fence: row.fence,
+          leaseUntil: row.lease_until_ms,
+        },
+      };
+    });
+  }
   return {
-    empty() {
-      own.exec(`BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; COMMIT`);
+    empty(undone) {
+      read = null;
+      own.exec('DROP TRIGGER IF EXISTS undone');
+      own.exec(
+        `BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`,
+      );
+      if (undone !== undefined) {
+        own.exec(
+          `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone} BEGIN SELECT RAISE(IGNORE); END`,
+        );
+      }
       return store;
     },
     [Symbol.dispose]() {
@@ -128,6 +152,7 @@ export const storeKinds = [
 /** The columns of the statement above. */
 interface Columns {
   readonly seq: number;
+  readonly endpoint: string;
   readonly id: string;
   readonly state: string;
   readonly dead_reason: string | null;

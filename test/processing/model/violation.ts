@@ -7,6 +7,8 @@ export type PromiseName =
   | 'only the holder of a lease settles'
   | 'a lease that is renewed holds'
   | 'a run without a lease is told'
+  | 'an attempt ends as its run did'
+  | 'only its own endpoint'
   | 'order within an entity'
   | 'superseded tells the truth'
   | 'suspects run one at a time'

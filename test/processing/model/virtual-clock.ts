@@ -23,11 +23,15 @@ export class VirtualClock {
   readonly #timers = new Set<Timer>();
   #passed = 0;
   #offset = START;
-  #latest = START;
   #order = 0;
 
   now(): number {
     return this.#passed + this.#offset;
+  }
+
+  /** How much time has really passed, in milliseconds; nobody can set it. */
+  get passed(): number {
+    return this.#passed;
   }
 
   /** The clock as one process sees it. */
@@ -53,12 +57,6 @@ export class VirtualClock {
   /** Somebody sets the wall clock; no time passes. */
   jump(ms: number): void {
     this.#offset += ms;
-    this.#note();
-  }
-
-  /** The wall clock is right again: later than it ever was. */
-  correct(): void {
-    this.jump(Math.max(0, this.#latest - this.now()));
   }
 
   /** Time passes, one timer after another, with whatever happens in between. */
@@ -66,18 +64,15 @@ export class VirtualClock {
     const until = this.#passed + ms;
     for (let timer = this.#next(until); timer !== undefined; timer = this.#next(until)) {
       this.#passed = Math.max(this.#passed, timer.at);
-      this.#note();
       timer.fire();
       await between();
     }
     this.#passed = until;
-    this.#note();
   }
 
   /** The machine sleeps: afterwards every timer that would have fired meanwhile fires once. */
   async suspend(ms: number, between: () => Promise<void>): Promise<void> {
     this.#passed += ms;
-    this.#note();
     const due = [...this.#timers].filter((timer) => timer.at <= this.#passed && runs(timer)).toSorted(inOrder);
     for (const timer of due) {
       if (!this.#timers.has(timer) || !runs(timer)) continue;
@@ -97,10 +92,6 @@ export class VirtualClock {
       else if (timer.at <= until && runs(timer) && (next === undefined || inOrder(timer, next) < 0)) next = timer;
     }
     return next;
-  }
-
-  #note(): void {
-    this.#latest = Math.max(this.#latest, this.now());
   }
 }
 

@@ -1,64 +1,81 @@
 import type { Scheduler } from 'fast-check';
-import type { HandlerContext } from '../../../src/handlers.ts';
 import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
 import { bytesOf, type EventContent } from './event-bytes.ts';
 import { compareAttempts, compareFacts, type Sent } from './final-comparison.ts';
 import { perform, type Behaviour } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
-import type { ModelEvent } from './model-event.ts';
+import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
-import { Observer, type Life } from './observed-inbox.ts';
-import { SimulatedProcess, type Role } from './simulated-process.ts';
+import { newLife, Observer, type Life } from './observed-inbox.ts';
+import { dutyOf, handledBy, type Role } from './roles.ts';
+import { Runs, type Run } from './runs.ts';
+import { SimulatedProcess } from './simulated-process.ts';
 import type { Store } from './stores.ts';
 import { must, Violation } from './violation.ts';
 import { VirtualClock, type TimerOwner } from './virtual-clock.ts';
 
+/** How much of each step of a long time is lived through: enough to be sure who is there. */
+const LIVED_MS = 4_500;
+/** In so long, everybody who is there has tried to write. */
+const NOTICED_MS = 6_000;
+/** In so many steps everything gets its turn. */
+const OFTEN = 4;
+const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0 };
+
 /** Puts a fault into the inbox of one process. */
 export type Mutation = (inbox: Inbox, life: Life) => Inbox;
 
-/** A handler that is running. */
-interface ActiveRun {
-  readonly id: string;
-  readonly life: Life;
-  readonly context: HandlerContext;
+/** A fault of the inbox, or of what a processor asks of it. */
+interface Fault {
+  readonly mutate: Mutation;
+  readonly of: 'processor' | undefined;
 }
 
 /** One machine with its processes, its clock and its store, and the service that sends events to it. */
 export class World {
   readonly clock = new VirtualClock();
   readonly model: InboxModel;
+  readonly runs = new Runs();
   readonly observer: Observer;
   readonly sent: Sent[] = [];
   processes: SimulatedProcess[] = [];
   commands = 0;
   readonly #store: Store;
-  readonly #mutate: Mutation;
+  readonly #fault: Fault | undefined;
   readonly #scripts = new Map<string, Behaviour[]>();
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
-  readonly #runs = new Set<ActiveRun>();
   #started = 0;
+  /** when the disk was full or the clock jumped for the last time, by the time that really passes */
+  #doubtedUntil = -Infinity;
   #healed = false;
 
-  constructor(scheduler: Scheduler, store: Store, tally: Tally, mutate: Mutation = (inbox) => inbox) {
-    this.model = new InboxModel((move) => tally.count(move));
-    this.observer = new Observer(scheduler, this.model, store, this.clock, (life, call) => {
+  constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
+    const { clock, runs } = this;
+    const model = new InboxModel((move) => tally.count(move), clock);
+    const onCrash = (life: Life, call: string): void => {
       tally.crashedAt(call);
       // Found dead in an ambush.
       const process = this.processes.find((one) => one.life === life);
       if (process !== undefined) this.crash(process);
-    });
+    };
+    this.model = model;
+    this.observer = new Observer({ scheduler, model, runs, store, clock, onCrash });
     this.#store = store;
-    this.#mutate = mutate;
+    this.#fault = fault;
   }
 
-  start(role: Role): void {
-    const life: Life = { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false };
-    const clock = this.clock.of(life);
-    const process = new SimulatedProcess(role, life, this.#inboxOf(life), clock, async (event, context) => {
-      await this.#handle(event.id, context, process);
+  start(role: Role): SimulatedProcess {
+    // It does not know that others could not renew their leases, nor that the clock has jumped.
+    if (this.clock.passed - this.#doubtedUntil < NOTICED_MS) this.#disturbAll();
+    const life = newLife();
+    const inbox = this.#inboxOf(life, { ...handledBy(role), startedAt: this.clock.passed });
+    const process = new SimulatedProcess(role, life, inbox, this.clock.of(life), async (event, context) => {
+      const name = nameOf({ endpoint: context.delivery.endpoint, id: event.id });
+      await this.runs.during(name, life, context, (run) => this.#handle(run, process));
     });
     this.processes.push(process);
+    return process;
   }
 
   /** It never does anything again. A supervisor starts another one when time passes. */
@@ -93,27 +110,33 @@ export class World {
 
   sendNew(content: EventContent, script: readonly Behaviour[], to: SimulatedProcess): void {
     const id = `evt_${this.sent.length + 1}`;
-    this.#scripts.set(id, [...script]);
-    this.sent.push({ id, contents: [], acknowledged: false });
+    this.#scripts.set(nameOf({ endpoint: to.receives ?? '', id }), [...script]);
     this.send(id, content, to);
   }
 
+  /** To another endpoint it is another event. */
   send(id: string, content: EventContent, to: SimulatedProcess): void {
-    const sent = this.sent.find((one) => one.id === id);
-    sent?.contents.push(content);
+    const endpoint = to.receives ?? '';
+    let sent = this.sent.find((one) => one.id === id && one.endpoint === endpoint);
+    if (sent === undefined) this.sent.push((sent = { endpoint, id, contents: [], acknowledged: false }));
+    const { contents } = sent;
+    contents.push(content);
     void to.deliver(bytesOf(id, content)).then((outcome) => {
       // The dead answer nobody.
-      if (sent !== undefined && outcome.status === 200 && !to.life.dead) sent.acknowledged = true;
+      if (outcome.status === 200 && !to.life.dead) sent.acknowledged = true;
     });
   }
 
   rerun(event: ModelEvent): void {
-    const operator: Life = { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false };
-    const key: EventKey = { endpoint: 'default', id: event.id };
+    const { endpoint, id } = event;
+    const key: EventKey = { endpoint, id };
     // What an invalid body holds for a newer version of hookbox; ours will find it invalid again.
     const invented = { type: 'order.created', created: { ms: 1_767_225_600_001, ns: 0 }, entity: 'order:mer_1:ord_1' };
     const { type, created, entity } = event.created === null ? invented : event;
-    void this.#inboxOf(operator).rerun(key, { type, created, entity }, this.clock.now(), Uint8Array.from(event.body));
+    const body = Uint8Array.from(event.body);
+    const operator = this.#inboxOf(newLife(), NOBODY);
+    // An operator who is told that the disk is full leaves it at that.
+    operator.rerun(key, { type, created, entity }, this.clock.now(), body).catch(() => {});
   }
 
   /** Time passes while everything is as fast as it should be. */
@@ -144,9 +167,48 @@ export class World {
     this.observer.isSlow = false;
   }
 
+  /** Nothing can be written for a while; what could not be is tried again. */
+  async fillDisk(ms: number): Promise<void> {
+    // Who has not even tried to write meanwhile cannot know that others could not.
+    if (ms < NOTICED_MS) this.#disturbAll();
+    this.observer.isFull = true;
+    await this.observer.drain();
+    await this.clock.advance(ms, this.observer.drain);
+    this.observer.isFull = false;
+    this.#doubtedUntil = this.clock.passed;
+    this.observer.assertFine();
+  }
+
+  /** A long time, in which only the end of each step is lived through second by second. */
+  async pass(ms: number, stepMs: number): Promise<void> {
+    const there = this.processes.filter(({ life }) => !life.frozen && !life.closing);
+    for (let left = ms; left > 0; left -= stepMs) {
+      await this.observer.drain();
+      this.#disturbAll();
+      await this.clock.suspend(stepMs - LIVED_MS, this.observer.drain);
+      await this.clock.advance(LIVED_MS, this.observer.drain);
+      this.observer.assertFine();
+    }
+    if (ms < OFTEN * stepMs) return;
+    const workers = there.filter(isOpen).map(({ role }) => ({ ...handledBy(role), startedAt: 0 }));
+    const overdue = this.model.overdue(workers, this.clock.now());
+    must(overdue === undefined, 'nothing stuck', () => `${overdue?.name} waits though somebody handles it`);
+  }
+
+  /** Whoever runs handlers is gone for a long time, and comes back as it was. */
+  async away(ms: number, stepMs: number, leave: 'close' | 'crash'): Promise<void> {
+    const gone = this.processes.filter(({ role }) => (dutyOf(role).types ?? []).length > 0);
+    for (const process of gone) if (!process.closing) this[leave](process);
+    await this.pass(ms, stepMs);
+    this.restart();
+  }
+
   jump(ms: number): void {
-    this.#disturbAll();
+    // Who was there before knows that the others were, too.
+    if (ms > 0) this.#doubtedUntil = this.clock.passed;
+    else this.#disturbAll();
     this.clock.jump(ms);
+    if (ms < 0) this.model.setBack(this.clock.now());
   }
 
   restart(): void {
@@ -158,12 +220,12 @@ export class World {
   async check(): Promise<void> {
     this.observer.assertFine();
     const rows = await this.observer.compare();
-    const stored = new Set(rows.map(({ id }) => id));
-    const lost = this.sent.find(({ id, acknowledged }) => acknowledged && !stored.has(id));
+    const stored = new Set(rows.map(nameOf));
+    const lost = this.sent.find((one) => one.acknowledged && !stored.has(nameOf(one)));
     must(lost === undefined, 'stored ⊇ acknowledged', () => `${lost?.id} was answered 200 and is not stored`);
     const leased = rows.filter(({ state, entity }) => state === 'processing' && entity !== null);
-    const entities = new Set(leased.map(({ entity }) => entity));
-    must(entities.size === leased.length, 'one live lease an entity', () => leased.map(({ id }) => id).join());
+    const entities = new Set(leased.map(({ endpoint, entity }) => `${endpoint}/${entity}`));
+    must(entities.size === leased.length, 'one live lease an entity', () => leased.map(nameOf).join());
     const written = this.#store.effects().toSorted().join();
     const expected = [...this.model.effects].flatMap(([id, times]) => Array<string>(times).fill(id));
     const isOnce = [...this.model.effects.values()].every((times) => times === 1);
@@ -184,12 +246,11 @@ export class World {
       if (process.life.frozen) this.thaw(process);
     }
     for (const wake of this.#wake.splice(0)) wake();
-    this.clock.correct();
-    this.start('web and all');
-    const web = this.processes.at(-1);
+    const webs = [this.start('web and all'), this.start('web of b and all')];
     await this.observer.drain();
-    for (const { id, contents, acknowledged } of this.sent) {
+    for (const { endpoint, id, contents, acknowledged } of this.sent) {
       const [first] = contents;
+      const web = webs.find(({ receives }) => receives === endpoint);
       if (!acknowledged && first !== undefined && web !== undefined) this.send(id, first, web);
     }
     const open = (): ModelEvent | undefined =>
@@ -199,7 +260,7 @@ export class World {
     must(
       open() === undefined,
       'nothing stuck',
-      () => `${open()?.id} is ${open()?.state} after a minute and a half of calm`,
+      () => `${open()?.name} is ${open()?.state} after a minute and a half of calm`,
     );
     const unanswered = this.sent.find(({ acknowledged }) => !acknowledged);
     must(unanswered === undefined, 'nothing stuck', () => `${unanswered?.id} was never acknowledged`);
@@ -225,42 +286,45 @@ export class World {
     this.observer.finish();
   }
 
-  async #handle(id: string, context: HandlerContext, process: SimulatedProcess): Promise<void> {
-    const next = this.#scripts.get(id)?.shift() ?? 'succeed';
-    const run: ActiveRun = { id, life: process.life, context };
-    this.#runs.add(run);
-    try {
-      await perform(this.#healed ? 'succeed' : next, id, context, {
-        clock: this.clock.of(timersOfHandlers(process.life)),
-        onHealed: (wake) => void this.#wake.push(wake),
-        writeEffect: (database, of) => this.#store.writeEffect(database, of),
-        killProcess: () => this.crash(process),
-      });
-    } finally {
-      this.#runs.delete(run);
-    }
+  async #handle(run: Run, process: SimulatedProcess): Promise<void> {
+    const { name, context } = run;
+    const next = this.#scripts.get(name)?.shift() ?? 'succeed';
+    await perform(this.#healed ? 'succeed' : next, name, context, {
+      clock: this.clock.of(timersOfHandlers(process.life)),
+      onHealed: (wake) => void this.#wake.push(wake),
+      writeEffect: (database, of) => this.#store.writeEffect(database, of),
+      killProcess: () => this.crash(process),
+      doesWithout: () => {
+        run.doesWithout = true;
+      },
+    });
   }
 
   /** A run that outlives its lease may go on, but its signal says so. */
   #checkSignals(): void {
-    for (const { id, life, context } of this.#runs) {
-      const isOver = (this.model.get(id)?.attempts.length ?? 0) >= context.attempt;
-      if (!isOver || life.dead || life.frozen || context.signal.aborted) continue;
-      throw new Violation('a run without a lease is told', `attempt ${context.attempt} of ${id} was not`);
+    for (const { name, context } of this.runs.active()) {
+      const event = this.model.events.find((one) => one.name === name);
+      const isOver = (event?.attempts.length ?? 0) >= context.attempt;
+      if (!isOver || context.signal.aborted) continue;
+      throw new Violation('a run without a lease is told', `attempt ${context.attempt} of ${name} was not`);
     }
   }
 
-  #inboxOf(life: Life): Inbox {
+  #inboxOf(life: Life, by: Worker): Inbox {
     const { inboxes } = this.#store;
     const base = inboxes[(this.#started += 1) % inboxes.length];
     if (base === undefined) throw new Error('a store has an inbox');
-    return this.observer.inboxOf(life, this.#mutate(base, life));
+    const { mutate = same, of } = this.#fault ?? {};
+    if (of === 'processor') return mutate(this.observer.inboxOf(life, by, base), life);
+    return this.observer.inboxOf(life, by, mutate(base, life));
   }
 
   #disturbAll(): void {
     this.model.disturb(() => true);
   }
 }
+
+const same: Mutation = (inbox) => inbox;
 
 /** What a handler waits for is its own affair, and no timer of hookbox. */
 function timersOfHandlers(life: Life): TimerOwner {

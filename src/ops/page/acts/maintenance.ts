@@ -78,7 +78,10 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const file = form.get('file');
     if (!(file instanceof File) || file.size === 0) return preview(c, wrong('Choose the file of an export.'));
     try {
-      const { imported, known, different } = await importEvents(inbox, linesOf(file.stream()), byOf(shell, c, form));
+      const { imported, known, different } = await importEvents(inbox, linesOf(file.stream()), byOf(shell, c, form), {
+        trusted: fieldOf(form, 'trusted') === 'yes',
+        ...(shell.operated.entity !== undefined && { entity: shell.operated.entity }),
+      });
       return c.redirect(withFlash(`${shell.baseOf(c)}/maintenance`, 'imported', imported, known, different), 303);
     } catch (failure) {
       // Names the line that is none, and never what stands in it.

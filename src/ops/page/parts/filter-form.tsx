@@ -28,6 +28,7 @@ export function FilterForm({ action, fields }: { readonly action: string; readon
           <Conditions fields={fields} />
           <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
           <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
+          <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
           <YesNo name="retrying" label="Failed, tried again" fields={fields} />
           <YesNo name="redelivered" label="Sent again" fields={fields} />
           <YesNo name="conflict" label="Other bytes came" fields={fields} />
@@ -51,6 +52,7 @@ const SELDOM = [
   'payload',
   'endpoint',
   'fingerprint',
+  'ignoredSince',
   'retrying',
   'redelivered',
   'conflict',

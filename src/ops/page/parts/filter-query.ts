@@ -1,3 +1,4 @@
+import { filterFault, LONGEST_TEXT } from '../../../inbox/operations/check-filter.ts';
 import type { EventFilter, PayloadCondition } from '../../../inbox/operations/filter.ts';
 import { deadReasons, eventStates } from '../../../inbox/state.ts';
 import { readMoment } from '../../../moment.ts';
@@ -12,9 +13,8 @@ export interface FilterQuery {
   readonly problems: readonly string[];
 }
 
-const MAX_TEXT = 1_000;
 /** As many as anybody mends at a time. */
-const MAX_UNKNOWN = 10;
+const MAX_PROBLEMS = 10;
 
 /** Every field of a filter, under the name that it has in a URL. */
 const FIELDS = [
@@ -29,6 +29,7 @@ const FIELDS = [
   'merchant',
   'error',
   'fingerprint',
+  'ignoredSince',
   'retrying',
   'redelivered',
   'conflict',
@@ -51,8 +52,8 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
 
   const all = (name: Field): readonly string[] => {
     const values = fields.getAll(name).filter((value) => value.trim() !== '');
-    const fitting = values.filter((value) => value.length <= MAX_TEXT);
-    if (fitting.length < values.length) problems.push(`${name} is longer than ${MAX_TEXT} characters.`);
+    const fitting = values.filter((value) => value.length <= LONGEST_TEXT);
+    if (fitting.length < values.length) problems.push(`${name} is longer than ${LONGEST_TEXT} characters.`);
     return [...new Set(fitting)];
   };
   const one = (name: Field): string | undefined => all(name)[0]?.trim();
@@ -89,7 +90,7 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
   };
 
   const types = all('type').map((type) => type.trim());
-  const filter = {
+  const filter = given({
     endpoint: one('endpoint'),
     id: one('id'),
     types: types.length > 0 ? types : undefined,
@@ -101,19 +102,22 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     merchant: one('merchant'),
     error: one('error'),
     fingerprint: one('fingerprint'),
+    ignoredSince: moment('ignoredSince'),
     retrying: yesOrNo('retrying'),
     redelivered: yesOrNo('redelivered'),
     conflict: yesOrNo('conflict'),
     payload: conditions(),
-  };
-  return { filter: given(filter), problems };
+  });
+  const fault = filterFault(filter);
+  if (fault !== null) problems.push(fault);
+  return { filter, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
 /** A field that was left out unseen, such as `states` for `state`, would make a filter find more than was meant. */
 function unknownIn(fields: URLSearchParams): string[] {
   const known = new Set<string>([...FIELDS, ...BESIDE]);
   const given = [...fields].filter(([name, value]) => value.trim() !== '' && !known.has(name));
-  const names = [...new Set(given.map(([name]) => name))].slice(0, MAX_UNKNOWN);
+  const names = [...new Set(given.map(([name]) => name))].slice(0, MAX_PROBLEMS);
   return names.map((name) => `There is no field ${shown(name)}: a filter has ${listed(FIELDS)}.`);
 }
 

@@ -17,11 +17,12 @@ const LABELS = new Map([
   ['entity', 'about'],
   ['error', 'error has'],
   ['fingerprint', 'group'],
+  ['ignoredSince', 'nobody handled, since'],
   ['payload', 'body has'],
   ['bulk', 'bulk act'],
 ]);
 
-const TIMES = new Set(['since', 'until', 'settledBefore']);
+const TIMES = new Set(['since', 'until', 'ignoredSince', 'settledBefore']);
 
 const SHOWN = 10;
 const VALUE_CHARACTERS = 60;

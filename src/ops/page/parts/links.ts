@@ -4,7 +4,7 @@ import type { EventFilter } from '../../../inbox/operations/filter.ts';
 /** The fields of a filter as the Events screen has them in its URL and as forms post them; one value each, or several. */
 export function filterFields(filter: EventFilter): [field: string, value: string][] {
   const { endpoint, id, types, states, deadReasons, since, until, entity, merchant, error, fingerprint } = filter;
-  const { retrying, redelivered, conflict, payload = [] } = filter;
+  const { ignoredSince, retrying, redelivered, conflict, payload = [] } = filter;
   const fields: [string, string | undefined][] = [
     ['endpoint', endpoint],
     ['id', id],
@@ -17,6 +17,7 @@ export function filterFields(filter: EventFilter): [field: string, value: string
     ['merchant', merchant],
     ['error', error],
     ['fingerprint', fingerprint],
+    ['ignoredSince', ignoredSince?.toISOString()],
     ['retrying', yesOrNo(retrying)],
     ['redelivered', yesOrNo(redelivered)],
     ['conflict', yesOrNo(conflict)],

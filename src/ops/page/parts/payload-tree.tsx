@@ -1,6 +1,6 @@
 import { oneLine } from '../../../one-line.ts';
 import { number } from '../../words/format.ts';
-import { jsonText } from '../../body/json-tokens.ts';
+import { jsonText } from '../../../events/json-tokens.ts';
 import { jsonTree, type JsonNode } from '../../body/json-tree.ts';
 
 /** Texts beyond this are cut here; the raw text has all of them. */

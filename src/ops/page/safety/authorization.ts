@@ -1,6 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../../errors.ts';
 import type { Visitor } from '../visit.ts';
+import { unfailing, consoleLogger, throttle, type Logger } from '../../../logger.ts';
+import { createBrakes, type Brakes, type LoginTry } from './brakes.ts';
+import { knownBrowsers } from './known-browser.ts';
 import { usable } from './usable.ts';
 
 /** Who may see the page. At least one is needed. */
@@ -25,15 +28,32 @@ export interface AuthorizationOptions {
     readonly name?: string;
   }[];
   /**
-   * Makes an operator of everybody who can reach the page. For a page on the loopback address alone. The audit calls them
-   * `local`, or by the `name` that is given.
+   * Makes an operator of everybody on this machine, unless `role` says otherwise, and lets nobody else in: connections from
+   * other machines and through proxies are refused. A proxy on this machine that says nothing of itself (no `X-Forwarded-For`,
+   * no `Forwarded`) cannot be noticed. The audit calls them `local`, or by the `name` that is given.
    */
-  readonly unsafeOpen?: boolean | { readonly name: string };
+  readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
+}
+
+/** What the page has to say about log-ins, and with what. */
+export interface LoginOptions {
+  /** Hears of log-ins that fail, once in ten seconds, without what was given; the console unless set. */
+  readonly logger?: Logger;
+  /**
+   * What the tokens of forms and the cookie of browsers that have logged in are made with: the same in all processes that serve
+   * one page; random unless set.
+   */
+  readonly secret?: string;
 }
 
 /** Who it is, or how to answer. */
 export type Verdict =
-  | { readonly visitor: Visitor }
+  | {
+      readonly visitor: Visitor;
+      /** what a browser shall keep to be known again */
+      readonly known?: string;
+    }
+  | { readonly refused: 429; readonly retryAfterS: number }
   | { readonly refused: 401; readonly challenges: readonly string[] }
   | { readonly refused: 403 };
 
@@ -44,15 +64,25 @@ const CHALLENGES = {
 } as const;
 const MAX_NAME = 200;
 
+/** What all tokens are tried under. No user has this name. */
+const TOKENS = ':tokens';
+
 /**
  * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
  *
+ * @returns asks who it is; `source` is the address that the request comes from
  * @throws ConfigurationError when nobody would be asked for anything, and for credentials that anybody could guess
  */
-export function createAuthorization(options: AuthorizationOptions): (request: Request) => Promise<Verdict> {
-  const { authorize, basic = [], bearer = [], unsafeOpen = false } = options;
+export function createAuthorization(
+  options: AuthorizationOptions & LoginOptions,
+  brakes: Brakes = createBrakes(),
+): (request: Request, source?: string | null) => Promise<Verdict> {
+  const { authorize, basic = [], bearer = [], unsafeOpen = false, secret } = options;
+  const browsers = knownBrowsers(secret);
+  const logger = unfailing(options.logger ?? consoleLogger);
+  const seldom = throttle();
   const everybody = unsafeOpen
-    ? known({ role: 'operator', name: unsafeOpen === true ? 'local' : unsafeOpen.name })
+    ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   if (!asks && everybody === null) {
@@ -80,15 +110,39 @@ export function createAuthorization(options: AuthorizationOptions): (request: Re
     ...(tokens.length > 0 ? [CHALLENGES.bearer] : []),
   ];
 
-  return async (request) => {
+  return async (request, source = null) => {
     if (everybody !== null) return { visitor: everybody };
     const [scheme, credentials] = credentialsOf(request);
-    if (scheme === 'basic' && users.length > 0) return verdict(holderOf(credentials, users));
-    if (scheme === 'bearer' && tokens.length > 0) return verdict(holderOf(credentials, tokens));
+    if (scheme === 'basic' && users.length > 0) {
+      const user = credentials.split(':', 1)[0] ?? '';
+      // A name may be as long as a header, and many are tried; its hash is not, and tells nobody which ones there are.
+      const account = digest(user).toString('base64url');
+      const browser = browsers.nameOf(request, account);
+      const decided = attempt({ source, account, browser }, credentials, users, user);
+      const isNew = 'visitor' in decided && browser === null;
+      return isNew ? { ...decided, known: browsers.cookieFor(account) } : decided;
+    }
+    if (scheme === 'bearer' && tokens.length > 0) {
+      return attempt({ source, account: TOKENS, browser: null }, credentials, tokens);
+    }
     if (authorize === undefined) return verdict(null);
     const visitor = visitorOf(await authorize(request));
     return visitor === null ? verdict(null) : { visitor };
   };
+
+  function attempt(login: LoginTry, credentials: string, holders: readonly Holder[], user?: string): Verdict {
+    const tried = brakes.attempt(login, () => holderOf(credentials, holders));
+    const found = 'found' in tried ? tried.found : null;
+    if (found === null) {
+      seldom('log-in', (suppressed) => {
+        // What is typed into the field of the name may be a password.
+        const isUser = basic.some((one) => one.user === user);
+        const facts = { source: login.source ?? 'unknown', ...(isUser && { user }), suppressed };
+        logger.warn(facts, 'a log-in to the page was refused');
+      });
+    }
+    return 'found' in tried ? verdict(found) : { refused: 429, retryAfterS: Math.ceil(tried.waitMs / 1_000) };
+  }
 
   function verdict(visitor: Visitor | null): Verdict {
     if (visitor !== null) return { visitor };
@@ -114,7 +168,7 @@ function holderOf(credentials: string, holders: readonly Holder[]): Visitor | nu
 const digestKey = randomBytes(32);
 
 /** Under a key of this process, so that nobody can work towards a hash that begins alike. */
-function digest(credentials: string): Uint8Array {
+function digest(credentials: string): Buffer {
   return createHmac('sha256', digestKey).update(credentials).digest();
 }
 

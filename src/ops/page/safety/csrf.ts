@@ -10,7 +10,7 @@ export interface Tokens {
 
 /**
  * A token is an HMAC of who the visitor is: another site cannot read it out of the page, and one visitor's is of no use to
- * another. Nothing is stored and no cookie is set.
+ * another. Nothing is stored, and no cookie is needed.
  *
  * @param secret - the key; random unless given, so a form that was open while the process restarted has to be reloaded. Where
  * several processes serve one page they need the same.

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../../errors.ts';
+import { notFromHere } from './peer.ts';
 
 /**
  * What every answer carries. No script and no style but the page's own two files runs, nobody frames the page, no other site
@@ -19,15 +20,19 @@ export const SAFE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Why a request is none that the page's own forms and links would make; `null` when it may go on. */
-export type Guard = (request: Request) => string | null;
+/**
+ * Why a request is none that the page's own forms and links would make; `null` when it may go on.
+ *
+ * @param peer - the address that its connection comes from; `null` where nobody knows
+ */
+export type Guard = (request: Request, peer: string | null) => string | null;
 
 export interface GuardOptions {
   /**
    * The names that the page is reached under, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port. Give
    * them where `authorize` goes by the address or the network of a request: a site that has its name point to your server
    * (DNS rebinding) has no cookies and no password of yours, but it has your address. Unless set, a page that is open to all
-   * takes loopback names only, and one with a log-in takes any name but holds forms to the very same.
+   * takes loopback names only (and in any case only connections from its own machine, without a proxy), and one with a log-in takes any name but holds forms to the very same.
    */
   readonly hosts?: readonly string[];
 }
@@ -48,11 +53,14 @@ export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard 
     return !openToAll || isLoopback(host);
   };
 
-  return (request) => {
+  return (request, peer) => {
     const host = hostOf(request);
     if (host === null || !isOurs(host)) {
       return 'This page is not served under the name that you asked for. Add it to the option hosts if it should be.';
     }
+    // The name is the client's word: through 0.0.0.0 anybody can say localhost.
+    const far = openToAll ? notFromHere(request, peer) : null;
+    if (far !== null) return far;
     const site = request.headers.get('sec-fetch-site');
     if (request.method === 'GET' || request.method === 'HEAD') return mayRead(request, site);
     if (site !== null && site !== 'same-origin') return ELSEWHERE;

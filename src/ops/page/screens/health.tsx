@@ -7,6 +7,7 @@ import { age, bounded, latency, percent, plural } from '../../words/format.ts';
 import { eventHref } from '../parts/links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time.tsx';
+import { UnhandledEvents } from '../parts/unhandled.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
 /** Whether deliveries can be stored now, and what to ask for from outside. */
@@ -39,6 +40,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               <Standing figures={figures} visit={visit} />
             )}
           </section>
+          {'problem' in figures ? <></> : <UnhandledEvents visit={visit} unhandled={figures.unhandled} />}
         </div>
         <section class="panel">
           <h2>For your monitoring</h2>

@@ -149,6 +149,12 @@ function Import({ visit }: { readonly visit: Visit }) {
           </label>
         </p>
         <p>
+          <label>
+            <input type="checkbox" name="trusted" value="yes" /> It is an export of our own, which nobody else could
+            change: keep what it says of signatures and entities.
+          </label>
+        </p>
+        <p>
           <ReasonField />
         </p>
         <p class="actions">

@@ -12,6 +12,7 @@ import { rangeOf, Ranges, stepsOf } from '../parts/ranges.tsx';
 import { EntityName, StoredText } from '../parts/stored-text.tsx';
 import { findStuck, whatIsStuck, whyPending, type Stuck, type Waiting } from './stuck.ts';
 import { Time } from '../parts/time.tsx';
+import { UnhandledEvents } from '../parts/unhandled.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
 const SHOWN = 5;
@@ -32,6 +33,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
         <div id="live">
           <Headline visit={visit} figures={figures} stuck={stuck} groups={groups} />
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
+          <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
           <WaitingLongest visit={visit} stuck={stuck} />
           <div class="charts" id="charts">
             <OutcomesChart {...span} />

@@ -1,4 +1,4 @@
-import { entityOf, type EntityOf } from '../../../../events/entity.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../../../events/entity.ts';
 import { readEvent } from '../../../../events/parse.ts';
 import type { EventKey, IncomingEvent } from '../../../inbox.ts';
 import { statesOf } from '../../../operations/act-states.ts';
@@ -6,6 +6,7 @@ import type { Act, ActResult } from '../../../operations/acts.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
+import { noteTime } from '../../follow-clock.ts';
 import { rerun } from '../../upkeep.ts';
 import type { WorkStatements } from '../../work-statements.ts';
 import { statement } from '../access.ts';
@@ -100,6 +101,7 @@ function moveToPending(
      WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
   ).run({ seq: row.seq, now });
   if (changes === 0) return 'not needed';
+  noteTime(statements, now);
   statements.tally.countType('rerun', row.type);
   return 'done';
 }
@@ -142,14 +144,5 @@ function contentToday(database: SqliteDatabase, row: ActRow, entity: EntityOf = 
   if (!parsed.ok || facts === null) return null;
   // An invalid event was stored without one, and may have been discarded since; any other keeps what its receiver said.
   const wasInvalid = row.dead_reason === 'invalid' || row.discarded === 1;
-  return { ...facts, entity: row.entity ?? (wasInvalid ? named(entity, parsed.event) : null) };
-}
-
-/** The merchant's own rule may throw; as with a delivery, the event stands alone then. */
-function named(entity: EntityOf, event: Parameters<EntityOf>[0]): string | null {
-  try {
-    return entity(event);
-  } catch {
-    return null;
-  }
+  return { ...facts, entity: row.entity ?? (wasInvalid ? namedEntity(entity, parsed.event) : null) };
 }

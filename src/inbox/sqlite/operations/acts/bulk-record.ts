@@ -53,10 +53,12 @@ export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['br
   return { states: {}, types: {}, deadReasons: {}, ...stored };
 }
 
+const TIMES = new Set(['since', 'until', 'ignoredSince'] satisfies (keyof EventFilter)[] as string[]);
+
 /** As it was given: JSON has no dates. */
 export function filterOf(json: string): EventFilter {
   return JSON.parse(json, (key, value: unknown) =>
-    (key === 'since' || key === 'until') && typeof value === 'string' ? new Date(value) : value,
+    TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,
   ) as EventFilter; // written by createBulk
 }
 

@@ -4,7 +4,8 @@ import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement, type Access } from '../access.ts';
 import { namesIn } from '../search/body-names.ts';
-import { entityTerms, hasTerm, indexedUpTo, type Term } from '../search/terms.ts';
+import { bodyText } from '../search/body-text.ts';
+import { entityTerms, hasTerms, indexedUpTo, type Term } from '../search/terms.ts';
 
 /** An event as far as it matters to finding and erasing it. */
 export interface EventAbout extends EventKey {
@@ -69,6 +70,7 @@ export function eventAbout(database: SqliteDatabase, seq: number, entity: string
   if (found === undefined) return null;
   const row = found as Omit<EventAbout, 'whole'>; // the columns of the statement
   const term: Term = `entity ${entity}`;
-  if (hasTerm(database, row, term, indexedUpTo(database))) return { ...row, whole: true };
-  return entityTerms(namesIn(database, 'hookbox_conflicts', seq)).includes(term) ? { ...row, whole: false } : null;
+  if (hasTerms(database, row, [term], indexedUpTo(database))) return { ...row, whole: true };
+  const other = namesIn(bodyText(database, 'hookbox_conflicts', seq));
+  return entityTerms(other).includes(term) ? { ...row, whole: false } : null;
 }

@@ -1,33 +1,38 @@
-import type { PayloadStep } from '../../../operations/payload-path.ts';
+import { jsonText } from '../../../../events/json-tokens.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../access.ts';
 
+/** Where bodies are kept. */
+export type BodyTable = 'hookbox_events' | 'hookbox_conflicts';
+
 /**
- * What stands at a place in the body of an event, exactly as it is written there: `"ord_42"`, `12.50`, `{"a":1}`. `null`
- * when there is no such place, no body, or no JSON in it. Where a name is given twice the first one counts.
- *
- * SQLite looks for it, so that a body need not be copied and parsed here for one value.
+ * The text of a body that is JSON; `null` when it is none, or is gone. SQLite is not asked to read it: it would take the
+ * bytes for text of the encoding that its database has, which a merchant may have set to UTF-16.
  */
-export function tokenAt(database: SqliteDatabase, seq: number, steps: readonly PayloadStep[]): string | null {
-  const row = statement(
-    database,
-    `SELECT CASE WHEN json_valid(CAST(body AS TEXT)) THEN CAST(body AS TEXT) -> :path END AS token
-     FROM hookbox_events WHERE seq = :seq`,
-  ).get({ seq, path: sqlitePath(steps) });
-  return (row as { token: string | null } | undefined)?.token ?? null;
+export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number): string | null {
+  const row = statement(database, `SELECT body FROM ${table} WHERE seq = ?`).get(seq);
+  const body = (row as { body: Uint8Array | null } | undefined)?.body ?? null;
+  return body === null ? null : jsonText(body);
+}
+
+/** The text of an event's body, read when it is first asked for and no second time. */
+export class BodyText {
+  readonly #database: () => SqliteDatabase;
+  readonly #seq: number;
+  #text: string | null | undefined;
+
+  constructor(database: () => SqliteDatabase, seq: number) {
+    this.#database = database;
+    this.#seq = seq;
+  }
+
+  read(): string | null {
+    if (this.#text === undefined) this.#text = bodyText(this.#database(), 'hookbox_events', this.#seq);
+    return this.#text;
+  }
 }
 
 /** The text that a token means, if it is one. */
 export function textOf(token: string | null): string | null {
-  if (token === null || !token.startsWith('"')) return null;
-  try {
-    return JSON.parse(token) as string;
-  } catch {
-    return null; // older versions of SQLite take line breaks in a text for JSON
-  }
-}
-
-/** Names are quoted, so that none of them can be read as anything else. */
-function sqlitePath(steps: readonly PayloadStep[]): string {
-  return `$${steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${JSON.stringify(step)}`)).join('')}`;
+  return token?.startsWith('"') === true ? (JSON.parse(token) as string) : null;
 }

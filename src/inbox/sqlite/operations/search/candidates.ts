@@ -75,11 +75,12 @@ function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly So
   if (filter.id !== undefined) sources.push(withId(filter.id));
   if (filter.fingerprint !== undefined) sources.push(ofGroup(filter.fingerprint));
   if (filter.deadReasons !== undefined) sources.push(putAway('dead'));
+  if (filter.ignoredSince !== undefined) sources.push(putAway('ignored'));
   if (filter.retrying === true) sources.push(retrying);
   if (filter.conflict === true) sources.push(withConflict);
   if (filter.redelivered === true) sources.push(redelivered);
   if (filter.states !== undefined) {
-    sources.push(merged(filter.states.flatMap((state) => inState(state, filter.types))));
+    sources.push(merged([...new Set(filter.states)].flatMap((state) => inState(state, filter.types))));
   }
   return sources;
 }

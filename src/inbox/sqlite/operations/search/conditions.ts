@@ -1,11 +1,12 @@
 import type { EventFilter } from '../../../operations/filter.ts';
 import { payloadPath, type PayloadStep } from '../../../operations/payload-path.ts';
+import { readPlaces } from '../../../operations/payload-places.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../access.ts';
-import { textOf, tokenAt } from './body-text.ts';
+import { BodyText, textOf } from './body-text.ts';
 import { isSameNumber } from './same-number.ts';
 import { lastErrorOf, SUMMARY_COLUMNS, type SummaryRow } from './summary.ts';
-import { hasTerm, type Term } from './terms.ts';
+import { hasTerms, type Term } from './terms.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {
@@ -43,6 +44,8 @@ const FITTING = `
     AND (:until IS NULL OR e.received_ms < :until)
     AND (:fingerprint IS NULL
       OR (e.state = 'dead' AND e.body IS NOT NULL AND ifnull(e.fingerprint, e.dead_reason) = :fingerprint))
+    AND (:ignoredSince IS NULL
+      OR (e.state = 'ignored' AND e.discarded_ms IS NULL AND e.settled_ms >= :ignoredSince))
     AND (:retrying IS NULL OR (e.state = 'pending' AND e.failures > 0) = :retrying)
     AND (:redelivered IS NULL OR EXISTS (SELECT 1 FROM hookbox_redeliveries WHERE seq = e.seq) = :redelivered)
     AND (:conflict IS NULL OR EXISTS (SELECT 1 FROM hookbox_conflicts WHERE seq = e.seq) = :conflict)
@@ -64,6 +67,7 @@ export function fittingRows(
     since: filter.since?.getTime() ?? null,
     until: filter.until?.getTime() ?? null,
     fingerprint: filter.fingerprint ?? null,
+    ignoredSince: filter.ignoredSince?.getTime() ?? null,
     retrying: asNumber(filter.retrying),
     redelivered: asNumber(filter.redelivered),
     conflict: asNumber(filter.conflict),
@@ -74,26 +78,35 @@ export function fittingRows(
 
 /**
  * Whether a row fits what its columns do not say: its terms, the text of its error and the values in its body. The body
- * comes last, as it costs the most.
+ * comes last, as it costs the most; it is parsed once, whatever is asked of it. Whoever runs this may rest at each step.
  *
  * @param indexed - up to which `seq` the index knows the terms
  */
-export function fitsClosely(
-  database: SqliteDatabase,
+export function* fitsClosely(
+  database: () => SqliteDatabase,
   { terms, error, payload }: Conditions,
   row: SummaryRow,
   indexed: number,
-): boolean {
-  return (
-    (error === null || errorText(database, row.seq).includes(error)) &&
-    terms.every((term) => hasTerm(database, row, term, indexed)) &&
-    payload.every(({ steps, value }) => readsAs(tokenAt(database, row.seq, steps), value))
+): Generator<void, boolean> {
+  if (error !== null && !errorText(database(), row.seq).includes(error)) return false;
+  const body = new BodyText(database, row.seq);
+  if (terms.length > 0 && !hasTerms(database(), row, terms, indexed, body)) return false;
+  if (payload.length === 0) return true;
+  yield;
+  const text = body.read();
+  if (text === null) return false;
+  yield;
+  const tokens = yield* readPlaces(
+    text,
+    payload.map(({ steps }) => steps),
   );
+  return payload.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
 }
 
-/** How many bytes of its body `fitsClosely` has to read. */
-export function bytesToRead({ terms, payload }: Conditions, row: SummaryRow, indexed: number): number {
-  return payload.length > 0 || (terms.length > 0 && row.seq > indexed) ? (row.bytes ?? 0) : 0;
+/** How many bytes of its body have to be looked at, counted once for each condition. */
+export function bytesToLookAt({ terms, payload }: Conditions, row: SummaryRow, indexed: number): number {
+  const inBody = payload.length + (row.seq > indexed ? terms.length : 0);
+  return inBody * (row.bytes ?? 0);
 }
 
 function errorText(database: SqliteDatabase, seq: number): string {
@@ -104,7 +117,7 @@ function errorText(database: SqliteDatabase, seq: number): string {
 
 /** Whether what is written in a body reads as a value: a text by what it says, a number however it is written. */
 function readsAs(token: string | null, value: string): boolean {
-  if (token === null || token.startsWith('{') || token.startsWith('[')) return false;
+  if (token === null) return false;
   if (token.startsWith('"')) return textOf(token) === value;
   return token === value || isSameNumber(token, value);
 }

@@ -1,14 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeadGroup } from '../../../operations/search.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement, type Access } from '../access.ts';
+import { SlicedWork } from '../turns.ts';
 import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
 
 const GROUPS = 200;
 /** So many are counted to find the largest ones. */
 const COUNTED_GROUPS = 2_000;
 const COUNTED = 10_000;
-const CHUNK_MS = 10;
 
 /** What a dead event is grouped by, as its index has it. */
 const PRINT = 'ifnull(fingerprint, dead_reason)';
@@ -28,18 +27,20 @@ const PRINTS = `
 
 /** The largest groups of dead events. Deliveries are taken in while they are counted. */
 export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> {
+  const work = await SlicedWork.begin();
   const prints = statement(access.database(), PRINTS).all() as readonly { print: string }[];
   const counted: { print: string; count: number }[] = [];
-  let startedAt = performance.now();
   for (const { print } of prints) {
+    if (work.isOver) await work.rest();
     counted.push({ print, count: countOf(access.database(), print) });
-    if (performance.now() - startedAt < CHUNK_MS) continue;
-    await nextTurn();
-    startedAt = performance.now();
   }
-  const largest = counted.toSorted((a, b) => b.count - a.count).slice(0, GROUPS);
-  const database = access.database();
-  return largest.flatMap(({ print, count }) => groupOf(database, print, count) ?? []);
+  const groups: DeadGroup[] = [];
+  for (const { print, count } of counted.toSorted((a, b) => b.count - a.count).slice(0, GROUPS)) {
+    if (work.isOver) await work.rest();
+    const group = groupOf(access.database(), print, count);
+    if (group !== null) groups.push(group);
+  }
+  return groups;
 }
 
 function countOf(database: SqliteDatabase, print: string): number {

@@ -15,6 +15,9 @@ function plainNumber(text: string): string | null {
   if (whole === undefined) return null;
   const digits = (whole + decimals).replace(/^0+/, '');
   if (digits === '') return '0';
-  const significant = digits.replace(/0+$/, '');
+  let end = digits.length;
+  // A pattern would try each run of zeros from each of its places.
+  while (digits.endsWith('0', end)) end -= 1;
+  const significant = digits.slice(0, end);
   return `${sign}${significant}e${Number(exponent) - decimals.length + digits.length - significant.length}`;
 }

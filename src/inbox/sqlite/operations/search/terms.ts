@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../../database.ts';
 import { statement, type Access } from '../access.ts';
 import { newestSeq, progressOf, setProgress } from '../progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
-import { textOf, tokenAt } from './body-text.ts';
+import { bodyText, BodyText } from './body-text.ts';
 
 /** What an event is found by, as hookbox_terms has it. */
 export type Term = `entity ${string}` | `merchant ${string}`;
@@ -14,14 +14,23 @@ export interface TermRow {
   readonly entity: string | null;
 }
 
-/** How far the index goes, in hookbox_progress. */
+/**
+ * How far the index goes, in hookbox_progress. In a database of UTF-16 an older hookbox could not read what bodies say, and
+ * has noted that it did: there it is begun anew, under a name that such a process does not know.
+ */
 const INDEXED = 'terms';
+const INDEXED_UTF16 = 'terms in UTF-16';
 /** Deliveries share the commit: a batch of large bodies ends early. */
 const BATCH_MS = 10;
 
 /** The terms of events up to this `seq` are in the index. */
 export function indexedUpTo(database: SqliteDatabase): number {
-  return progressOf(database, INDEXED);
+  return progressOf(database, progressName(database));
+}
+
+function progressName(database: SqliteDatabase): string {
+  const { encoding } = statement(database, 'PRAGMA encoding').get() as { encoding: string };
+  return encoding === 'UTF-8' ? INDEXED : INDEXED_UTF16;
 }
 
 /**
@@ -29,9 +38,9 @@ export function indexedUpTo(database: SqliteDatabase): number {
  * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
  * hookbox does not know, or stand alone by the merchant's rule, and is about somebody all the same.
  */
-export function termsOf(database: SqliteDatabase, { seq, entity }: TermRow): ReadonlySet<Term> {
-  const terms = new Set(entity === null ? entityTerms(namesIn(database, 'hookbox_events', seq)) : namesOf(entity));
-  const merchant = textOf(tokenAt(database, seq, ['data', 'merchant_id'])) ?? partsOf(entity ?? '')[0] ?? '';
+export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
+  const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
+  const merchant = names.merchant ?? partsOf(entity ?? '')[0] ?? '';
   if (merchant !== '') terms.add(`merchant ${merchant}`);
   return terms;
 }
@@ -52,10 +61,24 @@ export function idsIn(entity: string): readonly string[] {
     .filter((id) => id !== '');
 }
 
-/** Whether an event has a term: from the index as far as that goes, and from the event itself after that. */
-export function hasTerm(database: SqliteDatabase, row: TermRow, term: Term, indexed: number): boolean {
-  if (row.seq > indexed) return termsOf(database, row).has(term);
-  return statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?').get(term, row.seq) !== undefined;
+/**
+ * Whether an event has all of some terms: from the index as far as that goes, and from the event itself after that.
+ *
+ * @param body - its body, if somebody else reads it too
+ */
+export function hasTerms(
+  database: SqliteDatabase,
+  row: TermRow,
+  terms: readonly Term[],
+  indexed: number,
+  body = new BodyText(() => database, row.seq),
+): boolean {
+  if (row.seq > indexed) {
+    const own = termsOf(row.entity, namesIn(body.read()));
+    return terms.every((term) => own.has(term));
+  }
+  const known = statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?');
+  return terms.every((term) => known.get(term, row.seq) !== undefined);
 }
 
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left. */
@@ -76,7 +99,7 @@ function indexBatch(database: SqliteDatabase, limit: number): number {
     indexed = row.seq;
     if (performance.now() - startedAt > BATCH_MS) break;
   }
-  setProgress(database, INDEXED, indexed);
+  setProgress(database, progressName(database), indexed);
   return newestSeq(database) - indexed;
 }
 
@@ -85,9 +108,10 @@ export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
   const row = indexedRow(database, key);
   if (row === null) return;
   const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
-  for (const term of termsOf(database, row)) remove.run(term, row.seq);
+  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
+  for (const term of termsOf(row.entity, names)) remove.run(term, row.seq);
   // It may have been entered before a rerun gave it its entity.
-  for (const term of entityTerms(namesIn(database, 'hookbox_events', row.seq))) remove.run(term, row.seq);
+  for (const term of entityTerms(names)) remove.run(term, row.seq);
 }
 
 /** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
@@ -107,7 +131,8 @@ function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermR
 
 function addTerms(database: SqliteDatabase, row: TermRow): void {
   const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
-  for (const term of termsOf(database, row)) add.run(term, row.seq);
+  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
+  for (const term of termsOf(row.entity, names)) add.run(term, row.seq);
 }
 
 /** The merchant and the ids in a name that `entityOf` gave (src/events/entity.ts); none in a name of the merchant's own. */

@@ -5,7 +5,8 @@
  */
 import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
-import type { SqliteDatabase } from '../../database.ts';
+import { distrustSchema, type SqliteDatabase } from '../../database.ts';
+import { TABLES } from '../../migrations.ts';
 
 export interface BackupTask {
   readonly source: string;
@@ -23,7 +24,9 @@ const WAIT_MS = 5_000;
 function open(path: string, readonly: boolean): SqliteDatabase {
   // better-sqlite3 exports its class and nothing else.
   const Database = createRequire(import.meta.url)('better-sqlite3') as DatabaseClass;
-  return new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
+  const database = new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
+  distrustSchema(database);
+  return database;
 }
 
 const { source, copy } = workerData as BackupTask; // given by backup.ts
@@ -34,7 +37,7 @@ try {
   if (tables.length === 0 || tables.length < tablesOf(live).length) throw new Error('the copy lacks tables of hookbox');
   // Not the merchant's own tables: what is wrong with their rows was copied as it is.
   for (const table of tables) {
-    const fault = made.pragma(`quick_check(${table})`, { simple: true });
+    const fault = made.pragma(`quick_check("${table}")`, { simple: true });
     if (fault !== 'ok') throw new Error(`the copy is faulty: ${String(fault)}`);
   }
 } finally {
@@ -53,7 +56,9 @@ function copied(live: SqliteDatabase): SqliteDatabase {
   }
 }
 
-function tablesOf(database: SqliteDatabase): string[] {
-  const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'hookbox_*'").all();
-  return rows.map((row) => (row as { name: string }).name);
+/** By name, since a merchant's own table may be called `hookbox_my table`. */
+function tablesOf(database: SqliteDatabase): readonly string[] {
+  const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const present = new Set(rows.map((row) => (row as { name: string }).name));
+  return TABLES.filter((table) => present.has(table));
 }

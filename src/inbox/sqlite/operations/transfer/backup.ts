@@ -4,7 +4,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../../errors.ts';
-import type { SqliteDatabase } from '../../database.ts';
+import { fileOf, type SqliteDatabase } from '../../database.ts';
+import { OWNER_ONLY } from '../../../../owner-only.ts';
 import type { BackupTask } from './backup-worker.ts';
 
 /**
@@ -19,8 +20,7 @@ export async function backup(database: SqliteDatabase, path: string): Promise<nu
   const copy = `${target}.${randomBytes(6).toString('hex')}.part`;
   try {
     const source = fileOf(database);
-    // Nobody may read the copy who may not read the file.
-    await (await open(copy, 'wx', statSync(source).mode & 0o777)).close();
+    await (await open(copy, 'wx', OWNER_ONLY)).close();
     await run({ source, copy });
     await sync(copy, 'r+');
     refuseExisting(target);
@@ -56,12 +56,6 @@ function refuseExisting(target: string): void {
       `The folder ${folder} does not exist. Create it, or give another path.`,
     );
   }
-}
-
-/** SQLite knows the whole path, whatever has become of the working directory. */
-function fileOf(database: SqliteDatabase): string {
-  const files = database.pragma('database_list') as { name: string; file: string }[];
-  return files.find(({ name }) => name === 'main')?.file ?? database.name;
 }
 
 async function run(task: BackupTask): Promise<void> {

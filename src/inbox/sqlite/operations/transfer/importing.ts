@@ -1,5 +1,5 @@
-import type { ExportedEvent, ExportedMark, ExportRecord } from '../../../operations/export-format.ts';
-import type { ImportCounts, Transfer } from '../../../operations/transfer.ts';
+import type { ExportedEvent, ExportedMark } from '../../../operations/export-format.ts';
+import type { ImportCounts, ImportRecord, Transfer } from '../../../operations/transfer.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { hashOf } from '../../tombstone.ts';
 import type { WorkStatements } from '../../work-statements.ts';
@@ -9,6 +9,7 @@ import { newestSeq } from '../progress.ts';
 import { noteImported } from '../search/ranges.ts';
 
 type Outcome = keyof ImportCounts;
+type EventRecord = Extract<ImportRecord, { readonly event: ExportedEvent }>;
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
@@ -17,7 +18,7 @@ export function importing(access: Access): Pick<Transfer, 'importSome'> {
       const counts = await access.write((database, { work }) => {
         const first = newestSeq(database) + 1;
         for (const record of records) if ('mark' in record) raiseMark(work, record.mark);
-        const counts = countsOf(records, ({ event }) => importEvent(database, work, event));
+        const counts = countsOf(records, (record) => importEvent(database, work, record));
         const last = newestSeq(database);
         // Imported events come behind those that are here, whenever they were received.
         if (last >= first) noteImported(database, first, last);
@@ -30,10 +31,7 @@ export function importing(access: Access): Pick<Transfer, 'importSome'> {
   };
 }
 
-function countsOf(
-  records: readonly ExportRecord[],
-  outcomeOf: (record: { readonly event: ExportedEvent }) => Outcome,
-): ImportCounts {
+function countsOf(records: readonly ImportRecord[], outcomeOf: (record: EventRecord) => Outcome): ImportCounts {
   const counts = { imported: 0, known: 0, different: 0 };
   for (const record of records) if ('event' in record) counts[outcomeOf(record)] += 1;
   return counts;
@@ -61,12 +59,13 @@ function hashOfBytes({ body, sha256 }: Bytes): Uint8Array {
   return body === null ? (sha256 ?? Buffer.alloc(0)) : hashOf(body);
 }
 
-function importEvent(database: SqliteDatabase, statements: WorkStatements, event: ExportedEvent): Outcome {
+function importEvent(
+  database: SqliteDatabase,
+  statements: WorkStatements,
+  { event, raisesMark }: EventRecord,
+): Outcome {
   const here = whatIsHere(database, event);
   if (here !== null) return here;
-  // Who held its lease works on another file.
-  const interrupted = event.state === 'processing';
-  const state = interrupted ? 'pending' : event.state;
   const { lastInsertRowid: seq } = statement(
     database,
     `INSERT INTO hookbox_events
@@ -83,11 +82,11 @@ function importEvent(database: SqliteDatabase, statements: WorkStatements, event
     createdNs: event.created?.ns ?? null,
     entity: event.entity,
     verified: event.verified ? 1 : 0,
-    state,
+    state: event.state,
     deadReason: event.deadReason,
     receivedMs: event.receivedMs,
     settledMs: event.settledMs,
-    dueMs: interrupted ? Date.now() : event.dueMs,
+    dueMs: event.dueMs,
     begun: event.begun,
     failures: event.failures,
     crashes: event.crashes,
@@ -99,6 +98,9 @@ function importEvent(database: SqliteDatabase, statements: WorkStatements, event
     sha256: event.sha256,
   });
   importHistory(database, statements, Number(seq), event);
+  const { entity, endpoint, created } = event;
+  // As its settlement did where it was handled; of filtered events the export has no marks.
+  if (raisesMark && entity !== null && created !== null) raiseMark(statements, { entity, endpoint, created });
   return 'imported';
 }
 
@@ -106,7 +108,7 @@ function importHistory(
   database: SqliteDatabase,
   statements: WorkStatements,
   seq: number,
-  { attempts, redeliveries, conflict, state, entity, endpoint, created }: ExportedEvent,
+  { attempts, redeliveries, conflict }: ExportedEvent,
 ): void {
   for (const { number, trigger, outcome, startedMs, endedMs, error } of attempts) {
     statements.addAttempt.run({
@@ -133,9 +135,6 @@ function importHistory(
       'INSERT INTO hookbox_conflicts (seq, count, first_ms, last_ms, recent, body) VALUES (?, ?, ?, ?, ?, ?)',
     ).run(seq, ...occurrencesOf(conflict), conflict.body);
   }
-  // As its settlement did where it was handled; of filtered events the export has no marks.
-  if (state === 'processed' && entity !== null && created !== null)
-    raiseMark(statements, { entity, endpoint, created });
 }
 
 function occurrencesOf({ count, firstMs, lastMs, recentMs }: NonNullable<ExportedEvent['redeliveries']>) {

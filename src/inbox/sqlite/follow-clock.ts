@@ -1,0 +1,78 @@
+import { latestTime, movedBack, setBackBy } from '../set-back.ts';
+import type { ClaimRequest } from '../work.ts';
+import { readyEndpoints } from './takers.ts';
+import type { WorkStatements } from './work-statements.ts';
+
+interface ClockRow {
+  readonly latest_ms: number;
+  readonly back_ms: number | null;
+  readonly endpoint: string | null;
+  readonly due_ms: number;
+  readonly seq: number;
+}
+
+interface DueRow {
+  readonly seq: number;
+  readonly due_ms: number;
+}
+
+/** How many events are moved at once: deliveries wait meanwhile. */
+const MOVE_BATCH = 500;
+
+/** Remembers the time at which a lease or a due time is written. */
+export function noteTime(statements: WorkStatements, now: number): void {
+  statements.noteTime.run({ latest: latestTime(0, now) });
+}
+
+/**
+ * Moves back what was written before the clock was set back, if it was (see set-back.ts): leases, and when somebody was
+ * seen, at once, as there are no more than handlers that run and types that are handled; and pending events in batches.
+ *
+ * @returns whether there is more to move
+ */
+export function followClock(
+  statements: WorkStatements,
+  { now, leaseMs }: Pick<ClaimRequest, 'now' | 'leaseMs'>,
+): boolean {
+  const { latest_ms: latest, back_ms: backBefore } = statements.clock.get() as ClockRow;
+  const back = setBackBy(latest, now);
+  if (back > 0) {
+    for (const found of statements.leases.all()) {
+      const { seq, lease_until_ms: until } = found as { seq: number; lease_until_ms: number };
+      statements.moveLease.run({ seq, until: movedBack(until, back, now + leaseMs) });
+    }
+    statements.moveHandling.run({ now, back });
+    statements.moveTakers.run({ now, back });
+    statements.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
+  } else {
+    noteTime(statements, now);
+    if (backBefore === null) return false;
+  }
+  return movePending(statements, now);
+}
+
+/** Where it has got to is in the file: it goes on in another call, or in another process. */
+function movePending(statements: WorkStatements, now: number): boolean {
+  const { back_ms: back, endpoint: reached, due_ms, seq } = statements.clock.get() as ClockRow & { back_ms: number };
+  let left = MOVE_BATCH;
+  const move = (endpoint: string | null, rows: readonly DueRow[]): boolean => {
+    for (const row of rows) {
+      const due = movedBack(row.due_ms, back, now);
+      if (due !== row.due_ms) statements.moveDue.run({ seq: row.seq, due });
+    }
+    left -= rows.length;
+    const last = rows.at(-1);
+    if (left > 0 || last === undefined) return false;
+    statements.goOnMoving.run({ endpoint, due: last.due_ms, seq: last.seq });
+    return true;
+  };
+  if (reached === null && move(null, statements.asideAfter.all({ seq, limit: left }) as DueRow[])) return true;
+  for (const endpoint of readyEndpoints(statements, '*')) {
+    if (reached !== null && endpoint < reached) continue;
+    // Behind what was moved already: moving makes a due time earlier, so nothing is met twice.
+    const after = endpoint === reached ? { due: due_ms, seq } : { due: now, seq: Number.MAX_SAFE_INTEGER };
+    if (move(endpoint, statements.dueAfter.all({ endpoint, ...after, limit: left }) as DueRow[])) return true;
+  }
+  statements.endMoving.run();
+  return false;
+}

@@ -1,0 +1,53 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** For so long one piece of work keeps the event loop. */
+const SLICE_MS = 10;
+
+/** Ends when everybody has had a turn who asked for one before. */
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Waits for a turn of the event loop that nobody else has: however many look something up at once, deliveries are taken in
+ * between two slices of it.
+ */
+async function ownTurn(): Promise<void> {
+  const before = last;
+  const mine = before.then(() => nextTurn());
+  last = mine;
+  await mine;
+}
+
+/** Work that is done a slice at a time. */
+export class SlicedWork {
+  #startedAt = 0;
+  #workedMs = 0;
+
+  /** Waits for its first turn. */
+  static async begin(): Promise<SlicedWork> {
+    await ownTurn();
+    const work = new SlicedWork();
+    work.#startedAt = performance.now();
+    return work;
+  }
+
+  /** For how long it has worked, in milliseconds. */
+  get workedMs(): number {
+    return this.#workedMs + this.#sliceMs;
+  }
+
+  /** Whether this slice is over: rest before going on. */
+  get isOver(): boolean {
+    return this.#sliceMs > SLICE_MS;
+  }
+
+  /** Lets others have their turns. What was read from a connection before may be out of date afterwards. */
+  async rest(): Promise<void> {
+    this.#workedMs = this.workedMs;
+    await ownTurn();
+    this.#startedAt = performance.now();
+  }
+
+  get #sliceMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+}

@@ -1,0 +1,19 @@
+import type { Inbox } from '../inbox/inbox.ts';
+import { EVERYTHING, RERUN_OFFERED_MS, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
+
+/** What nobody handles, or nobody did. */
+export interface Unhandled {
+  /** events that have waited for ten minutes, of types that nobody is there to handle */
+  readonly waiting: readonly UnhandledType[];
+  /** events that were ignored in the last seven days because nobody handled their type, which somebody does now */
+  readonly putAway: readonly IgnoredType[];
+  /** when those seven days begin, as a filter has it in `ignoredSince` */
+  readonly ignoredSince: Date;
+}
+
+/** Whether somebody has to start a processor, or to rerun what was put away before one came. */
+export async function unhandledEvents(inbox: Inbox, now = Date.now()): Promise<Unhandled> {
+  const since = now - RERUN_OFFERED_MS;
+  const [waiting, ignored] = await Promise.all([inbox.unhandled(now), inbox.ignoredSince(EVERYTHING, since, now)]);
+  return { waiting, putAway: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
+}

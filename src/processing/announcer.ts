@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Inbox } from '../inbox/inbox.ts';
+import { RERUN_OFFERED_MS, type Announced, type Scope } from '../inbox/work.ts';
+import type { Logger } from '../logger.ts';
+import type { Clock } from './clock.ts';
+import { createPresence } from './presence.ts';
+import { unhandledLog } from './unhandled-log.ts';
+
+/** Says of a processor that it is there, and sees to what waits in vain. */
+export interface Announcer {
+  /** Resolves when others know; what is returned then looks through what waits, and may take long. */
+  announce(): Promise<() => Promise<void>>;
+  /** Says what was put away before this processor came. */
+  tellWhatWasPutAway(): Promise<void>;
+  /** Whoever was seen since then counts as there. */
+  takenSince(now: number): number;
+}
+
+/** After each step the writer is left alone for so many times as long. */
+const REST = 3;
+
+export function createAnnouncer({
+  inbox,
+  scope,
+  clock,
+  logger,
+  isOpen,
+}: {
+  readonly inbox: Inbox;
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly isOpen: () => boolean;
+}): Announcer {
+  const presence = createPresence();
+  const log = unhandledLog(logger);
+
+  /** Step by step, so that deliveries and claims come in between, however much waits. */
+  async function sweep(first: Announced, ignoreBefore: number | null): Promise<Announced['ignored']> {
+    const counts = new Map<string, Announced['ignored'][number]>();
+    for (let step = first; ;) {
+      for (const { endpoint, type, count } of step.ignored) {
+        const key = JSON.stringify([endpoint, type]);
+        counts.set(key, { endpoint, type, count: count + (counts.get(key)?.count ?? 0) });
+      }
+      if (!step.more || !isOpen()) return [...counts.values()];
+      const from = performance.now();
+      step = await inbox.announce(scope, clock.now(), ignoreBefore);
+      if (step.more) await delay(REST * (performance.now() - from), undefined, { ref: false });
+    }
+  }
+
+  return {
+    takenSince: presence.takenSince,
+    async announce() {
+      const now = clock.now();
+      // One without handlers may be there by mistake: nothing is put away on its word.
+      const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
+      const first = await inbox.announce(scope, now, ignoreBefore);
+      presence.announced(now);
+      return async () => {
+        log.ignored(await sweep(first, ignoreBefore));
+        if (ignoreBefore !== null && isOpen()) log.waiting(await inbox.unhandled(clock.now()));
+      };
+    },
+    async tellWhatWasPutAway() {
+      if (scope.types.length === 0) return;
+      const now = clock.now();
+      const since = now - RERUN_OFFERED_MS;
+      log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), inbox.file);
+    },
+  };
+}

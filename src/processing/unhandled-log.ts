@@ -1,0 +1,76 @@
+import { isEventType } from '../events/event.ts';
+import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
+import { throttle, type Logger } from '../logger.ts';
+import { oneLine } from '../one-line.ts';
+import { rerunIgnoredCommand } from '../ops/words/act-command.ts';
+
+const HOUR_MS = 60 * 60_000;
+
+/** Says in the log what nobody handles. Types are the sender's text: those that hookbox does not know are told of as one. */
+export function unhandledLog(logger: Logger) {
+  const seldom = throttle(HOUR_MS);
+  const told = new Set<string>();
+  const kindOf = (endpoint: string, type: string): string =>
+    JSON.stringify([endpoint, isEventType(type) ? type : 'other']);
+
+  return {
+    /** Once for each type. */
+    ignored(ignored: Announced['ignored']): void {
+      for (const { endpoint, type, count } of ignored) {
+        const kind = kindOf(endpoint, type);
+        if (told.has(kind)) continue;
+        told.add(kind);
+        logger.warn(
+          { endpoint, type: oneLine(type), count },
+          'events are ignored, because no processor of their endpoint has handled their type for seven days; once you ' +
+            'handle it, rerun them',
+        );
+      }
+    },
+
+    /** What waits for somebody to come back. */
+    waiting(unhandled: readonly UnhandledType[]): void {
+      for (const { endpoint, type, count, more, since } of unhandled) {
+        const facts = { endpoint, type: oneLine(type), waiting: more ? `more than ${count}` : count };
+        if (since === null) {
+          seldom(JSON.stringify([endpoint]), () => {
+            logger.warn(
+              facts,
+              'events are stored at an endpoint that no processor handles: start one with createProcessor({ endpoint }), ' +
+                'or call start() of its receiver',
+            );
+          });
+          continue;
+        }
+        seldom(kindOf(endpoint, type), () => {
+          logger.warn(
+            facts,
+            `nobody handles ${oneLine(type)} since ${since.toISOString()}: its events wait until a processor with a ` +
+              'handler for it runs',
+          );
+        });
+      }
+    },
+
+    /**
+     * What was put away before somebody came who handles it does not come back by itself: a new handler must not write to a
+     * week's customers.
+     *
+     * @param file - of the inbox, where it has one
+     */
+    putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, file?: string): void {
+      for (const endpoint of new Set(ignored.map((one) => one.endpoint))) {
+        const here = ignored.filter((one) => one.endpoint === endpoint && one.handled);
+        if (here.length === 0) continue;
+        const count = here.reduce((sum, one) => sum + one.count, 0);
+        const named = types === '*' ? [] : here.map(({ type }) => type);
+        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, file);
+        logger.warn(
+          { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
+          'events that this processor handles were ignored in the last seven days, when nobody handled them; the command ' +
+            'reruns them',
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** That nobody fills the memory with bodies in chunks of one byte: each costs Node hundreds of bytes until it is let go. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { warmUp, whileSampling } from './conformance/memory.ts';
+import { expectAccepted } from './expected-answer.ts';
+import { startMeasured } from './measured-server.ts';
+import { signedEvent, WELL_FORMED } from './signed-event.ts';
+import { send } from './wire.ts';
+
+const MIB = 1024 * 1024;
+const CONNECTIONS = 200;
+/** As much as the service waits, and room for a slow machine. */
+const ATTACK_LIMIT_MS = 40_000;
+const CASE_LIMIT_MS = 90_000;
+
+const report = z.object({ connections: z.number(), written: z.number(), statuses: z.array(z.number()) });
+
+/** What came of the connections so far. */
+async function heard(attackers: ChildProcess): Promise<z.infer<typeof report>> {
+  const answered = once(attackers, 'message');
+  attackers.send('report');
+  const [said]: unknown[] = await answered;
+  return report.parse(said);
+}
+
+/** Delivers one event after the other until all attackers have their answer, or for as long as that may take. */
+async function deliverMeanwhile(url: string, attackers: ChildProcess): Promise<number> {
+  const began = performance.now();
+  let delivered = 0;
+  while (performance.now() - began < ATTACK_LIMIT_MS) {
+    const event = signedEvent();
+    expectAccepted(await send(url, event), { id: event.id, duplicate: false });
+    delivered += 1;
+    if ((await heard(attackers)).statuses.length === CONNECTIONS) break;
+    await delay(50);
+  }
+  return delivered;
+}
+
+describe.each(['node', 'fastify', 'fetch'])('hookbox/%s, in its own process', (name) => {
+  it.each([
+    ['a signature in the right form', WELL_FORMED[1], [400, 503]],
+    ['no signature', '', [401]],
+  ])(
+    'grows by at most 128 MiB under 200 connections that send 1 MB in chunks of one byte with %s, and answers the others',
+    { timeout: CASE_LIMIT_MS },
+    async (_, signature, expected) => {
+      await using measured = await startMeasured(new URL(`./servers/${name}.ts`, import.meta.url));
+      await warmUp(measured.url);
+      const before = await measured.rss();
+      const client = fileURLToPath(new URL('./servers/one-byte-chunks.ts', import.meta.url));
+      const attackers = fork(client, [measured.url, String(CONNECTIONS), signature], { execArgv: [] });
+      try {
+        const [peak, delivered] = await whileSampling(measured, () => deliverMeanwhile(measured.url, attackers));
+        const { connections, written, statuses } = await heard(attackers);
+
+        expect(peak - before).toBeLessThan(128 * MIB);
+        expect(delivered).toBeGreaterThan(1);
+        expect(connections).toBe(CONNECTIONS);
+        expect(written).toBeGreaterThan(10 * CONNECTIONS); // or there was nothing to hold
+        // Some are cut before they have read it.
+        expect(statuses.length).toBeGreaterThan(0);
+        expect(statuses.filter((status) => !expected.includes(status))).toEqual([]);
+      } finally {
+        attackers.kill();
+        await once(attackers, 'exit');
+      }
+    },
+  );
+});

@@ -1,0 +1,41 @@
+/**
+ * Connections that send 1 MB in chunks of one byte, each chunk a write of its own, in a process of their own. Says what it
+ * has written and heard whenever it is asked.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { connect, requestHead, type Connection } from '../wire.ts';
+
+const [url = '', count = '', signature = ''] = process.argv.slice(2);
+const BYTES = 1_000_000;
+const CHUNK = Buffer.from('1\r\nx\r\n');
+
+const report = { connections: 0, written: 0, statuses: [] as number[] };
+process.on('message', () => process.send?.(report));
+process.on('disconnect', () => process.exit());
+
+const connections = await Promise.all(Array.from({ length: Number(count) }, () => connect(url)));
+const headers = signature === '' ? [] : [['X-Signature', signature] as const];
+const sent = new Map<Connection, number>();
+for (const connection of connections) {
+  await connection.write(requestHead(url, { framing: 'chunked', headers }));
+  sent.set(connection, 0);
+  connection.answer().then(
+    ({ status }) => report.statuses.push(status),
+    () => {}, // it was cut
+  );
+}
+report.connections = sent.size;
+
+// Side by side: a write to each that takes it, then a turn of the event loop.
+while (sent.size > 0) {
+  for (const [connection, bytes] of sent) {
+    const { socket } = connection;
+    if (socket.destroyed || bytes === BYTES) sent.delete(connection);
+    else if (socket.writableLength === 0) {
+      socket.write(CHUNK);
+      sent.set(connection, bytes + 1);
+      report.written += 1;
+    }
+  }
+  await turn();
+}

@@ -1,0 +1,190 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { incoming, later } from '../inbox/incoming-event.ts';
+import { ownFolder } from '../inbox/scratch-folder.ts';
+import { handled } from '../ops/events-in-states.ts';
+import { orderEvent, store } from '../processing/order-event.ts';
+import { START } from '../processing/virtual-clock.ts';
+import { runHookbox } from './run-hookbox.ts';
+import { running } from './serving.ts';
+
+/**
+ * Colours in a way that hookbox never does, sets the title, clears the screen, turns the reading direction, hides and begins another
+ * line.
+ */
+const EVIL = '\u001b[38;5;9m\u001b]0;owned\u0007\u009b2J\u202e\u2066\u061c\u200b\u{e0041}\r\nINJECTED';
+const SEEN = /(?!\n)[\p{Cc}\p{Bidi_Control}\u200b\u2028\u2029\u{e0041}]/u;
+/** The styles of ours, which tests ask for. */
+const OURS = new RegExp(`${String.fromCharCode(27)}\\[\\d{1,2}m`, 'g');
+
+const ID = `evt_${EVIL}`;
+let folder: ReturnType<typeof ownFolder>;
+/** A file name cannot be everything, but it can be this. */
+const DB = `shop ${EVIL.replaceAll('/', '')}.db`;
+
+beforeAll(async () => {
+  folder = ownFolder();
+  const file = join(folder.path, DB);
+  await using inbox = sqliteInbox(file);
+  const error = { name: `Evil${EVIL}`, message: `why ${EVIL}`, stack: `Evil: x\n    at ${EVIL}` };
+  const event = (id: string) => {
+    const body = JSON.stringify({ id, type: `type.${EVIL}`, created: '2026-01-01T00:00:00Z', data: { [EVIL]: EVIL } });
+    return {
+      ...orderEvent(id, { order: `ord_${EVIL}` }),
+      entity: `order:mer_7:${EVIL}`,
+      type: `type.${EVIL}`,
+      body: Buffer.from(body),
+    };
+  };
+  await handled(inbox, { outcome: 'dead', reason: 'failed', error }, event(ID));
+  await handled(inbox, { outcome: 'retry', error, dueAt: START }, event(`retry_${EVIL}`));
+  const once = event(`twice_${EVIL}`);
+  await store(inbox, once, { ...once, body: Buffer.from(`${EVIL} other`) }, { ...event(ID), endpoint: `shop-${EVIL}` });
+  await inbox.accept(incoming({ id: `odd_${EVIL}`, body: `no JSON ${EVIL}` }), later());
+  await inbox.close();
+
+  // What hookbox would not write itself, somebody else may have.
+  const database = new Database(file);
+  const evil = JSON.stringify({ [EVIL]: EVIL, error: EVIL, reason: EVIL });
+  const counts = JSON.stringify({ [EVIL]: 1, done: 1 });
+  database
+    .prepare(
+      "INSERT INTO hookbox_audit (at_ms, actor, via, act, reason, filter, counts) VALUES (1, ?, 'cli', ?, ?, ?, ?)",
+    )
+    .run(EVIL, EVIL, EVIL, evil, counts);
+  database
+    .prepare(
+      "INSERT INTO hookbox_bulks (id, act, state, force, filter, actor, reason, created_ms, breakdown, counts) VALUES (7, 'rerun', 'running', 0, ?, ?, ?, 1, ?, ?)",
+    )
+    .run(evil, EVIL, EVIL, JSON.stringify({ types: { [EVIL]: 1 }, states: { [EVIL]: 1 } }), counts);
+  database
+    .prepare(
+      'INSERT INTO hookbox_rejected (endpoint, reason, bytes, sha256, source, count, first_ms, last_ms) VALUES (?, ?, 1, ?, ?, 1, ?, ?)',
+    )
+    .run(EVIL, EVIL, EVIL, EVIL, Date.now(), Date.now());
+  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  for (const what of ['stored', 'rejected', EVIL]) {
+    database.prepare('INSERT INTO hookbox_counts VALUES (?, ?, ?, 1)').run(minute, what, EVIL);
+  }
+  database.prepare('UPDATE hookbox_events SET fingerprint = ? WHERE state = ?').run(EVIL, 'dead');
+  database.close();
+  mkdirSync(join(folder.path, `out ${EVIL}`));
+  writeFileSync(join(folder.path, `body ${EVIL}.json`), '{"id":"evt_1"}');
+  writeFileSync(join(folder.path, `scenario ${EVIL}.json`), `{"${EVIL}`);
+  writeFileSync(join(folder.path, 'throws.mjs'), `throw new Error(${JSON.stringify(EVIL)});`);
+});
+afterAll(() => folder[Symbol.dispose]());
+
+function expectHarmless(text: string): void {
+  const plain = text.replaceAll(OURS, '');
+  expect(plain).not.toMatch(SEEN);
+  expect(plain.split('\n').filter((line) => line.startsWith('INJECTED'))).toEqual([]);
+}
+
+const db = ['--db', DB];
+const READING: readonly (readonly string[])[] = [
+  ['events', 'list', ...db],
+  ['events', 'list', ...db, '--groups'],
+  ['events', 'list', ...db, '--type', EVIL, '--entity', EVIL],
+  ['events', 'show', ...db, ID, '--endpoint', 'default'],
+  ['events', 'show', ...db, ID],
+  ['events', 'show', ...db, `twice_${EVIL}`],
+  ['events', 'show', ...db, `odd_${EVIL}`],
+  ['events', 'show', ...db, `none_${EVIL}`],
+  ['events', 'stats', ...db],
+  ['events', 'audit', ...db],
+  ['events', 'bulks', ...db],
+  ['events', 'rejected', ...db],
+  ['events', 'tail', ...db],
+  ['events', 'rerun', ...db, '--dry-run', ID, '--endpoint', 'default'],
+  ['events', 'rerun', ...db, '--dry-run', '--state', 'dead'],
+  ['events', 'rerun', ...db, '--dry-run', '--error', EVIL],
+  ['events', 'rerun', ...db, '--cancel', '99'],
+  ['events', 'discard', ...db, '--dry-run', '--all'],
+  ['events', 'erase', ...db, '--dry-run', EVIL],
+  ['events', 'erase', ...db, '--dry-run', `order:mer_7:${EVIL}`],
+  ['events', 'prune', ...db, '--dry-run', '--type', EVIL],
+  ['events', 'import', ...db, `none ${EVIL}`],
+  ['replay', '--dry-run', ...db, '--all'],
+  ['replay', '--dry-run', ...db, '--type', EVIL],
+  ['replay', '--dry-run', ...db, `none_${EVIL}`],
+  ['doctor', ...db, '--port', '0'],
+];
+
+it.each(READING.map((args) => [args.slice(0, 2).join(' '), args] as const))(
+  '%s neither steers the terminal nor begins lines with what is stored: %j',
+  async (_name, args) => {
+    const isOfJson = !['doctor', 'replay'].includes(args[0] ?? '');
+    for (const more of [[], ...(isOfJson ? [['--json']] : [])]) {
+      const ran = await runHookbox([...args, ...more], { cwd: folder.path, env: { FORCE_COLOR: '1' } });
+      expect(ran.stderr).not.toMatch(/Error:|at file:|unknown option/);
+      expect(`${ran.stdout}${ran.stderr}`).not.toBe('');
+      expectHarmless(ran.stdout);
+      expectHarmless(ran.stderr);
+    }
+  },
+);
+
+const REFUSED: readonly (readonly string[])[] = [
+  [EVIL],
+  ['events', EVIL],
+  ['events', 'list', `--${EVIL}`],
+  ['events', 'list', '--db', `none ${EVIL}.db`],
+  ['events', 'list', '--db', `out ${EVIL}`],
+  ['events', 'list', '--state', EVIL],
+  ['events', 'list', '--payload', EVIL],
+  ['events', 'export', ...db, '--out', `out ${EVIL}`],
+  ['events', 'export', ...db, '--out', `none ${EVIL}/x`],
+  ['events', 'backup', ...db, `none ${EVIL}/x`],
+  ['fixtures', 'capture', ...db, EVIL],
+  ['fixtures', 'capture', ...db, ID, '--out', `out ${EVIL}/none/x`],
+  ['fixtures', 'show', EVIL],
+  ['sign', `none ${EVIL}`],
+  ['sign', `body ${EVIL}.json`, '--secret-file', `none ${EVIL}`],
+  ['verify', `body ${EVIL}.json`, '--signature', EVIL, '--explain'],
+  ['verify', `body ${EVIL}.json`, '--signature', EVIL, '--explain', '--also', `none ${EVIL}`],
+  ['trigger', EVIL],
+  ['trigger', 'order.created', '--to', EVIL],
+  ['trigger', 'order.created', '--override', EVIL],
+  ['check', EVIL],
+  ['scenario', EVIL],
+  ['scenario', `scenario ${EVIL}.json`],
+  ['schema', EVIL],
+  ['serve', '--port', '0', 'throws.mjs'],
+  ['serve', '--port', '0', `none ${EVIL}.mjs`],
+  ['ui', '--port', '0', '--db', `none ${EVIL}.db`],
+  ['ui', '--port', EVIL],
+];
+
+it.each(REFUSED.map((args) => [args] as const))('a refusal does neither: %j', async (args) => {
+  const ran = await runHookbox(args, { cwd: folder.path, env: { FORCE_COLOR: '1' } });
+  expect(ran.code).not.toBe(0);
+  expect(`${ran.stdout}${ran.stderr}`).toMatch(/error:|not valid/);
+  expectHarmless(ran.stdout);
+  expectHarmless(ran.stderr);
+});
+
+it('what is written to a pipe or a file stays as it is', async () => {
+  const cwd = folder.path;
+  const raw = await runHookbox(['events', 'show', ...db, `odd_${EVIL}`, '--raw'], { cwd });
+  expect(raw.stdout).toBe(`no JSON ${EVIL}`);
+  const out = `saved ${EVIL}`;
+  const saved = await runHookbox(['fixtures', 'capture', ...db, `odd_${EVIL}`, '--out', out], { cwd });
+  expect(readFileSync(join(cwd, out), 'utf8')).toBe(`no JSON ${EVIL}`);
+  expectHarmless(saved.stderr);
+  const exported = await runHookbox(['events', 'export', ...db], { cwd });
+  expectHarmless(exported.stdout);
+  expect(exported.stdout.split('\n').filter((line) => line !== '' && JSON.parse(line) === null)).toEqual([]);
+});
+
+it('a server says where it stores and what it serves on lines of its own', async () => {
+  const serving = running(['ui', '--port', '0', ...db], { cwd: folder.path });
+  await serving.note('hookbox shows');
+  await serving.note('Whoever can use this machine');
+  const { stdout, stderr } = await serving.stop('SIGTERM');
+  expectHarmless(stdout);
+  expectHarmless(stderr);
+});

@@ -1,0 +1,27 @@
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { EventFilter } from '../../src/inbox/operations/filter.ts';
+import type { EventPage, Search } from '../../src/inbox/operations/search.ts';
+import { listEvents } from '../../src/ops/find.ts';
+
+/** All pages of a search, as far as they go. */
+export async function allPages(
+  { search: find }: Pick<Search, 'search'>,
+  filter: EventFilter,
+  limit: number,
+): Promise<readonly EventPage[]> {
+  const pages: EventPage[] = [];
+  for (let before: number | null | undefined; before !== null;) {
+    const page = await find(filter, { limit, ...(before !== undefined && { before }) });
+    pages.push(page);
+    before = page.next;
+  }
+  return pages;
+}
+
+export const idsOf = (pages: readonly EventPage[]): string[] =>
+  pages.flatMap(({ events }) => events.map(({ id }) => id));
+
+export async function found(inbox: Inbox, filter: EventFilter): Promise<string[]> {
+  const { events } = await listEvents(inbox, filter);
+  return events.map(({ id }) => id);
+}

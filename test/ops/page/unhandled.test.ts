@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import type { IgnoredType, UnhandledType } from '../../../src/inbox/work.ts';
+import { healthScreen } from '../../../src/ops/page/screens/health.tsx';
+import { overviewScreen } from '../../../src/ops/page/screens/overview.tsx';
+import { partOf, tagsOf, textOf } from './read-html.ts';
+import { ago, htmlOf, stubVisit } from './stub-visit.ts';
+
+const missed: UnhandledType = { endpoint: 'shop-a', type: 'order.created', count: 12, more: false, since: ago(40) };
+const putAway: IgnoredType = { endpoint: 'shop-a', type: 'order.ready', count: 3, more: true, handled: true };
+const WEEK_AGO = /ignoredSince=20\d\d-\d\d-\d\dT/;
+
+describe.each([
+  ['the overview', overviewScreen],
+  ['the health screen', healthScreen],
+])('%s', (_, screen) => {
+  test('says nothing where everything is handled', async () => {
+    const idle = { ignoredSince: async () => [{ ...putAway, handled: false }] };
+    expect(await htmlOf(await screen(stubVisit({}, { handling: idle })))).not.toContain('id="unhandled"');
+  });
+
+  test('says what nobody handles since when, and offers to rerun what was ignored before somebody did', async () => {
+    const handling = { unhandled: async () => [missed], ignoredSince: async () => [putAway] };
+    const part = partOf(await htmlOf(await screen(stubVisit({}, { handling }))), 'unhandled');
+    const text = textOf(part);
+    expect(text).toMatch(/Nobody handles order\.created at shop-a since .*40 min.*: 12 pending/);
+    expect(text).toMatch(/3\+ of order\.ready at shop-a ignored in the last seven days/);
+    expect(text).toMatch(/hookbox events rerun --endpoint shop-a --type order\.ready --ignored-since \S+Z/);
+    const links = tagsOf(part).filter(({ name }) => name === 'a');
+    const [waiting, rerun] = links.map(({ attributes }) => attributes['href']);
+    expect(waiting).toBe('/ops/events?endpoint=shop-a&type=order.created&state=pending');
+    expect(rerun).toMatch(/^\/ops\/events\?endpoint=shop-a&type=order\.ready&/);
+    expect(rerun).toMatch(WEEK_AGO);
+  });
+
+  test('shows types and endpoints as text, whatever they are', async () => {
+    const hostile = { ...missed, type: '<script>alert(1)</script>', endpoint: '"><img src=x>', since: null };
+    const html = await htmlOf(await screen(stubVisit({}, { handling: { unhandled: async () => [hostile] } })));
+    expect(html).not.toContain('<script>alert');
+    expect(html).not.toContain('<img');
+    expect(textOf(partOf(html, 'unhandled'))).toContain('No processor has ever handled the endpoint of <script>');
+  });
+});

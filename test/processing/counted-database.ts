@@ -1,0 +1,72 @@
+import Database from 'better-sqlite3';
+import { onTestFinished } from 'vitest';
+import { scratchFile } from '../inbox/scratch-folder.ts';
+
+/** What one transaction has done. */
+export interface CountedTransaction {
+  statements: number;
+  /** that were changed or read */
+  rows: number;
+}
+
+export interface CountedDatabase {
+  readonly database: Database.Database;
+  /** Those since it was asked last. */
+  readonly take: () => readonly CountedTransaction[];
+}
+
+/** A database that tells what each transaction on it does: what grows with a backlog grows there. */
+export function countedDatabase(): CountedDatabase {
+  const database = new Database(scratchFile());
+  onTestFinished(() => void database.close());
+  let transactions: CountedTransaction[] = [];
+  let current: CountedTransaction | null = null;
+
+  const prepare = database.prepare.bind(database) as (sql: string) => Database.Statement;
+  const note = (rows: number): void => {
+    if (current === null) return;
+    current.statements += 1;
+    current.rows += rows;
+  };
+  const counting = (sql: string): Database.Statement => {
+    const statement = prepare(sql);
+    const { run, get, all } = statement;
+    statement.run = (...parameters: unknown[]) => {
+      const result = run.apply(statement, parameters);
+      if (sql.startsWith('BEGIN')) {
+        current = { statements: 0, rows: 0 };
+        transactions.push(current);
+      } else if (sql === 'COMMIT') current = null;
+      else note(result.changes);
+      return result;
+    };
+    statement.get = (...parameters: unknown[]) => {
+      note(1);
+      return get.apply(statement, parameters);
+    };
+    statement.all = (...parameters: unknown[]) => {
+      const rows = all.apply(statement, parameters);
+      note(rows.length);
+      return rows;
+    };
+    return statement;
+  };
+  database.prepare = counting as typeof database.prepare;
+
+  return {
+    database,
+    take() {
+      const taken = transactions;
+      transactions = [];
+      return taken;
+    },
+  };
+}
+
+/** The most that one of them has done. */
+export function mostOf(transactions: readonly CountedTransaction[]): CountedTransaction {
+  return {
+    statements: Math.max(...transactions.map(({ statements }) => statements)),
+    rows: Math.max(...transactions.map(({ rows }) => rows)),
+  };
+}

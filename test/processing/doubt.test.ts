@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { Doubt } from '../../src/processing/doubt.ts';
+
+const LEASE = 15_000;
+const SECOND = 1_000;
+
+function fresh(): Doubt {
+  return new Doubt({ leaseMs: LEASE, lookMs: SECOND, now: 0 });
+}
+
+/** It looks every second from one time to another. */
+function lookOn(doubt: Doubt, from: number, to: number): void {
+  for (let now = from; now <= to; now += SECOND) doubt.look(now);
+}
+
+describe('whether the leases of others have run out is known', () => {
+  it('by whoever has looked all the time and could write', () => {
+    const doubt = fresh();
+    lookOn(doubt, SECOND, 60_000);
+    doubt.wrote(60_000, 60_100);
+    expect(doubt.ranOutBy(60_100)).toBe(60_100);
+  });
+
+  it('not by one that has slept and claims before it looks again', () => {
+    const doubt = fresh();
+    lookOn(doubt, SECOND, 10_000);
+    expect(doubt.ranOutBy(3_600_000)).toBe(10_000);
+    lookOn(doubt, 3_600_000 + SECOND, 3_600_000 + LEASE);
+    expect(doubt.ranOutBy(3_600_000 + LEASE)).toBe(3_600_000 + LEASE);
+  });
+
+  it('by one with short leases, too', () => {
+    const doubt = new Doubt({ leaseMs: 300, lookMs: SECOND, now: 0 });
+    lookOn(doubt, SECOND, 60_000);
+    expect(doubt.ranOutBy(60_000)).toBe(60_000);
+  });
+
+  it.each<[string, (doubt: Doubt) => void]>([
+    ['slept', (doubt) => void doubt.look(3_600_000)],
+    [
+      'waited for a lock',
+      (doubt) => {
+        lookOn(doubt, 11_000, 3_600_000);
+        doubt.wrote(10_000, 3_600_000);
+      },
+    ],
+    [
+      'could not write',
+      (doubt) => {
+        for (let now = 11_000; now <= 3_600_000; now += SECOND) {
+          doubt.look(now);
+          doubt.failed(now);
+        }
+      },
+    ],
+  ])('one lease after it for one who has %s, and as of before until then', (_, happens) => {
+    const doubt = fresh();
+    lookOn(doubt, SECOND, 10_000);
+    doubt.wrote(10_000, 10_000);
+    happens(doubt);
+    lookOn(doubt, 3_601_000, 3_614_000);
+    expect(doubt.ranOutBy(3_614_999)).toBe(10_000);
+    expect(doubt.ranOutBy(3_615_000)).toBe(3_615_000);
+    expect(doubt.ranOutBy(3_615_001)).toBe(3_615_001);
+  });
+
+  it('now and then by one whose every write is slow: what a dead process left behind is found', () => {
+    const doubt = fresh();
+    const known: number[] = [];
+    for (let asked = 0; asked < 10 * 11_000; asked += 11_000) {
+      if (doubt.ranOutBy(asked) === asked) known.push(asked);
+      lookOn(doubt, asked + SECOND, asked + 11_000);
+      doubt.wrote(asked, asked + 11_000);
+    }
+    expect(known.length).toBeGreaterThan(2);
+    expect(known.length).toBeLessThan(8);
+  });
+
+  it('as of the first of several such times', () => {
+    const doubt = fresh();
+    lookOn(doubt, SECOND, 10_000);
+    doubt.look(100_000);
+    doubt.look(101_000);
+    lookOn(doubt, 200_000, 214_000);
+    expect(doubt.ranOutBy(214_999)).toBe(10_000);
+    expect(doubt.ranOutBy(215_000)).toBe(215_000);
+  });
+
+  it('soon after the clock was set back, of which it tells', () => {
+    const doubt = fresh();
+    expect(doubt.look(3_600_000)).toBe(false);
+    expect(doubt.look(1_000)).toBe(true);
+    expect(doubt.ranOutBy(1_000)).toBe(0);
+    expect(doubt.look(2_000)).toBe(false);
+    lookOn(doubt, 3_000, 16_000);
+    expect(doubt.ranOutBy(16_000)).toBe(16_000);
+  });
+});

@@ -1,0 +1,177 @@
+import type { EventContent } from './event-bytes.ts';
+import type { World } from './world.ts';
+
+/** What must happen for a rule to matter, where chance takes long to find it. Each is a history like any other. */
+export interface DirectedHistory {
+  readonly name: string;
+  happen(world: World): Promise<void>;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const content = { type: 0, entity: 2, created: 0, valid: true, note: 0 } satisfies EventContent;
+const ready = { ...content, type: 1 };
+
+/** In steps in which everybody who is there is seen. */
+const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 4 * MINUTE);
+
+export const outage: DirectedHistory = {
+  name: 'a worker is away for hours while another one looks after the same endpoint',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('created');
+    const worker = world.start('created and ready');
+    await world.advance(1_000);
+    worker.close();
+    await world.advance(1_000);
+    world.sendNew(ready, [], web);
+    await pass(world, HOUR);
+    world.start('created and ready');
+    await world.advance(2_000);
+  },
+};
+
+export const nothingStarted: DirectedHistory = {
+  name: 'a processor without handlers is alone for an hour',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('nothing');
+    world.sendNew(ready, [], web);
+    await pass(world, HOUR);
+  },
+};
+
+export const sleep: DirectedHistory = {
+  name: 'the clock jumps forward over a worker that is there, and another one starts',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    await world.advance(1_000);
+    world.freeze(worker);
+    world.sendNew(ready, [], web);
+    await world.advance(1_000);
+    world.jump(8 * DAY);
+    world.start('created');
+    await world.advance(2_000);
+    world.thaw(worker);
+    await pass(world, 20 * MINUTE);
+  },
+};
+
+export const heldBack: DirectedHistory = {
+  name: 'a newer event waits for an older one whose worker sleeps through a jump of the clock',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    world.start('created');
+    await world.advance(1_000);
+    world.sendNew({ ...ready, entity: 0 }, ['fail'], web);
+    await world.advance(100);
+    world.freeze(worker);
+    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    world.jump(3 * HOUR);
+    await world.advance(3_000);
+    world.thaw(worker);
+    await world.advance(3_000);
+  },
+};
+
+export const leftBehind: DirectedHistory = {
+  name: 'a newer event waits for an older one whose worker goes away',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    await world.advance(1_000);
+    world.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+    await world.advance(100);
+    worker.close();
+    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    await world.advance(1_000);
+    world.start('created');
+    await pass(world, 40 * MINUTE);
+  },
+};
+
+export const leftBehindAndSetBack: DirectedHistory = {
+  name: 'a newer event waits for an older one whose worker goes away, and the clock is set back',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('created and ready');
+    await world.advance(1_000);
+    world.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+    await world.advance(100);
+    worker.close();
+    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    await world.advance(1_000);
+    world.start('created');
+    await world.advance(1_000);
+    world.jump(-3 * HOUR);
+    await pass(world, 40 * MINUTE);
+  },
+};
+
+export const deploy: DirectedHistory = {
+  name: 'a handler returns because its processor closes',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('all');
+    world.sendNew(content, ['wait for the signal and swallow it'], web);
+    await world.advance(1_000);
+    worker.close();
+    await world.advance(12_000);
+  },
+};
+
+export const setBack: DirectedHistory = {
+  name: 'the clock is set back while a lease is held and an event waits for its retry',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('all');
+    world.sendNew(content, ['fail'], web);
+    world.sendNew(content, ['succeed slowly'], web);
+    await world.advance(100);
+    world.crash(worker);
+    world.jump(-3 * HOUR);
+  },
+};
+
+export const fullDisk: DirectedHistory = {
+  name: 'the disk is full for longer than a lease while a handler ends',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.sendNew(content, ['succeed slowly'], web);
+    await world.advance(2_000);
+    await world.fillDisk(20_000);
+    await world.advance(5_000);
+  },
+};
+
+export const fullDiskForMany: DirectedHistory = {
+  name: 'the disk is full for longer than a lease, and another worker may write first',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.sendNew(content, ['succeed slowly'], web);
+    await world.advance(400);
+    world.start('all');
+    await world.advance(2_000);
+    await world.fillDisk(20_000);
+    await world.advance(5_000);
+  },
+};
+
+export const directedHistories = [
+  outage,
+  nothingStarted,
+  sleep,
+  heldBack,
+  leftBehind,
+  leftBehindAndSetBack,
+  deploy,
+  setBack,
+  fullDisk,
+  fullDiskForMany,
+] as const;

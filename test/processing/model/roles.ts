@@ -1,0 +1,50 @@
+import type { Handlers } from '../../../src/handlers.ts';
+import type { Handled } from './model-event.ts';
+
+/** The webhook registrations of the merchant; both come into one inbox. */
+export const endpoints = ['default', 'shop-b'] as const;
+
+/** What a process of the merchant's is for. */
+interface Duty {
+  /** the endpoint whose deliveries it takes in; it then handles no other */
+  readonly receives?: string;
+  /** for whose events it runs handlers, where that is said */
+  readonly endpoint?: string | readonly string[];
+  /** the types it has handlers for; `null` where it starts none */
+  readonly types: readonly string[] | '*' | null;
+}
+
+const duties = {
+  web: { receives: 'default', types: null },
+  'web of b': { receives: 'shop-b', types: null },
+  'web and all': { receives: 'default', types: '*' },
+  'web of b and all': { receives: 'shop-b', types: '*' },
+  all: { endpoint: '*', types: '*' },
+  created: { types: ['order.created'] },
+  'created and ready': { endpoint: ['default', 'shop-b'], types: ['order.created', 'order.ready'] },
+  'ready of any': { endpoint: '*', types: ['order.ready'] },
+  'created of b': { endpoint: 'shop-b', types: ['order.created'] },
+  nothing: { endpoint: '*', types: [] },
+} satisfies Record<string, Duty>;
+
+export type Role = keyof typeof duties;
+
+/** Those that run handlers, or could. */
+export const workers = Object.keys(duties).filter((role) => dutyOf(role as Role).types !== null) as Role[];
+export const roles = Object.keys(duties) as Role[];
+
+export function dutyOf(role: Role): Duty {
+  return duties[role];
+}
+
+/** Of which events a process may run handlers, which it may put away and prune. */
+export function handledBy(role: Role): Handled {
+  const { receives, endpoint = receives ?? 'default', types } = dutyOf(role);
+  return { endpoints: endpoint === '*' ? '*' : [endpoint].flat(), types: types ?? [] };
+}
+
+export function handlersOf(role: Role, handler: NonNullable<Handlers['*']>): Handlers {
+  const { types } = dutyOf(role);
+  const names = types === '*' ? ['*'] : (types ?? []);
+  return Object.fromEntries(names.map((name) => [name, handler]));
+}

@@ -1,0 +1,96 @@
+import type { HandlerContext } from '../../../src/handlers.ts';
+import { PermanentError } from '../../../src/index.ts';
+import type { Settlement } from '../../../src/inbox/work.ts';
+import { nameOf, type ModelEvent } from './model-event.ts';
+import type { Life } from './observed-inbox.ts';
+import { must } from './violation.ts';
+
+/** A run of a handler. */
+export interface Run {
+  readonly name: string;
+  readonly life: Life;
+  readonly context: HandlerContext;
+  /** how it ended by itself, and whether it had been told to stop by then */
+  end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
+  /** a transaction of its was tried and not committed */
+  uncommitted: boolean;
+  /** which it does not mind */
+  doesWithout: boolean;
+}
+
+/** So often a handler fails before its event is dead. */
+const FAILURES_TO_DIE = 3;
+
+/** What the handlers did, against which is held what their processor makes of it. */
+export class Runs {
+  readonly #active = new Set<Run>();
+  /** by event and number of the attempt: one that was claimed first may begin last */
+  readonly #all = new Map<string, Run>();
+
+  async during(name: string, life: Life, context: HandlerContext, perform: (run: Run) => Promise<void>): Promise<void> {
+    const run: Run = { name, life, context, end: null, uncommitted: false, doesWithout: false };
+    this.#active.add(run);
+    this.#all.set(`${name} ${context.attempt}`, run);
+    const ended = (how: 'returned' | 'threw' | 'threw for good'): void => {
+      run.end = { how, stopped: stoppedBy(context.signal) };
+      this.#active.delete(run);
+    };
+    try {
+      await perform(run);
+      ended('returned');
+    } catch (failure) {
+      ended(failure instanceof PermanentError ? 'threw for good' : 'threw');
+      throw failure;
+    }
+  }
+
+  /** Those that are not over, of processes that are alive and awake. */
+  *active(): Iterable<Run> {
+    for (const run of this.#active) if (!run.life.dead && !run.life.frozen) yield run;
+  }
+
+  notCommitted(event: ModelEvent): void {
+    const run = this.#of(event);
+    if (run !== undefined) run.uncommitted = true;
+  }
+
+  /** A processor says how the present attempt of an event ended. */
+  settled(event: ModelEvent, settlement: Settlement, { closing }: Life): void {
+    const run = this.#of(event);
+    const is = settlement.outcome;
+    const say = () => `attempt ${event.attempts.length + 1} of ${nameOf(event)} became ${is}: ${told(run, closing)}`;
+    must(
+      allowed(run, closing, event.failures + 1 >= FAILURES_TO_DIE).includes(is),
+      'an attempt ends as its run did',
+      say,
+    );
+  }
+
+  #of(event: ModelEvent): Run | undefined {
+    return this.#all.get(`${event.name} ${event.attempts.length + 1}`);
+  }
+}
+
+/** How the attempt of a run may be said to have ended. */
+function allowed(run: Run | undefined, closing: boolean, last: boolean): readonly Settlement['outcome'][] {
+  // Given back before it began, or not readable any more.
+  if (run === undefined) return closing ? ['interrupted', 'dead'] : ['dead'];
+  const failed = last ? 'dead' : 'retry';
+  const { end } = run;
+  // A handler that does not listen is left alone, and a transaction may outlive one that has ended.
+  const stopped = end === null || run.uncommitted ? stoppedBy(run.context.signal) : end.stopped;
+  if (stopped === 'closing') return ['interrupted'];
+  if (end === null || stopped === 'timeout') return [failed];
+  if (end.how === 'threw for good') return ['dead'];
+  return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
+}
+
+function stoppedBy({ aborted, reason }: AbortSignal): 'closing' | 'timeout' | null {
+  if (!aborted) return null;
+  return (reason as DOMException).name === 'TimeoutError' ? 'timeout' : 'closing';
+}
+
+function told(run: Run | undefined, closing: boolean): string {
+  const how = run === undefined ? 'no run' : JSON.stringify({ end: run.end, uncommitted: run.uncommitted });
+  return `${how}, closing: ${closing}`;
+}

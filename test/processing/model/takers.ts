@@ -1,0 +1,72 @@
+import type { Handled, ModelEvent } from './model-event.ts';
+
+interface Sight {
+  /** by the wall clock: the last word, and the latest */
+  readonly last: number;
+  readonly latest: number;
+  /** by the time that has really passed */
+  readonly passed: number;
+  /** the clock was behind where it had been: once it is right again, nobody can tell how long ago that was */
+  readonly behind: boolean;
+}
+
+/** A process that wants to know who is there. */
+export interface Judge {
+  /** by the wall clock */
+  readonly now: number;
+  /** by the time that has really passed */
+  readonly passed: number;
+  readonly startedAt: number;
+}
+
+/** When somebody was last seen who handles a type of an endpoint. */
+export class Takers {
+  readonly #seen = new Map<string, Sight>();
+  /** the latest that the clock has shown */
+  #highest = -Infinity;
+
+  announced({ endpoints, types }: Handled, now: number, passed: number): void {
+    const behind = now < this.#highest;
+    this.#highest = Math.max(this.#highest, now);
+    for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
+      for (const type of types === '*' ? ['*'] : types) {
+        const key = JSON.stringify([endpoint, type]);
+        const before = this.#seen.get(key)?.latest ?? -Infinity;
+        this.#seen.set(key, { last: now, latest: Math.max(before, now), passed, behind });
+      }
+    }
+  }
+
+  /** The clock was set back: nobody was seen later than now. */
+  setBack(now: number): void {
+    for (const [key, seen] of this.#seen) {
+      this.#seen.set(key, { ...seen, last: Math.min(seen.last, now), latest: Math.min(seen.latest, now) });
+    }
+  }
+
+  /** Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. */
+  present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
+    return this.#of(event).some(({ last, latest, passed: at, behind }) => {
+      const isInTime = Math.min(last, latest) > now - withinMs;
+      return at > passed - withinMs && (isInTime || (at >= startedAt && !behind));
+    });
+  }
+
+  /** Somebody was there so lately, by both clocks. */
+  remembered(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
+    return this.#of(event).some(
+      ({ last, latest, passed: at }) => Math.min(last, latest) > now - withinMs && at > passed - withinMs,
+    );
+  }
+
+  /** One of the clocks may still say that somebody is there; or one was wrong then. */
+  suspected(event: ModelEvent, withinMs: number, { now, passed }: Judge): boolean {
+    return this.#of(event).some((seen) => seen.latest > now - withinMs || seen.passed > passed - withinMs);
+  }
+
+  #of({ endpoint, type }: ModelEvent): Sight[] {
+    return [endpoint, '*'].flatMap((of) =>
+      [type ?? '', '*'].flatMap((taker) => this.#seen.get(JSON.stringify([of, taker])) ?? []),
+    );
+  }
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import type { Inbox } from '../../src/inbox/inbox.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, type ClaimRequest, type Scope } from '../../src/inbox/work.ts';
+import { incoming, later } from '../inbox/incoming-event.ts';
+import { START } from './virtual-clock.ts';
+
+type Parts = NonNullable<Parameters<typeof incoming>[0]>;
+
+const LEASE_MS = 1_000;
+const SHOP_A: Scope = { endpoints: ['shop-a'], types: '*' };
+const SHOP_B: Scope = { endpoints: ['shop-b'], types: '*' };
+const CREATED: Scope = { endpoints: ['shop-a'], types: ['order.created'] };
+const READY: Scope = { endpoints: ['shop-a'], types: ['order.ready'] };
+const EVERYWHERE: Scope = { endpoints: '*', types: '*' };
+
+/** What every inbox does for processors of several endpoints, and with what none of them handles. */
+export function testScope(name: string, open: () => Inbox): void {
+  async function holding(...events: Parts[]): Promise<Inbox> {
+    const inbox = open();
+    for (const event of events) {
+      const stored = { endpoint: 'shop-a', entity: null, receivedAt: START, ...event };
+      await inbox.accept(incoming(stored), later());
+    }
+    return inbox;
+  }
+
+  describe(`${name}, endpoint by endpoint`, () => {
+    const one = { id: 'a', endpoint: 'shop-a' };
+    const other = { id: 'b', endpoint: 'shop-b' };
+
+    it.each([
+      ['one', SHOP_A, ['a']],
+      ['one by its types', { endpoints: ['shop-b'], types: ['order.created'] }, ['b']],
+      ['two', { endpoints: ['shop-a', 'shop-b'], types: '*' }, ['a', 'b']],
+      ['every one', EVERYWHERE, ['a', 'b']],
+      ['every one by its types', { endpoints: '*', types: ['order.created'] }, ['a', 'b']],
+      ['another one', { endpoints: ['shop-c'], types: '*' }, []],
+      ['none', { endpoints: [], types: '*' }, []],
+    ] as const)('a processor of %s claims the events of that and no others', async (_, scope, expected) => {
+      await using inbox = await holding(one, other);
+      expect(await claimIds(inbox, START, scope)).toEqual(expected);
+    });
+
+    it('the next time that something is due is that of its endpoints', async () => {
+      await using inbox = await holding({ ...one, receivedAt: START + 20 }, { ...other, receivedAt: START + 10 });
+      expect(await claimIds(inbox, START, EVERYWHERE)).toEqual([]);
+      expect(await inbox.nextDue(SHOP_A)).toBe(START + 20);
+      expect(await inbox.nextDue({ endpoints: ['shop-b'], types: ['order.created'] })).toBe(START + 10);
+      expect(await inbox.nextDue({ endpoints: ['shop-b', 'shop-a'], types: ['order.created'] })).toBe(START + 10);
+      expect(await inbox.nextDue({ endpoints: '*', types: ['order.created'] })).toBe(START + 10);
+      expect(await inbox.nextDue({ endpoints: ['shop-c'], types: '*' })).toBeNull();
+    });
+
+    it('one event is claimed for its own delivery by its own endpoint only', async () => {
+      await using inbox = await holding(one);
+      const request = { leaseMs: LEASE_MS, ordered: true, now: START };
+      expect(await inbox.claimOne(one, { ...SHOP_B, ...request })).toBe('settled');
+      expect(await inbox.claimOne(one, { ...SHOP_A, ...request })).toMatchObject({ id: 'a' });
+    });
+
+    it('one that handles a type does not take it for another endpoint: there it is ignored, here it is not', async () => {
+      await using inbox = await holding(one, other);
+      await inbox.announce(SHOP_A, START, null);
+      const b: Scope = { endpoints: ['shop-b'], types: ['order.ready'] };
+      await inbox.announce(b, START + TAKER_MS, START);
+      expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
+    });
+
+    it('nothing of another endpoint is ignored, whatever is handled there', async () => {
+      await using inbox = await holding(one, other);
+      const result = await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + TAKER_MS, START);
+      expect(result).toEqual({ ignored: [{ endpoint: 'shop-b', type: 'order.created', count: 1 }], more: false });
+      expect(await states(inbox)).toEqual({ a: 'pending', b: 'ignored' });
+    });
+
+    it('a processor of every endpoint takes its types for each of them', async () => {
+      await using inbox = await holding(one, other);
+      await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
+      await inbox.announce({ ...SHOP_B, types: ['order.ready'] }, START + TAKER_MS, START);
+      expect(await states(inbox)).toEqual({ a: 'pending', b: 'pending' });
+    });
+
+    it('an older event holds back newer ones only if somebody handles its type at that endpoint', async () => {
+      const queue = (endpoint: string): Parts[] => [
+        { id: `${endpoint} older`, endpoint, entity: 'order', created: at(1) },
+        { id: `${endpoint} newer`, endpoint, entity: 'order', created: at(2), type: 'order.ready' },
+      ];
+      await using inbox = await holding(...queue('shop-a'), ...queue('shop-b'));
+      await inbox.announce(CREATED, START, null);
+      expect(await claimIds(inbox, START, { endpoints: '*', types: ['order.ready'] })).toEqual(['shop-b newer']);
+    });
+
+    it('retention is that of its endpoints', async () => {
+      await using inbox = await holding(one, other);
+      for (const { lease } of await claim(inbox, START, EVERYWHERE)) {
+        await inbox.settle(lease, { outcome: 'processed' }, START);
+      }
+      expect(await inbox.prune(['shop-a'], START + 1, 10)).toBe(1);
+      expect(await inbox.prune(['shop-a'], START + 1, 10)).toBe(0);
+      expect((await inbox.get(one))?.body).toBeNull();
+      expect((await inbox.get(other))?.body).not.toBeNull();
+      expect(await inbox.prune(['shop-c', 'shop-b'], START + 1, 10)).toBe(1);
+    });
+  });
+
+  describe(`${name}, where nobody handles a type`, () => {
+    const created = { id: 'created', type: 'order.created' };
+
+    it('it is ignored when nobody was seen to handle it for seven days, and not a moment before', async () => {
+      await using inbox = await holding(created);
+      await inbox.announce(CREATED, START, null);
+      const end = START + IGNORE_AFTER_MS;
+      for (const now of [START + TAKER_MS, START + 2 * TAKER_MS, end - 1]) {
+        expect(await inbox.announce(READY, now, now - TAKER_MS)).toEqual({ ignored: [], more: false });
+      }
+      expect(await states(inbox)).toEqual({ created: 'pending' });
+      await inbox.announce(READY, end, end - TAKER_MS);
+      expect(await states(inbox)).toEqual({ created: 'ignored' });
+    });
+
+    it('nobody is gone who was seen since the time to judge by, however late it is', async () => {
+      await using inbox = await holding(created);
+      await inbox.announce(CREATED, START + 1, null);
+      const late = START + 3 * IGNORE_AFTER_MS;
+      await inbox.announce(READY, late, START);
+      expect(await states(inbox)).toEqual({ created: 'pending' });
+      await inbox.announce(READY, late, START + 1);
+      expect(await states(inbox)).toEqual({ created: 'ignored' });
+    });
+
+    it('its events hold back newer ones as long as the claim takes somebody for being there', async () => {
+      await using inbox = await holding(
+        { ...created, entity: 'order', created: at(1) },
+        { id: 'ready', type: 'order.ready', entity: 'order', created: at(2) },
+      );
+      await inbox.announce(CREATED, START, null);
+      const now = START + IGNORE_AFTER_MS;
+      expect(await claimIds(inbox, now, { ...READY, takenSince: START - 1 })).toEqual([]);
+      await inbox.announce(READY, now, null);
+      expect(await claimIds(inbox, now, READY)).toEqual(['ready']);
+    });
+
+    it('it is told of when it has waited for ten minutes, with who was seen last', async () => {
+      await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
+      await inbox.announce(CREATED, START - 5, null);
+      await inbox.announce(READY, START + 1, null);
+      expect(await inbox.unhandled(START + TAKER_MS - 6)).toEqual([]);
+      expect(await inbox.unhandled(START + TAKER_MS)).toEqual([
+        { endpoint: 'shop-a', type: 'order.created', count: 2, more: false, since: new Date(START - 5) },
+      ]);
+      await inbox.announce(CREATED, START + TAKER_MS, null);
+      expect(await inbox.unhandled(START + TAKER_MS)).toEqual([]);
+    });
+
+    it('it is told of whether its events were claimed before, wait for others or arrived just then', async () => {
+      await using inbox = await holding({ ...created, entity: 'order' }, { ...created, id: 'behind', entity: 'order' });
+      await inbox.announce(CREATED, START, null);
+      const [first] = await claim(inbox, START, CREATED);
+      expect(await claimIds(inbox, START, CREATED)).toEqual([]);
+      await inbox.settle(lease(first), { outcome: 'interrupted' }, START);
+      await inbox.accept(incoming({ ...created, id: 'fresh', endpoint: 'shop-a', receivedAt: START }), later());
+      expect(await inbox.unhandled(START + TAKER_MS)).toMatchObject([{ type: 'order.created', count: 3 }]);
+    });
+
+    it('what nobody ever handled is not told of, unless no processor knows its endpoint', async () => {
+      await using inbox = await holding(created, { ...created, id: 'elsewhere', endpoint: 'shop-b' });
+      const now = START + TAKER_MS;
+      // Handlers may run inline here.
+      expect(await inbox.unhandled(now)).toEqual([]);
+      await inbox.announce(READY, now, null);
+      expect(await inbox.unhandled(now)).toEqual([
+        { endpoint: 'shop-b', type: 'order.created', count: 1, more: false, since: null },
+      ]);
+    });
+
+    it('what was ignored is counted by endpoint and type, with whether somebody handles it now', async () => {
+      await using inbox = await holding(created, { ...created, id: 'second' }, { id: 'ready', type: 'order.ready' });
+      await inbox.announce({ endpoints: ['shop-a'], types: ['cart.abandoned'] }, START + TAKER_MS, START);
+      const now = START + 2 * TAKER_MS;
+      const counted = { endpoint: 'shop-a', type: 'order.created', count: 2, more: false };
+      expect(await inbox.ignoredSince(CREATED, START, now)).toEqual([{ ...counted, handled: false }]);
+      await inbox.announce(CREATED, now, null);
+      expect(await inbox.ignoredSince(CREATED, START, now)).toEqual([{ ...counted, handled: true }]);
+      expect(await inbox.ignoredSince(CREATED, START + TAKER_MS + 1, now)).toEqual([]);
+      expect(await inbox.ignoredSince(SHOP_B, START, now)).toEqual([]);
+      const all = await inbox.ignoredSince(EVERYWHERE, START, now);
+      expect(all.map(({ type, count }) => [type, count])).toEqual([
+        ['order.created', 2],
+        ['order.ready', 1],
+      ]);
+    });
+  });
+}
+
+type Claim = Scope & Partial<Pick<ClaimRequest, 'takenSince'>>;
+
+function claim(inbox: Inbox, now: number, request: Claim) {
+  return inbox.claim({ leaseMs: LEASE_MS, ordered: true, ...request, now }, 10);
+}
+
+async function claimIds(inbox: Inbox, now: number, request: Claim): Promise<readonly string[]> {
+  return (await claim(inbox, now, request)).map(({ id }) => id);
+}
+
+function lease(claimed: Awaited<ReturnType<typeof claim>>[number] | undefined) {
+  if (claimed === undefined) throw new Error('nothing was claimed');
+  return claimed.lease;
+}
+
+async function states(inbox: Inbox): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries((await inbox.list()).map(({ id, state }) => [id, state]));
+}
+
+function at(ms: number): { readonly ms: number; readonly ns: number } {
+  return { ms: START + ms, ns: 0 };
+}
