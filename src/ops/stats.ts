@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type Gauges,
   type RejectedDelivery,
 } from '../inbox/operations/counts.ts';
+import { SlicedWork } from '../inbox/operations/turns.ts';
 import { positiveWhole } from '../positive.ts';
 import { operationsOf } from './operations-of.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
@@ -98,6 +98,7 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
   if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', 'since must be a time before until.');
   const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
 
+  const work = await SlicedWork.begin();
   const [now, unhandled] = await Promise.all([operations.gauges(), unhandledEvents(inbox)]);
   const all = new Sums();
   const steps: StatsStep[] = [];
@@ -109,7 +110,7 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
       all.add(total);
     }
     steps.push({ at: new Date(startOf(step)), ...sums.totals(), answerMs: sums.percentiles('answer-ms') });
-    await setImmediate(); // deliveries come in between
+    await work.rest(); // deliveries come in between
   }
 
   const totals = all.totals();

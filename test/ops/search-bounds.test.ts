@@ -6,6 +6,8 @@ import type { Access } from '../../src/inbox/sqlite/operations/access.ts';
 import { search } from '../../src/inbox/sqlite/operations/search/search.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
+import { stats } from '../../src/ops/stats.ts';
 import { exportEvents } from '../../src/ops/transfer.ts';
 import { previewBulk } from '../../src/ops/act.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
@@ -198,6 +200,32 @@ describe('deliveries have their turn', () => {
     for (const { events } of pages) expect(events).toHaveLength(30);
     // The turn is counted at one point of it, so two that follow one another may seem to be one.
     expect(Math.max(...Array.from(looking.values(), ({ size }) => size))).toBeLessThanOrEqual(2);
+  });
+
+  it('between any two steps of what was counted, however many ask at once', async () => {
+    clockThatRuns(11);
+    let turn = 0;
+    const sums = new Map<number, number>();
+    const operations = operationsOf(inbox);
+    const counted: Inbox = {
+      ...inbox,
+      operations: {
+        ...operations,
+        totals(span) {
+          sums.set(turn, (sums.get(turn) ?? 0) + 1);
+          return operations.totals(span);
+        },
+      },
+    };
+    let over = false;
+    const next = (): void => {
+      turn += 1;
+      if (!over) setImmediate(next);
+    };
+    setImmediate(next);
+    await Promise.all(Array.from({ length: 20 }, () => stats(counted, { steps: 10 }))).finally(() => (over = true));
+    expect(Math.max(...sums.values())).toBeLessThanOrEqual(2);
+    expect(Array.from(sums.values()).reduce((a, b) => a + b, 0)).toBe(200);
   });
 
   it('while groups of dead events are put together', async () => {

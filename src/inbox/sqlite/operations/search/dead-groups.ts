@@ -1,7 +1,7 @@
 import type { DeadGroup } from '../../../operations/search.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement, type Access } from '../access.ts';
-import { SlicedWork } from '../turns.ts';
+import { SlicedWork } from '../../../operations/turns.ts';
 import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
 
 const GROUPS = 200;

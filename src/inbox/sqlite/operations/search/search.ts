@@ -5,7 +5,7 @@ import type { EventPage, EventSummary, Search } from '../../../operations/search
 import type { Access } from '../access.ts';
 import { deadGroups } from './dead-groups.ts';
 import { pageBounds } from '../page-request.ts';
-import { SlicedWork } from '../turns.ts';
+import { SlicedWork } from '../../../operations/turns.ts';
 import { candidatesFor } from './candidates.ts';
 import { bytesToLookAt, conditionsOf, fitsClosely, fittingRows, type Conditions } from './conditions.ts';
 import { rangesBelow, rangesWithin } from './ranges.ts';
