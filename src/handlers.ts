@@ -14,7 +14,7 @@ import type { Logger } from './logger.ts';
 export interface DeliveryFacts {
   readonly endpoint: string;
   readonly receivedAt: Date;
-  /** `false` only where the receiver runs with `unsafeUnsigned: true` */
+  /** `false` where no signature was verified: with `unsafeUnsigned: true`, or after an import that was not trusted */
   readonly verified: boolean;
 }
 

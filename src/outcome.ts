@@ -92,7 +92,7 @@ const CLOSE = { Connection: 'close' } as const;
 
 const signed = 'Send X-Signature with the 64 lowercase hexadecimal digits of the HMAC-SHA256 of the exact body bytes';
 
-/** The one table of refusals (README, "What the service hears"). */
+/** The one table of refusals (docs/answers.md). */
 const REFUSALS = {
   'signature-missing': rejected(401, 'INVALID_SIGNATURE', `X-Signature is missing. ${signed}.`),
   'signature-malformed': rejected(401, 'INVALID_SIGNATURE', `X-Signature is malformed. ${signed}.`),

@@ -24,15 +24,15 @@ function blocks(markdown: string, language: string): string[] {
   );
 }
 
-function partition<T>(all: readonly T[], belongs: (one: T) => boolean): [T[], T[]] {
-  return [all.filter(belongs), all.filter((one) => !belongs(one))];
+/** Each example has a folder of its own: inboxes are named without one, as a newcomer does. */
+function folderOf(name: string): string {
+  const own = join(folder, name);
+  mkdirSync(own, { recursive: true });
+  return own;
 }
 
-function run(command: string, args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(command, args, {
-    cwd: folder,
-    env: { ...process.env, SIGNING_SECRET: secret, OPS_PASSWORD: 'a long password', ...env },
-  });
+function run(command: string, args: string[], cwd: string, env: Record<string, string> = {}): ChildProcess {
+  return spawn(command, args, { cwd, env: { ...process.env, SIGNING_SECRET: secret, ...env } });
 }
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; output: string }> {
@@ -44,48 +44,95 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; output
 }
 
 async function runTypeScript(code: string, name: string): Promise<{ code: number | null; output: string }> {
-  const file = join(folder, `${name}.ts`);
-  writeFileSync(file, code);
-  return ended(run(process.execPath, [file], { HOOKBOX_DB: join(folder, `${name}.db`) }));
+  const own = folderOf(name);
+  writeFileSync(join(own, 'example.ts'), code);
+  return ended(run(process.execPath, ['example.ts'], own));
 }
 
 describe('README', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [servers, others] = partition(blocks(readme, 'ts'), (block) => /^\/\/ \S*server\.mjs/.test(block));
-  const commands = blocks(readme, 'sh').find((block) => block.includes('curl')) ?? '';
+  const shell = (word: string): string => blocks(readme, 'sh').find((block) => block.includes(word)) ?? '';
+  const port = freePort();
+  let server: ChildProcess;
+  let log: Promise<{ code: number | null; output: string }>;
 
-  it('has a quick start of about twenty lines, and one for Express', () => {
-    expect(servers[0]?.trim().split('\n').length).toBeLessThanOrEqual(22);
-    expect(servers).toHaveLength(2);
+  /** As it stands, but for the port, and for npx and node, which would have to be found in PATH. */
+  const bash = async (script: string): Promise<ChildProcess> =>
+    run(
+      'bash',
+      [
+        '-c',
+        script
+          .replaceAll('npx hookbox', `'${process.execPath}' '${join(root, 'dist/src/cli/hookbox.js')}'`)
+          .replace(/^node /m, `exec '${process.execPath}' `)
+          .replaceAll('localhost:3000', `localhost:${await port}`),
+      ],
+      folderOf('readme'),
+      // As the page exports it in both terminals.
+      { SIGNING_SECRET: 'a-secret-for-development', HOOKBOX_URL: `http://localhost:${await port}/webhooks` },
+    );
+
+  beforeAll(async () => {
+    const [code = ''] = blocks(readme, 'js');
+    expect(code).toMatch(/^\/\/ server\.mjs\n/);
+    expect(code).toContain('listen(3000');
+    writeFileSync(join(folderOf('readme'), 'server.mjs'), code.replace('listen(3000', `listen(${await port}`));
+    server = await bash(shell('node server.mjs'));
+    log = ended(server);
+    await listening(await port);
   });
 
-  it.each(servers)('has a server that takes what its curl command sends, once', async (code) => {
-    const port = await freePort();
-    const name = /^\/\/ (\S+)\.mjs/.exec(code)?.[1] ?? '';
-    const env = { PORT: String(port), HOOKBOX_DB: join(folder, `${name}.db`) };
-    writeFileSync(join(folder, `${name}.ts`), code);
-    const server = run(process.execPath, [`${name}.ts`], env);
-    const done = ended(server);
-    try {
-      await listening(port);
-      const first = await ended(run('bash', ['-c', commands], env));
-      expect(first.output).toBe('{"received":true,"duplicate":false,"id":"evt_1"}');
-      const second = await ended(run('bash', ['-c', commands], env));
-      expect(second.output).toBe('{"received":true,"duplicate":true,"id":"evt_1"}');
-    } finally {
-      server.kill('SIGTERM');
-    }
-    const { code: exitCode, output } = await done;
-    expect(exitCode).toBe(0);
-    expect(output).not.toMatch(/error/i);
+  it('has at most 200 lines', () => expect(readme.split('\n').length - 1).toBeLessThanOrEqual(200));
+
+  it('triggers an event that its server stores and handles', async () => {
+    const { code, output } = await ended(await bash(shell('events list\n')));
+    expect(output).toMatch(/^200 +stored +order\.created/);
+    expect(code).toBe(0);
+    const list = async (): Promise<string> => (await ended(await bash('npx hookbox events list'))).output;
+    await expect.poll(list, { timeout: 30_000 }).toMatch(/order\.created .* processed +1/);
   });
 
-  it.each(others.map((code, index) => ({ name: `readme-${index + 2}`, code })))(
+  it.each(
+    shell('--tamper')
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +#.*/, '')),
+  )('%s works', async (line) => {
+    expect(await ended(await bash(line))).toMatchObject({ code: 0 });
+  });
+
+  it.each(
+    shell('events stats')
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +#.*/, ''))
+      .filter((line) => line !== 'npx hookbox ui'),
+  )('%s works', async (line) => {
+    const { code, output } = await ended(await bash(line));
+    expect(output).not.toMatch(/unknown|error:/);
+    expect([0, 4]).toContain(code); // 4: no such event
+  });
+
+  it('has a server that listens, handles, and ends as it should', async () => {
+    server.kill('SIGTERM');
+    const { code, output } = await log;
+    expect(output).toMatch(/^listening on http:\/\/localhost:3000\/webhooks\n/);
+    expect(output).toMatch(/^new order ord_\w+ 30\.05$/m);
+    expect(code).toBe(0);
+  });
+});
+
+describe.each(['README.md', 'docs/handling.md', 'docs/operations.md'])('%s', (page) => {
+  const examples = blocks(readFileSync(join(root, page), 'utf8'), 'ts');
+
+  it('has examples', () => expect(examples).not.toEqual([]));
+
+  it.each(examples.map((code, index) => ({ name: `example ${index + 1}`, code })))(
     '$name runs as it stands',
-    async (block) => {
-      const { code, output } = await runTypeScript(block.code, block.name);
-      expect(output).not.toMatch(/error/i);
-      expect(code).toBe(0);
+    async ({ name, code }) => {
+      const result = await runTypeScript(code, `${page}-${name}`.replaceAll(/\W/g, '-'));
+      expect(result.output).not.toMatch(/error/i);
+      expect(result.code).toBe(0);
     },
   );
 });

@@ -8,7 +8,7 @@ const CLOSE = { Connection: 'close' };
 
 type Row = readonly [Refusal['kind'], Refusal['status'], Refusal['code'], Record<string, string>];
 
-/** The table of answers in the README, row by row, with the reasons behind each answer. */
+/** The table of docs/answers.md, row by row, with the reasons behind each answer. */
 const TABLE: Readonly<Record<Reason, Row>> = {
   'signature-missing': ['rejected', 401, 'INVALID_SIGNATURE', {}],
   'signature-malformed': ['rejected', 401, 'INVALID_SIGNATURE', {}],

@@ -166,7 +166,7 @@ describe('a delivery that is not accepted', () => {
   const retry = { 'Retry-After': '5' };
   const close = { Connection: 'close' };
 
-  /** The table of answers in the README, in the words of HTTP. */
+  /** The answers of docs/answers.md, in the words of HTTP. */
   const table: readonly (readonly [string, Delivery, number, string, Record<string, string>])[] = [
     ['without a signature', { body, signature: undefined }, 401, 'INVALID_SIGNATURE', {}],
     ['with a malformed signature', { body, signature: right.toUpperCase() }, 401, 'INVALID_SIGNATURE', {}],

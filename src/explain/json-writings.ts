@@ -177,15 +177,15 @@ function dotNet(token: Token, key: string): string {
 }
 
 /** As the bodies in fixtures/ have them. */
-const INTERFACE_ORDER =
+const FIXTURE_ORDER =
   'object id type created data status product_id merchant_id user_id last_activity total_value item_count ' +
   'previous_quantity current_quantity location_id total currency items quantity price estimated_ready_time ' +
   'fulfillment_method special_instructions';
-const ranks = new Map(INTERFACE_ORDER.split(' ').map((name, rank) => [name, rank]));
+const ranks = new Map(FIXTURE_ORDER.split(' ').map((name, rank) => [name, rank]));
 const rankOf = (name: string): number => ranks.get(name) ?? ranks.size;
 
 const ORDERS: readonly { readonly how: string; readonly order: ((a: string, b: string) => number) | null }[] = [
   { how: '', order: null },
   { how: 'with sorted keys', order: (a, b) => (a < b ? -1 : Number(a > b)) },
-  { how: 'with keys in the order of the interface', order: (a, b) => rankOf(a) - rankOf(b) },
+  { how: 'with keys in the order of the fixtures', order: (a, b) => rankOf(a) - rankOf(b) },
 ];

@@ -4,7 +4,7 @@ import type { Answer } from './wire.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The 200 of the README, to the letter. */
+/** The 200 of docs/answers.md, to the letter. */
 export function expectAccepted(answer: Answer, { id, duplicate }: { id: string; duplicate: boolean }): void {
   expect(answer).toMatchObject({ status: 200 });
   expect(answer.headers.get('content-type')).toBe('application/json');

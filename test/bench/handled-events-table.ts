@@ -1,6 +1,6 @@
 import { moderateRate, type HandledEventsComparison } from './handled-events.ts';
 import type { Spread } from './handling.ts';
-import { percent, range, rate, share2xx, table, whole } from './markdown.ts';
+import { percent, range, rate, SHARE_2XX, share2xx, table, whole } from './markdown.ts';
 import { ratioOfRates, type ThroughputCell } from './throughput.ts';
 
 /** The fourth table, in two: how much is handled, and how soon. */
@@ -32,20 +32,20 @@ export function handledEventsTable(comparison: HandledEventsComparison): string 
   );
   return [
     '### Stored and handled',
-    `One process stores and handles with a handler that does nothing, up to 100 at once. ${empty.connections} connections; medians of ` +
-      `${empty.rates.length} interleaved round(s), each row with a fresh server. Handled/s counts from the first ` +
-      `request until the handler of the last stored event has run, also after the load has ended; its ratio is to what ` +
-      `is stored without handling. Handled by then: of what was stored, when the load ended.`,
+    `One process stores and handles, with up to 100 handlers at once that do nothing. ${empty.connections} connections; ` +
+      `medians of ${empty.rates.length} interleaved round(s). Handled/s counts from the first request until the handler ` +
+      `of the last stored event has run, after the load too; its ratio is to what is stored without handling. Handled ` +
+      `by then: of what was stored, when the load ended.`,
     table(
       ['Full load', 'Stored/s', 'Range', 'Handled/s', 'Range', 'Of stored only'].concat([
         'Of the empty file',
-        'Handled by then',
-        '2xx',
+        'Handled by then %',
+        SHARE_2XX,
       ]),
       rates,
     ),
     'Wait is from the answer to the start of the handler, 0 if the handler was first. Loop delay is that of the event ' +
-      'loop while the load lasts; of the longest, the worst of all rounds.',
+      'loop under load; its max is the worst of all rounds.',
     table(['ms', 'Wait p50', 'Wait p99', 'Wait max', 'Loop delay p50', 'Loop delay p99', 'Loop delay max'], times),
   ].join('\n\n');
 }

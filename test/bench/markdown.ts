@@ -1,7 +1,18 @@
 import type { ThroughputCell } from './throughput.ts';
 
-/** Columns padded to one width, numbers to the right: readable in a terminal as it is. */
-export function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
+/** The column with the share of 2xx answers. */
+export const SHARE_2XX = '2xx %';
+
+/**
+ * Columns padded to one width, numbers to the right: readable in a terminal as it is. Where all answers were 2xx, there is
+ * no column for it.
+ */
+export function table(allHeads: readonly string[], allLines: readonly (readonly string[])[]): string {
+  const shares = allHeads.indexOf(SHARE_2XX);
+  const isTelling = (_: string, column: number): boolean =>
+    column !== shares || allLines.some((line) => line[column] !== '100');
+  const heads = allHeads.filter(isTelling);
+  const lines = allLines.map((line) => line.filter(isTelling));
   const widths = heads.map((head, column) => Math.max(head.length, ...lines.map((line) => line[column]?.length ?? 0)));
   const pad = (text: string, column: number): string => {
     const width = widths[column] ?? 0;
@@ -20,7 +31,7 @@ export function rate(cell: ThroughputCell): string {
 
 /** The slowest and the fastest round: how far the median may be trusted. */
 export function range(rates: readonly number[]): string {
-  return rates.length < 2 ? '–' : `${whole(Math.min(...rates))} to ${whole(Math.max(...rates))}`;
+  return rates.length < 2 ? '–' : `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`;
 }
 
 export function whole(value: number): string {
@@ -28,10 +39,10 @@ export function whole(value: number): string {
 }
 
 export function percent(share: number | null): string {
-  return share === null ? '–' : `${Math.round(share * 100)} %`;
+  return share === null ? '–' : `${Math.round(share * 100)}`;
 }
 
-/** Never rounded up to 100 %. */
+/** Never rounded up to 100. */
 export function share2xx(share: number): string {
-  return `${share === 1 ? '100' : (Math.floor(share * 10_000) / 100).toFixed(2)} %`;
+  return share === 1 ? '100' : (Math.floor(share * 10_000) / 100).toFixed(2);
 }

@@ -2,7 +2,7 @@ import { commandStartTable } from './command-start.ts';
 import type { FdatasyncTime } from './fdatasync.ts';
 import { handledEventsTable } from './handled-events-table.ts';
 import type { Machine } from './machine.ts';
-import { percent, range, rate, share2xx, table, whole } from './markdown.ts';
+import { percent, range, rate, SHARE_2XX, share2xx, table, whole } from './markdown.ts';
 import { operatorsTable } from './operators/answering.ts';
 import { pruningTable } from './operators/pruning.ts';
 import { replayTable } from './replay.ts';
@@ -33,14 +33,14 @@ export function report(run: Run): string {
   if (run.throughput.length > 0) {
     sections.push(
       '### Requests per second\n\n' +
-        `Signed \`order.created\` events of about 400 bytes, no id twice. A fresh server and a fresh database file for ` +
-        `each measurement, ${settings.warmUpSeconds} s of warm-up, ${settings.seconds} s measured; medians of ` +
-        `${settings.rounds} interleaved round(s). Ratios compare each round with itself. CPU is in shares of one ` +
-        `core. A row is void if the generator needed more than 90 %, and disturbed if in most rounds whatever else ran ` +
-        `on the machine, or its host, took more than 10 %.`,
+        `Signed \`order.created\` events of about 400 bytes. ${settings.warmUpSeconds} s of warm-up, ${settings.seconds} s ` +
+        `measured; medians of ${settings.rounds} interleaved round(s), which lie at most ` +
+        `${percent(widest(run.throughput))} % apart. Ratios compare each round with itself. A figure is void if the ` +
+        `generator needed more than 90 % of a core, and disturbed if in most rounds everything else on the machine or its ` +
+        `host took more than 10 %. The most were ${percent(most(run.throughput, 'generatorCpu'))} % and ` +
+        `${percent(most(run.throughput, 'othersCpu'))} %.`,
+      throughputTable(run.throughput),
     );
-    const connections = [...new Set(run.throughput.map((cell) => cell.connections))];
-    sections.push(...connections.map((count) => throughputTable(run.throughput, count)));
   }
   if (run.verifyAndParse.length > 0) sections.push(verifyAndParseTable(run.verifyAndParse));
   if (run.storedEvents) sections.push(storedEventsTable(run.storedEvents));
@@ -53,27 +53,36 @@ export function report(run: Run): string {
   return sections.join('\n\n');
 }
 
-function throughputTable(all: readonly ThroughputCell[], connections: number): string {
-  const cells = all.filter((cell) => cell.connections === connections);
-  const base = cells.find((cell) => cell.row === baseline);
-  const lines = cells.map((cell) => [
-    rows.find((row) => row.name === cell.row)?.title ?? cell.row,
-    rate(cell),
-    range(cell.rates),
-    base ? ratioOf(cell, base).toFixed(2) : '–',
-    cell.p50Ms.toFixed(2),
-    cell.p99Ms.toFixed(2),
-    `${share2xx(cell.share2xx)}${cell.socketErrors > 0 ? `, ${cell.socketErrors} socket errors` : ''}`,
-    percent(cell.serverCpu),
-    percent(cell.generatorCpu),
-    percent(cell.othersCpu),
+/** A line for each server, and three columns for each number of connections; `--json` keeps the rest. */
+function throughputTable(all: readonly ThroughputCell[]): string {
+  const connections = [...new Set(all.map((cell) => cell.connections))];
+  const lines = [...new Set(all.map((cell) => cell.row))].map((name) => [
+    rows.find((row) => row.name === name)?.title ?? name,
+    ...connections.flatMap((count) => {
+      const [cell, base] = [name, baseline].map((row) =>
+        all.find((each) => each.row === row && each.connections === count),
+      );
+      if (cell === undefined) return ['–', '–', '–'];
+      return [`${rate(cell)}${faults(cell)}`, base ? ratioOf(cell, base).toFixed(2) : '–', cell.p99Ms.toFixed(2)];
+    }),
   ]);
-  const heads = ['Server', 'Requests/s', 'Range', 'Of bare Hono', 'p50 ms', 'p99 ms', '2xx'].concat([
-    'Server CPU',
-    'Generator CPU',
-    'Other CPU',
-  ]);
-  return `#### ${connections} connection${connections === 1 ? '' : 's'}\n\n${table(heads, lines)}`;
+  const heads = connections.flatMap((count) => [`${count} connection${count === 1 ? '' : 's'}`, 'of Hono', 'p99 ms']);
+  return table(['Server', ...heads], lines);
+}
+
+function faults({ share2xx: share, socketErrors }: ThroughputCell): string {
+  return `${share < 1 ? `, ${share2xx(share)} % 2xx` : ''}${socketErrors > 0 ? `, ${socketErrors} socket errors` : ''}`;
+}
+
+function widest(cells: readonly ThroughputCell[]): number {
+  return Math.max(
+    ...cells.map(({ rates, requestsPerSecond }) => (Math.max(...rates) - Math.min(...rates)) / requestsPerSecond),
+  );
+}
+
+function most(cells: readonly ThroughputCell[], of: 'generatorCpu' | 'othersCpu'): number | null {
+  const known = cells.map((cell) => cell[of]).filter((share) => share !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 function verifyAndParseTable(times: readonly VerifyAndParseTime[]): string {
@@ -101,7 +110,7 @@ function storedEventsTable({ stored, fileBytes, empty, full }: StoredEventsCompa
     `### hookbox, stored, with events already in the file\n\n` +
     `${empty.connections} connections; medians of ${empty.rates.length} measurements each, taking turns.\n\n` +
     table(
-      ['In the file before', 'Requests/s', 'Range', 'Of the empty file', 'p50 ms', 'p99 ms', '2xx'],
+      ['In the file before', 'Requests/s', 'Range', 'Of the empty file', 'p50 ms', 'p99 ms', SHARE_2XX],
       [line('nothing', empty), line(before, full)],
     )
   );

@@ -35,7 +35,7 @@ describe('Cloudflare Workers', () => workers(project));
 describe('functions', () => functions(project));
 describe('what holds where', () => whatHoldsWhere(project));
 describe('an adapter of your own', () => ownAdapter(project));
-describe('what the log says', reasons);
+describe('docs/answers.md', reasons);
 describe('a signature does not match', () => mismatch(project));
 
 describe('docs/adapters.md', () => {

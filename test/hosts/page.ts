@@ -32,9 +32,10 @@ export function inlineCode(start: string): string {
   return code;
 }
 
-/** The rows of the table under a heading, without its head. */
+/** The rows of the table under a heading of docs/answers.md, without its head. */
 export function rowsUnder(heading: string): readonly (readonly string[])[] {
-  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const answers = readFileSync(new URL('../../docs/answers.md', import.meta.url), 'utf8');
+  const section = answers.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|'));
   return rows.slice(2).map((row) =>
     row

@@ -28,15 +28,14 @@ export function checkCommand(): Command {
     .argument('<url>', 'where deliveries are sent')
     .option(
       '--effects <url>',
-      'address with {id} in it that answers what became of an event: {"rows": n, "count": n}, the rows in your inbox and ' +
-        'how often its handler ran; or the larger number alone; without it, "stored first" and "taken once" cannot be ' +
-        'judged, except of hookbox, by its own answers',
+      'address with {id} in it that answers {"rows": n, "count": n}: how often the event is stored, and how often its ' +
+        'handler ran; or the larger number alone. Without it, only hookbox can be judged on stored-first and duplicates',
     )
-    .option('--only <probe...>', 'run only these, and valid, which always runs', collectedFrom(probeNames))
+    .option('--only <probe...>', 'run only these; valid always runs', collectedFrom(probeNames))
     .option('--skip <probe...>', 'leave these out', collectedFrom(probeNames))
-    .option('--deadline <ms>', 'an answer that comes later is a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
-    .option('--allow-remote', 'check an endpoint that is not on this machine')
-    .option('--json', 'print the whole report as JSON')
+    .option('--deadline <ms>', 'a later answer is a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
+    .option('--allow-remote', 'check an endpoint on another machine')
+    .option('--json', 'print the report as JSON')
     .addHelpText('after', () => `\n${PROBES_HELP}\n\n${EVENTS_HELP}`);
   return withSecret(check).action(async (url: string, options: CheckCommandOptions) => {
     const target = targetOf(url, options.allowRemote === true);
@@ -63,11 +62,10 @@ export function checkCommand(): Command {
 
 const WIDTH = Math.max(...probeNames.map(({ length }) => length));
 const PROBES_HELP = `Probes:\n${probeNames.map((name) => `  ${name.padEnd(WIDTH)}  ${PROBES[name]}`).join('\n')}`;
-const EVENTS_HELP = `The id of every event begins with evt_check_, so that you can find and discard them. Check a test endpoint: what it
-does on an order, it does on these. Exit code 0 means that there is no fault; warnings and unknowns are none; 3 that not
-one delivery was taken, because of a rate limit. What is put off with 429, or with 503 and Retry-After, is sent again after
-a while; only burst judges that. An endpoint that stores less than a millisecond after its answer cannot be told from one
-that stores first.`;
+const EVENTS_HELP = `Check a test endpoint: it handles these events as it handles real orders. Their ids begin with evt_check_, so that you
+can find and discard them. An answer 429, or 503 with Retry-After, is tried again later; only burst judges it. An endpoint
+that stores within a millisecond after its answer looks like one that stores first.
+Exit codes: 0 no fault (warnings and unknowns do not count), 1 a fault, 3 a rate limit let no delivery in.`;
 
 function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommandOptions) {
   if (effects !== undefined) {

@@ -12,13 +12,13 @@ export function doctorCommand(): Command {
     'hookbox doctor --db /var/lib/shop/hookbox.db --port 8080',
     'hookbox doctor --json | jq \'.checks[] | select(.status != "ok")\'',
   ])
-    .option('--db <file>', 'where the inbox is, or is to be', 'hookbox.db')
-    .option('--port <n>', 'the port that the receiver is to listen on', wholeNumber(0, 65_535), 3000)
+    .option('--db <file>', 'the inbox, which need not exist yet', 'hookbox.db')
+    .option('--port <n>', 'the port of the receiver', wholeNumber(0, 65_535), 3000)
     .option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET')
     .option('--json', 'print the findings as JSON')
     .addHelpText(
       'after',
-      '\nIt writes to a folder of its own beside the inbox, removes it again, and leaves the inbox as it is.\n' +
+      '\nIt writes into a folder of its own beside the inbox, and removes it. The inbox stays as it is.\n' +
         'Exit codes: 0 no problem, 1 a problem. Warnings do not count.',
     )
     .action(async (options: DoctorOptions) => {

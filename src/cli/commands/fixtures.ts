@@ -5,7 +5,7 @@ import { printBytes, printJson } from '../output.ts';
 
 /** `hookbox fixtures` */
 export function fixturesCommand(): Command {
-  return command('fixtures', 'bodies to test with: those of the package, and those of your own inbox', [
+  return command('fixtures', 'bodies to test with, of the package and of your inbox', [
     'hookbox fixtures list',
     'hookbox fixtures show order.created > body.json',
     'hookbox fixtures capture evt_3PqT8mXkRz4VwYb2 --redact --out odd-order.json',
@@ -16,7 +16,7 @@ export function fixturesCommand(): Command {
 }
 
 function listCommand(): Command {
-  return command('list', 'list the bodies that come with the package', [
+  return command('list', 'list the bodies of the package', [
     'hookbox fixtures list',
     'hookbox fixtures list --json | jq -r \'.[] | select(.expect == "refused").name\'',
   ])
@@ -37,11 +37,11 @@ function listCommand(): Command {
 }
 
 function showCommand(): Command {
-  return command('show', 'print the exact bytes of one', [
+  return command('show', 'print the exact bytes of a body', [
     'hookbox fixtures show order.created',
     'hookbox fixtures show edge/refused-bom | xxd | head -1',
   ])
-    .argument('<name>', 'as hookbox fixtures list names it')
+    .argument('<name>', 'a name that hookbox fixtures list shows')
     .action(async (name: string) => {
       const { bodyNamed } = await import('../fixture-files/catalog.ts');
       printBytes(bodyNamed(name));
@@ -58,13 +58,12 @@ function captureCommand(): Command {
     .option('--endpoint <name>', 'the endpoint that it was received at', 'default')
     .option('--out <file>', 'write to this file instead of standard output')
     .option('--force', 'write over the file that is there')
-    .option('--redact', 'replace what is personal or your business by made-up values of the same shape')
+    .option('--redact', 'replace personal and business values by made-up ones of the same shape')
     .addHelpText(
       'after',
-      '\n--redact keeps the prefixes of ids, the lengths of texts, how many digits amounts have, and all counts,\n' +
-        'times, types and statuses. Equal values stay equal within the event, which stays a valid one. Its id is\n' +
-        'another, and so is its signature. Look through the file before you give it away: field names stay.\n' +
-        'Opening the inbox of an older hookbox adds what this version needs to its tables.',
+      '\n--redact keeps prefixes of ids, lengths of texts, numbers of digits, counts, times, types and statuses. Equal\n' +
+        'values stay equal, and the event stays valid; its id and its signature change. Field names stay: look through the\n' +
+        'file before you give it away. An inbox of an older hookbox gets the tables that this version needs.',
     )
     .action(async (id: string, options: CaptureOptions) => {
       const { capture } = await import('../fixture-files/capture.ts');

@@ -13,9 +13,9 @@ export function replayCommand(): Command {
     'hookbox replay --all --quiet --concurrency 8',
     'hookbox replay captured/ --rate 10',
   ])
-    .argument('[sources...]', 'ids of stored events, files, or folders, whose *.json files are sent in order of name')
+    .argument('[sources...]', 'ids of stored events, files, or folders (their *.json files by name)')
     .option('--db <file>', 'the inbox with the stored events', 'hookbox.db')
-    .option('--endpoint <name>', 'the endpoint that they were received at', 'default')
+    .option('--endpoint <name>', 'the endpoint that received them', 'default')
     .option('--all', 'every stored event')
     .option('--type <type>', 'stored events of this type; may be repeated', collected)
     .option(
@@ -25,22 +25,18 @@ export function replayCommand(): Command {
     )
     .option('--since <time>', 'stored events received then or later: 2h ago, or an ISO date (UTC)')
     .option('--until <time>', 'stored events received before then')
-    .option(
-      '--after <seq>',
-      'stored events after the one with this number, to go on where a replay stopped',
-      wholeNumber(0),
-    )
-    .option('--skip <n>', 'of ids and files, leave out so many at the beginning', wholeNumber(0))
-    .option('--rate <n>', 'this many a second at most', positiveNumber)
+    .option('--after <seq>', 'stored events after this number, to go on where a replay stopped', wholeNumber(0))
+    .option('--skip <n>', 'leave out the first n ids and files', wholeNumber(0))
+    .option('--rate <n>', 'at most this many a second', positiveNumber)
     .option('--quiet', 'print only what was not accepted')
     .option('--dry-run', 'list what would be sent, and send nothing');
   return withSending(replay)
     .addHelpText(
       'after',
-      '\nA receiver that has an event already answers that it is a duplicate, and runs no handler for it: replay is for\n' +
-        'other receivers, and for events that yours has lost. Use hookbox events rerun to handle a dead event again.\n' +
-        'Opening the inbox of an older hookbox adds what this version needs to its tables.\n' +
-        'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found. Redirects are not followed.',
+      '\nReplay is for other receivers, and for events that yours has lost: a receiver that has an event answers that it is\n' +
+        'a duplicate, and runs no handler. To handle a dead event again, use hookbox events rerun. Redirects are not\n' +
+        'followed. An inbox of an older hookbox gets the tables that this version needs.\n' +
+        'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.',
     )
     .action(async (sources: string[], options: ReplayOptions) => {
       const { replay } = await import('../replay/replay.ts');

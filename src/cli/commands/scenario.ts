@@ -23,19 +23,15 @@ function runCommand(): Command {
     'hookbox scenario run duplicate-storm --to http://localhost:3000/webhooks --db hookbox.db',
     'hookbox scenario run my-scenario.json --time-scale 60 --verbose',
   ])
-    .argument('<scenario>', 'a file, - for standard input, or the name of one that hookbox brings')
-    .option('--to <url>', 'play it to the receiver there, instead of one of its own')
-    .option('--db <file>', 'the inbox of the receiver at --to, to check what is stored and handled')
-    .option('--endpoint <name>', 'the endpoint that it receives at, for --db', 'default')
-    .option('--seed <n>', 'ids and faults come from it; the same one repeats a run', wholeNumber(0, 2 ** 32 - 1))
-    .option(
-      '--time-scale <n>',
-      'wait, but only this part of the time; no time at all is waited without it',
-      positiveNumber,
-    )
+    .argument('<scenario>', 'a name that hookbox scenario list shows, a file, or - for standard input')
+    .option('--to <url>', 'play it to this receiver, not to one of its own')
+    .option('--db <file>', 'the inbox behind --to, to check what is stored and handled')
+    .option('--endpoint <name>', 'the endpoint in --db', 'default')
+    .option('--seed <n>', 'makes ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
+    .option('--time-scale <n>', 'wait, but divide the time by n; without it nothing waits', positiveNumber)
     .option('--allow-remote', 'deliver to other machines than this one, too')
-    .option('--verbose', 'tell of each request on stderr')
-    .option('--json', 'print the report as JSON, with every try');
+    .option('--verbose', 'print each request to standard error')
+    .option('--json', 'print the report and every try as JSON');
   return withSecret(run)
     .addHelpText(
       'after',
@@ -48,7 +44,7 @@ function runCommand(): Command {
 }
 
 function listCommand(): Command {
-  return command('list', 'list the scenarios that hookbox brings', ['hookbox scenario list'])
+  return command('list', 'list the scenarios of the package', ['hookbox scenario list'])
     .option('--json', 'print names and descriptions as JSON')
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { listScenarios } = await import('../scenario/list.ts');

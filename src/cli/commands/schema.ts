@@ -5,13 +5,13 @@ import { print, printJson } from '../output.ts';
 
 /** `hookbox schema` */
 export function schemaCommand(): Command {
-  return command('schema', 'show what each type of event holds', [
+  return command('schema', 'show the fields of each event type', [
     'hookbox schema order.created',
     'hookbox schema --json > events.schema.json',
     'hookbox schema cart.abandoned --json',
   ])
-    .argument('[type]', 'one type of event; all of them unless given')
-    .option('--json', 'print JSON Schema (draft 2020-12): of the type, or of all, keyed by type')
+    .argument('[type]', 'one event type; all unless given')
+    .option('--json', 'print JSON Schema (draft 2020-12), of all types keyed by type')
     .action(async (name: string | undefined, { json }: { readonly json?: boolean }) => {
       const [{ eventTypes, isEventType }, { jsonSchema, jsonSchemas }, { outline }] = await Promise.all([
         import('../../events/event.ts'),

@@ -27,23 +27,23 @@ export function serveCommand(): Command {
     'hookbox serve --forward-to http://localhost:8080/webhooks',
     'hookbox serve handlers.mjs --output ndjson | jq .outcome',
   ])
-    .argument('[handlers]', 'a module (.js, .mjs, .ts) that exports handlers by type, as its default or as `handlers`')
+    .argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`')
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
-    .option('--path <path>', 'where deliveries come in', absolutePath, '/webhooks')
-    .option('--db <file>', 'the inbox; made when it is not there', 'hookbox.db')
-    .option('--unsafe-unsigned', 'take unsigned deliveries, for an account without a signing secret')
-    .option('--forward-to <url>', 'send what was accepted on to another server, after it was answered')
-    .option('--allow-remote', 'forward to other machines than this one, too')
-    .addOption(new Option('--output <how>', 'interactive unless in a pipe, where it is compact').choices(outputs))
-    .option('--verbose', 'print the stacks of what handlers throw, to standard error');
+    .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
+    .option('--db <file>', 'the inbox; created if missing', 'hookbox.db')
+    .option('--unsafe-unsigned', 'take unsigned deliveries (an account without a signing secret)')
+    .option('--forward-to <url>', 'send accepted deliveries on, after the answer')
+    .option('--allow-remote', 'forward to other machines, too')
+    .addOption(new Option('--output <how>', 'how to print; interactive, or compact in a pipe').choices(outputs))
+    .option('--verbose', 'print the stack of what handlers throw');
   return withSecret(serve)
     .addHelpText(
       'after',
-      '\nForwarding keeps the bytes, X-Signature and Content-Type; what becomes of it does not change the answer.\n' +
-        'What another serve has sent on is not sent on again.\n' +
-        'What handlers print with console goes to standard error. inbox.attempts() has the stack of each error.\n' +
-        'Ctrl-C finishes what is under way; a second one does not wait for it.',
+      "\nSuch a module: export default { 'order.created': (event) => console.log('a new order:', event.data.id) };\n" +
+        'Forwarding keeps the bytes, X-Signature and Content-Type. Its result does not change the answer, and what another\n' +
+        'serve forwarded is not forwarded again. What handlers print goes to standard error. inbox.attempts() has the stack\n' +
+        'of each error. Ctrl-C finishes what is under way; a second Ctrl-C does not wait.',
     )
     .action(run);
 }

@@ -17,27 +17,27 @@ export function triggerCommand(): Command {
     'hookbox trigger body.json --print-curl',
     'hookbox trigger cart.abandoned --dry-run > body.json',
   ])
-    .argument('<event>', 'a type, for an event of its own made now; or a file, or - for standard input, sent as it is')
-    .option('--override <path=value>', 'set a value, which is JSON or else a text; may be repeated', collected)
-    .option('--remove <path>', 'remove a value, after all overrides; may be repeated', collected)
-    .option('--event-id <id>', 'the id of the event; with --count, all of them are deliveries of this one event')
-    .option('--count <n>', 'deliver so many; each has an id of its own where a type is given', wholeNumber(1), 1)
+    .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, sent as it is')
+    .option('--override <path=value>', 'set a value (JSON, or else text); may be repeated', collected)
+    .option('--remove <path>', 'remove a value after the overrides; may be repeated', collected)
+    .option('--event-id <id>', 'the id of the event; with --count, one event delivered n times')
+    .option('--count <n>', 'deliver n events; of a type, each has its own id', wholeNumber(1), 1)
     .addOption(
       new Option('--tamper <what>', 'change the body or the signature after signing').choices(['body', 'signature']),
     )
     .addOption(
-      new Option('--schedule <whose>', 'retry what fails as the service does, for up to 31 hours').choices(['service']),
+      new Option('--schedule <whose>', 'retry failures as the service does, for up to 31 hours').choices(['service']),
     )
-    .option('--time-scale <n>', 'with --schedule: divide the waits by this', positiveNumber)
-    .option('--print-curl', 'print a curl command that sends it, and send nothing; the secret is not in it')
-    .option('--dry-run', 'print the bytes of the body, and send nothing')
-    .option('--expect-status <code>', 'only this status is right, instead of every 2xx', wholeNumber(100, 599));
+    .option('--time-scale <n>', 'with --schedule: divide the waits by n', positiveNumber)
+    .option('--print-curl', 'print a curl command without the secret, and send nothing')
+    .option('--dry-run', 'print the body, and send nothing')
+    .option('--expect-status <code>', 'the only right status, instead of any 2xx', wholeNumber(100, 599));
   return withSending(trigger)
     .addHelpText(
       'after',
-      '\nAn event that is made from a type has an order, cart or product of its own; --override data.id=… (for inventory\n' +
-        'events data.product_id=…) relates events. A failing handler holds back what comes later of the same one.\n' +
-        'Exit codes: 0 all answers were right, 3 only some, 1 none. Redirects are not followed.',
+      '\nAn event made from a type has its own order, cart or product. To relate events, --override data.id=… (for inventory\n' +
+        'events data.product_id=…). A failing handler holds back later events of the same one. Redirects are not followed.\n' +
+        'Exit codes: 0 all answers were right, 3 only some, 1 none.',
     )
     .action(async (event: string, options: TriggerOptions) => {
       const { trigger } = await import('../trigger/trigger.ts');

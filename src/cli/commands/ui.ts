@@ -14,19 +14,15 @@ export function uiCommand(): Command {
   ])
     .option('--db <file>', DB, 'hookbox.db')
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3223)
-    .option('--host <address>', 'listen on this address; one that others reach needs a log-in', '127.0.0.1')
-    .option('--password-file <path>', 'file with the password of the log-in; without it HOOKBOX_UI_PASSWORD')
-    .option('--read-only', 'look only: nobody can rerun or change anything')
-    .option(
-      '--mask <path>',
-      'hide the values of a field of payloads, such as data.items[].name; may be repeated',
-      collected,
-    )
+    .option('--host <address>', 'listen on this address; needs a log-in if others can reach it', '127.0.0.1')
+    .option('--password-file <path>', 'file with the password of the log-in, instead of HOOKBOX_UI_PASSWORD')
+    .option('--read-only', 'nobody can change anything')
+    .option('--mask <path>', 'hide a field of payloads, such as data.items[].name; may be repeated', collected)
     .addHelpText(
       'after',
-      '\nHOOKBOX_UI_USER names the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs look, such as the\n' +
-        'one that reads /metrics; they send it as a bearer token. The page runs no handlers: events that are rerun are handled\n' +
-        'where your processor runs. Ctrl-C stops it; a second one does not wait for what is under way.',
+      '\nHOOKBOX_UI_USER is the user of the log-in (operator unless set). HOOKBOX_UI_TOKEN lets programs read, such as the one\n' +
+        'that collects /metrics; they send it as a bearer token. The page runs no handlers: your processor handles what is\n' +
+        'rerun. Ctrl-C finishes what is under way; a second Ctrl-C does not wait.',
     )
     .action(async (options: UiOptions) => {
       const { ui } = await import('../ui/ui.ts');

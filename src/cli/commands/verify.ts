@@ -14,16 +14,16 @@ interface VerifyOptions extends SecretOptions {
 
 /** `hookbox verify` */
 export function verifyCommand(): Command {
-  const verify = command('verify', 'tell whether a signature is that of a body, and with --explain why it is not', [
+  const verify = command('verify', 'check the signature of a body, and with --explain find the mistake', [
     'hookbox verify body.json --signature "$(cat signature.txt)"',
     'hookbox verify body.json --signature 5f3a… --explain',
     'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
   ])
     .argument('<file>', 'the body, byte for byte; - for standard input')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--explain', 'say which of the usual mistakes made it fail, by making them')
-    .option('--also <file...>', 'other bodies that the signature may belong to')
-    .option('--old-secret-file <path>', 'the secret from before a rotation; without it SIGNING_SECRET_OLD')
+    .option('--explain', 'try the usual mistakes, and name the one that was made')
+    .option('--also <file...>', 'other bodies that may have this signature')
+    .option('--old-secret-file <path>', 'file with the secret before a rotation, instead of SIGNING_SECRET_OLD')
     .option('--json', 'print the verdict as JSON');
   return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
     if (options.signature === '') throw usageError('--signature is empty.');

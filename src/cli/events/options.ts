@@ -50,18 +50,18 @@ export function withFilter(command: Command): Command {
       `dead events of this reason (${deadReasons.join(', ')}); may be repeated`,
       collectedFrom(deadReasons),
     )
-    .option('--since <time>', 'received then or later: 2h ago, or an ISO date (UTC)')
+    .option('--since <time>', 'received then or later: an age such as 2h, or an ISO date (UTC)')
     .option('--until <time>', 'received before then')
     .option('--id <id>', 'the event with exactly this id')
     .option('--entity <name>', 'about this entity: its name, or the id of an order, cart or product')
     .option('--merchant <id>', 'with this merchant_id in their data')
-    .option('--error <text>', 'whose last error has this text in its name or message, in any case')
-    .option('--redelivered', 'that the service sent more than once')
-    .option('--conflict', 'under whose id other bytes came, too')
+    .option('--error <text>', 'with this text in the name or message of the last error, in any case')
+    .option('--redelivered', 'that came more than once')
+    .option('--conflict', 'whose id also came with other bytes')
     .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
-    .option('--retrying', 'pending ones that have failed before')
+    .option('--retrying', 'pending, and failed before')
     .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
-    .option('--fingerprint <group>', 'of this group of dead letters, as hookbox events list --groups names it')
+    .option('--fingerprint <group>', 'of this group of dead events; hookbox events list --groups shows its name')
     .option('--endpoint <name>', 'received at this endpoint; at any unless given');
 }
 
@@ -75,5 +75,5 @@ export interface ByOptions {
 export function withBy(command: Command): Command {
   return command
     .option('--reason <text>', 'why you do it, for the audit')
-    .option('--actor <name>', 'who does it, for the audit; you on this machine unless given');
+    .option('--actor <name>', 'who does it, for the audit; your name on this machine unless given');
 }

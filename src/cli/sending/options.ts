@@ -18,9 +18,9 @@ export function withSending(command: Command): Command {
       .addOption(
         new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default('http://localhost:3000/webhooks'),
       )
-      .option('--concurrency <n>', 'this many deliveries at a time', wholeNumber(1, 1_000), 1)
-      .option('--unsigned', 'send no X-Signature, as for an account without a signing secret')
-      .option('--allow-remote', 'deliver to other machines than this one, too')
-      .option('--json', 'print a JSON document on a line for each delivery'),
+      .option('--concurrency <n>', 'deliveries at a time', wholeNumber(1, 1_000), 1)
+      .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
+      .option('--allow-remote', 'deliver to other machines, too')
+      .option('--json', 'print a delivery a line, as JSON'),
   );
 }

@@ -18,7 +18,7 @@ const NO_EVENTS: readonly (readonly [what: string, body: string, field: string])
   ['with half a surrogate pair in its id', String.raw`{"id":"evt_\ud800"}`, 'id'],
 ];
 
-/** The table "What the service hears" of the README, row by row, with what the inbox holds afterwards. */
+/** The answers of docs/answers.md, one by one, with what the inbox holds afterwards. */
 export const answerCases: readonly HttpAdapterCase[] = [
   {
     name: 'answers a new event 200 once its exact bytes are stored',

@@ -54,7 +54,7 @@ async function begun({ url }: Served, bytes: (url: string) => Uint8Array): Promi
   return connection;
 }
 
-/** `Connection: close` is there exactly when the README's table says so, and then the connection ends. */
+/** `Connection: close` is there exactly when docs/answers.md says so, and then the connection ends. */
 export const closingCases: readonly HttpAdapterCase[] = [
   {
     name: 'says nothing of closing where the connection goes on',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { measureCell, type Cell, type CellSettings } from '../cell.ts';
 import type { FilledFile } from '../filled-file.ts';
-import { share2xx, table, whole } from '../markdown.ts';
+import { SHARE_2XX, share2xx, table, whole } from '../markdown.ts';
 import { durable } from '../rows.ts';
 import { mediansOf, type ThroughputCell } from '../throughput.ts';
 
@@ -115,9 +115,9 @@ export function pruningTable({ stored, loads, prune }: PruningComparison): strin
   });
   return (
     `### Pruning under load\n\n` +
-    `A file of ${whole(stored)} processed events, and 64 connections; meanwhile \`pruneEvents\` in another process makes ` +
-    `tombstones of half of them. One prune ran to its end, most of it after the load: ${whole(prune.pruned)} events in ` +
+    `A file of ${whole(stored)} processed events, 64 connections; \`pruneEvents\` in another process makes tombstones of ` +
+    `half of them. One prune ran to its end, most of it after the load: ${whole(prune.pruned)} events in ` +
     `${whole(prune.seconds)} s.\n\n` +
-    table(['Deliveries', 'Requests/s', 'p50 ms', 'p99 ms', 'p99 of undisturbed', '2xx'], lines)
+    table(['Deliveries', 'Requests/s', 'p50 ms', 'p99 ms', 'p99 of undisturbed', SHARE_2XX], lines)
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { refusal, type Reason } from '../../../src/outcome.ts';
 import { rowsUnder } from '../page.ts';
 
-/** Each reason there is, and whether the page's table has it: those are not, which have no line or one of another kind. */
+/** Each reason there is, and whether the table of docs/answers.md has it: those are not, which have no line or one of another kind. */
 const REASONS: Readonly<Record<Reason, 'in the table' | 'not logged as a refusal'>> = {
   'signature-missing': 'in the table',
   'signature-malformed': 'in the table',
@@ -32,9 +32,9 @@ const REASONS: Readonly<Record<Reason, 'in the table' | 'not logged as a refusal
   'handler-lost': 'not logged as a refusal',
 };
 
-/** The table of the page with what the log says. */
+/** The table of docs/answers.md. */
 export function reasons(): void {
-  const rows = rowsUnder('What the log says');
+  const rows = rowsUnder('Refusals');
 
   it('has each reason that is logged, and no other', () => {
     const logged = Object.entries(REASONS).filter(([, where]) => where === 'in the table');

@@ -6,7 +6,7 @@ import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
 import { run, startServer } from '../server.ts';
 
-const FILES = ['express/verify.ts', 'fastify/verify.ts', 'node-http/verify.ts'];
+const FILES = ['hono/verify.ts', 'express/verify.ts', 'fastify/verify.ts', 'node-http/verify.ts'];
 /** The same code beside the older version. */
 const ON_EXPRESS_4 = 'express4/verify.ts';
 

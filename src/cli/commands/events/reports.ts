@@ -13,13 +13,13 @@ export function statsCommand(): Command {
     'hookbox events stats --since 7d --steps 7',
     'hookbox events stats --json | jq .now.oldestPending',
   ])
-    .option('--since <time>', 'from then on: 2h ago, or an ISO date (UTC)', '24h')
+    .option('--since <time>', 'from then on: an age such as 2h, or an ISO date (UTC)', '24h')
     .option('--until <time>', 'before then; now unless given')
-    .option('--steps <n>', 'how many steps to cut the time into', wholeNumber(1, 1_000), 24);
+    .option('--steps <n>', 'divide the time into this many steps', wholeNumber(1, 1_000), 24);
   return withInbox(made)
     .addHelpText(
       'after',
-      '\nLatencies are upper bounds; in JSON they are milliseconds, null where nothing was measured, and "inf" beyond a minute.',
+      '\nLatencies are upper bounds; in JSON in milliseconds, null if nothing was measured, "inf" beyond a minute.',
     )
     .action(async (options: StatsCommandOptions) => {
       const { printStats } = await import('../../events/stats.ts');
@@ -29,12 +29,12 @@ export function statsCommand(): Command {
 
 /** `hookbox events rejected` */
 export function rejectedCommand(): Command {
-  const made = command('rejected', 'list deliveries that were not taken in, and why', [
+  const made = command('rejected', 'list refused deliveries, and why', [
     'hookbox events rejected',
     'hookbox events rejected --json | jq -r \'select(.reason == "signature-mismatch").source\'',
-  ]).option('--limit <n>', 'at most so many', wholeNumber(1, 1_000), 100);
-  return withInbox(made, 'print a JSON document on a line for each kind of rejected delivery')
-    .addHelpText('after', '\nAlike ones are one line. The latest thousand kinds are kept, without their bodies.')
+  ]).option('--limit <n>', 'at most this many', wholeNumber(1, 1_000), 100);
+  return withInbox(made, 'print a kind a line, as JSON')
+    .addHelpText('after', '\nEqual ones share a line. The latest thousand kinds are kept, without their bodies.')
     .action(async (options: RejectedOptions) => {
       const { rejected } = await import('../../events/rejected.ts');
       process.exitCode = await rejected(options);
@@ -43,7 +43,7 @@ export function rejectedCommand(): Command {
 
 /** `hookbox events bulks` */
 export function bulksCommand(): Command {
-  const made = command('bulks', 'list reruns and discards of many events, the newest first', [
+  const made = command('bulks', 'list reruns and discards of many events, newest first', [
     'hookbox events bulks',
     'hookbox events bulks --json | jq \'select(.state == "running").id\'',
   ]);
@@ -55,7 +55,7 @@ export function bulksCommand(): Command {
 
 /** `hookbox events audit` */
 export function auditCommand(): Command {
-  const made = command('audit', 'list what operators did, the newest first', [
+  const made = command('audit', 'list what operators did, newest first', [
     'hookbox events audit',
     "hookbox events audit --json | jq -r '[.at, .actor, .act] | @tsv'",
   ]);
@@ -67,7 +67,7 @@ export function auditCommand(): Command {
 
 function withNewest(made: Command): Command {
   const paged = made
-    .option('--limit <n>', 'at most so many', wholeNumber(1, 500), 50)
-    .option('--before <n>', 'only what is older than the one of this number, to go on', wholeNumber(0));
-  return withInbox(paged, 'print a JSON document on a line for each');
+    .option('--limit <n>', 'at most this many', wholeNumber(1, 500), 50)
+    .option('--before <n>', 'older than this number, to go on', wholeNumber(0));
+  return withInbox(paged, 'print one a line, as JSON');
 }

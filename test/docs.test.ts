@@ -1,0 +1,52 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/*.md', { cwd: root })];
+const LINK = /\]\((?!https?:)(?<path>[^)#\s]*)(?:#(?<anchor>[^)\s]+))?\)/g;
+/** A file or folder of the repository, in backticks. */
+const NAMED = /`(?<path>(?:test|docs|fixtures|adapters)\/[\w./-]+)`/g;
+
+function text(page: string): string {
+  return readFileSync(join(root, page), 'utf8');
+}
+
+function withoutCode(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** As GitHub makes them of headings. */
+function anchors(page: string): ReadonlySet<string> {
+  const headings = withoutCode(text(page)).matchAll(/^#+ (?<heading>.+)$/gm);
+  return new Set(
+    [...headings].map(({ groups: { heading = '' } = {} }) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+describe.each(pages)('%s', (page) => {
+  it('links to what is there', () => {
+    const broken = [...withoutCode(text(page)).matchAll(LINK)].flatMap(({ 0: link, groups = {} }) => {
+      const target = groups['path'] ? join(dirname(page), groups['path']) : page;
+      if (!existsSync(join(root, target))) return [link];
+      return groups['anchor'] === undefined || anchors(target).has(groups['anchor']) ? [] : [link];
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('names files that are there', () => {
+    const named = [...withoutCode(text(page)).matchAll(NAMED)].map(({ groups = {} }) => groups['path'] ?? '');
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+it('the README links to each page', () => {
+  const linked = new Set([...text('README.md').matchAll(LINK)].map(({ groups = {} }) => groups['path']));
+  expect(pages.filter((page) => page !== 'README.md' && !linked.has(page))).toEqual([]);
+});
