@@ -9,7 +9,7 @@ const [url = '', count = '', signature = ''] = process.argv.slice(2);
 const BYTES = 1_000_000;
 const CHUNK = Buffer.from('1\r\nx\r\n');
 
-const report = { connections: 0, written: 0, statuses: [] as number[] };
+const report = { connections: 0, open: 0, written: 0, statuses: [] as number[] };
 process.on('message', () => process.send?.(report));
 process.on('disconnect', () => process.exit());
 
@@ -25,6 +25,7 @@ for (const connection of connections) {
   );
 }
 report.connections = sent.size;
+report.open = sent.size;
 
 // Side by side: a write to each that takes it, then a turn of the event loop.
 while (sent.size > 0) {
@@ -37,5 +38,6 @@ while (sent.size > 0) {
       report.written += 1;
     }
   }
+  report.open = sent.size;
   await turn();
 }
