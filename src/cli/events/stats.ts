@@ -89,8 +89,8 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
     const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
     print(`\n${who}${since === null ? '' : ` since ${momentText(since)}`}: ${bounded(count)} pending`);
   }
-  for (const { endpoint, type, handled: _, ...count } of putAway) {
-    print(`\n${bounded(count)} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);
+  for (const { endpoint, type, count, more } of putAway) {
+    print(`\n${bounded({ count, more })} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);
     print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, db));
   }
 }

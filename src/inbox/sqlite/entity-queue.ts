@@ -1,4 +1,4 @@
-import { TAKER_MS, type ClaimRequest, type Scope } from '../work.ts';
+import { TAKER_MS, type ClaimRequest } from '../work.ts';
 import { takenTypes } from './takers.ts';
 import type { WorkStatements } from './work-statements.ts';
 
@@ -11,7 +11,12 @@ export interface EntityColumns {
   readonly created_ns: number | null;
 }
 
-type Front = Pick<EntityColumns, 'seq' | 'created_ms' | 'created_ns'>;
+/** The first of the events that wait. */
+interface Front extends Pick<EntityColumns, 'seq' | 'created_ms' | 'created_ns'> {
+  readonly type: string;
+}
+
+type Whose = Pick<EntityColumns, 'entity' | 'endpoint'>;
 
 /** As the statements name them. */
 export function entityParameters({ entity, endpoint, created_ms, created_ns }: EntityColumns) {
@@ -24,40 +29,47 @@ export function mustWait(statements: WorkStatements, row: EntityColumns, request
   if (entity === null) return false;
   if (statements.leaseOfEntity.get({ entity, endpoint }) !== undefined) return true;
   const { now, types, takenSince = now - TAKER_MS } = request;
-  const taken = types === '*' ? '*' : takenTypes(statements, endpoint, takenSince);
-  const handled = taken === '*' || types === '*' ? '*' : [...types, ...taken];
-  // Its own type is among them, so the front is an older event or this one.
-  return frontOf(statements, row, handled)?.seq !== seq;
+  const front = frontOf(statements, { entity, endpoint });
+  // This one is among what waits.
+  if (front === undefined || front.seq === seq) return false;
+  if (types === '*' || types.includes(front.type)) return true;
+  const taken = takenTypes(statements, endpoint, takenSince);
+  if (taken === '*' || taken.includes(front.type)) return true;
+  return frontOfTypes(statements, { entity, endpoint }, [...types, ...taken])?.seq !== seq;
 }
 
 /**
  * An event has left its entity's front: the next one may be looked at again, and with it some before it whose type nobody
  * handles, as they hold nobody back. Of these the rest has its turn with the next announcement (announce.ts).
  */
-export function unparkNext(
-  statements: WorkStatements,
-  { entity, endpoint }: Pick<EntityColumns, 'entity' | 'endpoint'>,
-  now: number,
-): void {
+export function unparkNext(statements: WorkStatements, { entity, endpoint }: Whose, now: number): void {
   if (entity === null) return;
-  const front = frontOf(statements, { entity, endpoint }, takenTypes(statements, endpoint, now - TAKER_MS));
-  if (front !== undefined) statements.unpark.run({ seq: front.seq });
-  const { created_ms, created_ns, seq } = front ?? LAST;
+  const front = frontOf(statements, { entity, endpoint });
+  if (front === undefined) return;
+  const taken = takenTypes(statements, endpoint, now - TAKER_MS);
+  if (taken === '*' || taken.includes(front.type)) {
+    statements.unpark.run({ seq: front.seq });
+    return;
+  }
+  const first = frontOfTypes(statements, { entity, endpoint }, taken);
+  if (first !== undefined) statements.unpark.run({ seq: first.seq });
+  const { created_ms, created_ns, seq } = first ?? LAST;
   statements.unparkSomeUpTo.run({ entity, endpoint, created_ms, created_ns, seq });
 }
 
-/** The oldest event of an entity that waits and has one of these types. */
-function frontOf(
+/** The oldest event of an entity that waits. */
+function frontOf(statements: WorkStatements, { entity, endpoint }: Whose): Front | undefined {
+  return statements.frontOfEntity.get({ entity, endpoint }) as Front | undefined;
+}
+
+/** The oldest one of some types, however many wait before it that have others. */
+function frontOfTypes(
   statements: WorkStatements,
-  { entity, endpoint }: Pick<EntityColumns, 'entity' | 'endpoint'>,
-  types: Scope['types'],
+  { entity, endpoint }: Whose,
+  types: readonly string[],
 ): Front | undefined {
-  const front =
-    types === '*'
-      ? statements.frontOfEntity.get({ entity, endpoint })
-      : statements.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) });
-  return front as Front | undefined;
+  return statements.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }) as Front | undefined;
 }
 
 /** After every event there can be. */
-const LAST: Front = { created_ms: Number.MAX_SAFE_INTEGER, created_ns: 0, seq: 0 };
+const LAST = { created_ms: Number.MAX_SAFE_INTEGER, created_ns: 0, seq: 0 };

@@ -117,13 +117,13 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     `),
     /** The oldest event of an entity that waits. */
     frontOfEntity: prepare(`
-      SELECT created_ms, created_ns, seq FROM hookbox_events
+      SELECT created_ms, created_ns, seq, type FROM hookbox_events
       WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
       ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
     /** The same of some types: the first of each by one step through the index, however many wait of others. */
     frontOfTypes: prepare(`
-      SELECT created_ms, created_ns, seq FROM hookbox_events WHERE seq IN (
+      SELECT created_ms, created_ns, seq, type FROM hookbox_events WHERE seq IN (
         SELECT (
           SELECT seq FROM hookbox_events
           WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint AND type = json_each.value
