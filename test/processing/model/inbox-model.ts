@@ -69,8 +69,7 @@ export class InboxModel {
     if (!replaces) return;
     // Another body, another history.
     Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
-    known.fresh = false;
-    known.dueAt = Math.min(known.dueAt, event.receivedAt);
+    known.fresh = event.valid;
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 
