@@ -110,9 +110,7 @@ function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
       if (displaced !== null && Buffer.compare(displaced, event.body) !== 0) {
         known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
       }
-      Object.assign(known, contentOf(event), { failures: 0, crashes: 0 });
-      known.fresh = event.valid;
-      known.dueAt = Math.min(known.dueAt, event.receivedAt);
+      Object.assign(known, contentOf(event), { failures: 0, crashes: 0, fresh: event.valid });
       break;
     }
   }

@@ -241,8 +241,16 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
       forgetTerms(statements.work.database, event);
       if (!event.valid) statements.tally.countType('dead', event.type);
-      const content = [...about, verified, state, deadReason, settledMs, event.body];
-      statements.replaceEvent.run(...content, event.valid ? FRESH : 0, event.receivedAt, seq);
+      statements.replaceEvent.run(
+        ...about,
+        verified,
+        state,
+        deadReason,
+        settledMs,
+        event.body,
+        event.valid ? FRESH : 0,
+        seq,
+      );
       reindex(statements.work.database, event);
       // It may have been the front of another entity's queue, or of this one's.
       unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);

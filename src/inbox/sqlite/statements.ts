@@ -27,8 +27,7 @@ export function prepareStatements(database: SqliteDatabase) {
     replaceEvent: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, failures = 0, crashes = 0,
-          parked = ?, due_ms = min(due_ms, ?)
+          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, parked = ?, failures = 0, crashes = 0
       WHERE seq = ?
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),

@@ -86,8 +86,8 @@ export class InboxModel {
     must(answer.replaced === replaces && answer.conflict === conflicts, 'stored once', say);
     if (!replaces) return;
     // Another body, another history.
-    const dueAt = Math.min(known.dueAt, event.receivedAt);
-    Object.assign(known, content(event), { dueAt, failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    known.setBackAt ??= this.#setBackAt(known.dueAt);
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 

@@ -33,6 +33,11 @@ export type Role = keyof typeof duties;
 export const workers = Object.keys(duties).filter((role) => dutyOf(role as Role).types !== null) as Role[];
 export const roles = Object.keys(duties) as Role[];
 
+/** It has handlers, and runs them. */
+export function isWorker(role: Role): boolean {
+  return (dutyOf(role).types ?? []).length > 0;
+}
+
 export function dutyOf(role: Role): Duty {
   return duties[role];
 }

@@ -7,7 +7,7 @@ import { InboxModel } from './inbox-model.ts';
 import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
 import { newLife, Observer, type Life } from './observed-inbox.ts';
-import { dutyOf, handledBy, type Role } from './roles.ts';
+import { handledBy, isWorker, type Role } from './roles.ts';
 import { Runs, type Run } from './runs.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { Store } from './stores.ts';
@@ -197,7 +197,7 @@ export class World {
 
   /** Whoever runs handlers is gone for a long time, and comes back as it was. */
   async away(ms: number, stepMs: number, leave: 'close' | 'crash'): Promise<void> {
-    const gone = this.processes.filter(({ role }) => (dutyOf(role).types ?? []).length > 0);
+    const gone = this.processes.filter(({ role }) => isWorker(role));
     for (const process of gone) if (!process.closing) this[leave](process);
     await this.pass(ms, stepMs);
     this.restart();
