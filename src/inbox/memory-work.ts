@@ -226,7 +226,8 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
       takers.note(scope, now);
       const untaken = ignoreBefore === null ? [] : takers.untaken(scope.endpoints, now, ignoreBefore);
       for (const entry of untaken) finish(entry, 'ignored', null, now);
-      return { ignored: countTypes(untaken).map(({ more: _, ...counted }) => counted), more: false };
+      const ignored = countTypes(untaken).map(({ endpoint, type, count }) => ({ endpoint, type, count }));
+      return { ignored, more: false };
     },
     unhandled: async (now) => takers.unhandled(now),
     ignoredSince: async (scope, since, now) => takers.ignoredSince(scope, since, now),

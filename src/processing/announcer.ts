@@ -51,7 +51,7 @@ export function createAnnouncer({
   }
 
   return {
-    takenSince: presence.takenSince,
+    takenSince: (now) => presence.takenSince(now),
     async announce() {
       const now = clock.now();
       // One without handlers may be there by mistake: nothing is put away on its word.

@@ -30,9 +30,11 @@ export function countedDatabase(): CountedDatabase {
   };
   const counting = (sql: string): Database.Statement => {
     const statement = prepare(sql);
-    const { run, get, all } = statement;
+    const run = statement.run.bind(statement);
+    const get = statement.get.bind(statement);
+    const all = statement.all.bind(statement);
     statement.run = (...parameters: unknown[]) => {
-      const result = run.apply(statement, parameters);
+      const result = run(...parameters);
       if (sql.startsWith('BEGIN')) {
         current = { statements: 0, rows: 0 };
         transactions.push(current);
@@ -42,10 +44,10 @@ export function countedDatabase(): CountedDatabase {
     };
     statement.get = (...parameters: unknown[]) => {
       note(1);
-      return get.apply(statement, parameters);
+      return get(...parameters);
     };
     statement.all = (...parameters: unknown[]) => {
-      const rows = all.apply(statement, parameters);
+      const rows = all(...parameters);
       note(rows.length);
       return rows;
     };

@@ -34,10 +34,10 @@ export function UnhandledEvents({
             until a processor with a handler for it runs.
           </li>
         ))}
-        {putAway.map(({ endpoint, type, handled: _, ...count }) => (
+        {putAway.map(({ endpoint, type, count, more }) => (
           <li>
             <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
-              {bounded(count)} of <StoredText text={type} atMost={80} />
+              {bounded({ count, more })} of <StoredText text={type} atMost={80} />
               <At endpoint={endpoint} />
             </a>{' '}
             ignored in the last seven days, when nobody handled them. They can be rerun there, or with{' '}
