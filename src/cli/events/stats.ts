@@ -87,7 +87,7 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
   for (const { endpoint, type, since, ...count } of waiting) {
     const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
     const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
-    print(`\n${who}${since === null ? '' : ` since ${momentText(since)}`}: ${bounded(count)} pending`);
+    print('', `${who}${since === null ? '' : ` since ${momentText(since)}`}: ${bounded(count)} pending`);
   }
   for (const { endpoint, type, count, more } of putAway) {
     print(`\n${bounded({ count, more })} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);

@@ -16,15 +16,19 @@ interface WaitingRow {
   readonly count: number;
 }
 
-/** The types with something in a partial index of (endpoint, type, …), by one step through it for each. */
+/**
+ * The types with something in a partial index of (endpoint, type, …), by two steps through it for each: the next type of
+ * the endpoint, else the next endpoint. As one comparison of both columns SQLite would walk through all of an endpoint's.
+ */
 const lanes = (where: string): string => `
   lanes (endpoint, type) AS (
     SELECT * FROM (SELECT endpoint, type FROM hookbox_events WHERE ${where} ORDER BY endpoint, type LIMIT 1)
     UNION ALL
     SELECT next.endpoint, next.type FROM lanes CROSS JOIN hookbox_events AS next
-    WHERE next.seq = (
-      SELECT seq FROM hookbox_events WHERE ${where} AND (endpoint, type) > (lanes.endpoint, lanes.type)
-      ORDER BY endpoint, type LIMIT 1
+    WHERE next.seq = coalesce(
+      (SELECT seq FROM hookbox_events
+        WHERE ${where} AND endpoint = lanes.endpoint AND type > lanes.type ORDER BY type LIMIT 1),
+      (SELECT seq FROM hookbox_events WHERE ${where} AND endpoint > lanes.endpoint ORDER BY endpoint, type LIMIT 1)
     )
     LIMIT ${TYPES}
   )`;
