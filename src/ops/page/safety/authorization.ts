@@ -76,6 +76,7 @@ const TOKENS = ':tokens';
 export function createAuthorization(
   options: AuthorizationOptions & LoginOptions,
   brakes: Brakes = createBrakes(),
+  tokenBrakes: Brakes = createBrakes(),
 ): (request: Request, source?: string | null) => Promise<Verdict> {
   const { authorize, basic = [], bearer = [], unsafeOpen = false, secret } = options;
   const browsers = knownBrowsers(secret);
@@ -118,20 +119,27 @@ export function createAuthorization(
       // A name may be as long as a header, and many are tried; its hash is not, and tells nobody which ones there are.
       const account = digest(user).toString('base64url');
       const browser = browsers.nameOf(request, account);
-      const decided = attempt({ source, account, browser }, credentials, users, user);
+      const decided = attempt(brakes, { source, account, browser }, credentials, users, user);
       const isNew = 'visitor' in decided && browser === null;
       return isNew ? { ...decided, known: browsers.cookieFor(account) } : decided;
     }
     if (scheme === 'bearer' && tokens.length > 0) {
-      return attempt({ source, account: TOKENS, browser: null }, credentials, tokens);
+      // Apart from passwords: who guesses those behind a proxy must not keep the program out that reads the metrics.
+      return attempt(tokenBrakes, { source, account: TOKENS, browser: null }, credentials, tokens);
     }
     if (authorize === undefined) return verdict(null);
     const visitor = visitorOf(await authorize(request));
     return visitor === null ? verdict(null) : { visitor };
   };
 
-  function attempt(login: LoginTry, credentials: string, holders: readonly Holder[], user?: string): Verdict {
-    const tried = brakes.attempt(login, () => holderOf(credentials, holders));
+  function attempt(
+    slowedBy: Brakes,
+    login: LoginTry,
+    credentials: string,
+    holders: readonly Holder[],
+    user?: string,
+  ): Verdict {
+    const tried = slowedBy.attempt(login, () => holderOf(credentials, holders));
     const found = 'found' in tried ? tried.found : null;
     if (found === null) {
       seldom('log-in', (suppressed) => {
