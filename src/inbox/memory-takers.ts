@@ -46,8 +46,7 @@ export function memoryTakers(entries: readonly Entry[]) {
       );
     },
 
-    unhandled(now: number): readonly UnhandledType[] {
-      const since = now - TAKER_MS;
+    unhandled(now: number, since = now - TAKER_MS): readonly UnhandledType[] {
       const isForgotten = (endpoint: string): boolean =>
         takers.some((taker) => taker.seen > since) && !takers.some((taker) => fits(taker.endpoint, endpoint));
       return countTypes(entries.filter(({ state, dueAt }) => state === 'pending' && dueAt <= since)).flatMap(

@@ -231,7 +231,7 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
         more: false,
       };
     },
-    unhandled: async (now) => takers.unhandled(now),
+    unhandled: async (now, takenSince) => takers.unhandled(now, takenSince),
     ignoredSince: async (scope, since, now) => takers.ignoredSince(scope, since, now),
     onPending(listener) {
       listeners.add(listener);

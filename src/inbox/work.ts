@@ -154,8 +154,11 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * since then. Does a bounded part of it: announce until there is no more.
    */
   announce(scope: Scope, now: number, ignoreBefore: number | null): Promise<Announced>;
-  /** What waits at any endpoint, and nobody is there who handles it. */
-  unhandled(now: number): Promise<readonly UnhandledType[]>;
+  /**
+   * What waits at any endpoint, and nobody is there who handles it. Whoever was seen since `takenSince` is; milliseconds
+   * since 1970, ten minutes before `now` unless given.
+   */
+  unhandled(now: number, takenSince?: number): Promise<readonly UnhandledType[]>;
   /** What was put away since then for want of a handler; both times in milliseconds since 1970. */
   ignoredSince(scope: Scope, since: number, now: number): Promise<readonly IgnoredType[]>;
   /** Calls back whenever this inbox has stored an event that may be due. Returns how to stop. */

@@ -60,7 +60,9 @@ export function createAnnouncer({
       presence.announced(now);
       return async () => {
         log.ignored(await sweep(first, ignoreBefore));
-        if (ignoreBefore !== null && isOpen()) log.waiting(await inbox.unhandled(clock.now()));
+        if (ignoreBefore === null || !isOpen()) return;
+        const then = clock.now();
+        log.waiting(await inbox.unhandled(then, presence.takenSince(then)));
       };
     },
     async tellWhatWasPutAway() {

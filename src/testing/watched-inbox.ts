@@ -55,7 +55,7 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     noteLateError: (lease, error) => watch(inner.noteLateError(lease, error)),
     nextDue: (scope) => watch(inner.nextDue(scope)),
     announce: (scope, now, ignoreBefore) => watch(inner.announce(scope, now, ignoreBefore)),
-    unhandled: (now) => watch(inner.unhandled(now)),
+    unhandled: (now, takenSince) => watch(inner.unhandled(now, takenSince)),
     ignoredSince: (scope, since, now) => watch(inner.ignoredSince(scope, since, now)),
     onPending: (listener) => inner.onPending(listener),
     attempts: (key) => inner.attempts(key),

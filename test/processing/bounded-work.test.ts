@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
@@ -180,6 +180,103 @@ describe('no transaction grows with the backlog:', { timeout: 120_000 }, () => {
     const [[small], [large]] = measured;
     expect(large?.rows).toBeLessThanOrEqual(600);
     expect(small).toBeDefined();
+  });
+});
+
+describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
+  const COUNT = 200;
+  const body = Buffer.alloc(100_000, 'a');
+  /** Some 1 MiB, and once more what waits behind those that are put away. */
+  const MOST_LARGE = 30;
+
+  async function stored(parts: (n: number) => Parts) {
+    const counted = countedDatabase();
+    const inbox = sqliteInbox({ database: counted.database });
+    onTestFinished(() => inbox.close());
+    await inbox.announce(CREATED, START, null);
+    for (let at = 0; at < COUNT; at += 50) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, n) => at + n).map((n) => {
+          const about = { id: `evt_${n}`, receivedAt: START, created: { ms: START + n, ns: 0 }, body };
+          return inbox.accept(incoming({ ...about, ...parts(n) }), later());
+        }),
+      );
+    }
+    const known = (now = START): Promise<unknown> =>
+      inbox.claim({ ...REQUEST, endpoints: ['nowhere'], types: '*', now }, 1);
+    return { ...counted, inbox, known };
+  }
+
+  const own = (n: number): Parts => ({ entity: `order ${n}` });
+  const shared = (): Parts => ({ entity: 'order' });
+
+  function expectSmall(transactions: readonly CountedTransaction[]): void {
+    expect(Math.max(...transactions.map(({ written }) => written))).toBeLessThanOrEqual(MOST_LARGE);
+    // All of them have had their turn all the same.
+    expect(transactions.reduce((sum, { written }) => sum + written, 0)).toBeGreaterThanOrEqual(COUNT - 1);
+  }
+
+  it('looking at what has arrived', async () => {
+    const { inbox, take } = await stored(own);
+    take();
+    expect(await inbox.claim({ ...REQUEST, ...CREATED }, 1)).toHaveLength(1);
+    expectSmall(take());
+  });
+
+  it('setting aside what waits for an older event', async () => {
+    const { inbox, take, known } = await stored(shared);
+    await known();
+    await inbox.claim({ ...REQUEST, ...CREATED }, 1);
+    take();
+    expect(await inbox.claim({ ...REQUEST, ...CREATED }, 1)).toEqual([]);
+    expectSmall(take());
+  });
+
+  it('putting away what nobody handles, and what waits behind it', async () => {
+    for (const parts of [own, shared]) {
+      const { inbox, take, known } = await stored(parts);
+      await known();
+      await inbox.claim({ ...REQUEST, ...CREATED }, 1);
+      await inbox.claim({ ...REQUEST, ...CREATED, types: ['order.none'] }, 1);
+      const now = START + IGNORE_AFTER_MS;
+      take();
+      await known(now);
+      expect(await announceAll(inbox, READY, now, now - TAKER_MS)).toBe(COUNT - 1);
+      expectSmall(take());
+    }
+  });
+
+  it('looking again at what was set aside, when its taker has gone', async () => {
+    const { inbox, take, known } = await stored(shared);
+    await known();
+    await inbox.claim({ ...REQUEST, ...CREATED }, 1);
+    await inbox.claim({ ...REQUEST, ...CREATED }, 1);
+    take();
+    await announceAll(inbox, READY, START + TAKER_MS, null);
+    expectSmall(take());
+  });
+
+  it('leases that ran out', async () => {
+    const { inbox, take } = await stored(own);
+    expect(await inbox.claim({ ...REQUEST, ...CREATED }, COUNT)).toHaveLength(COUNT);
+    take();
+    await inbox.claim({ ...REQUEST, ...CREATED, now: START + 2_000 }, 1);
+    expectSmall(take());
+  });
+
+  it('a clock that was set back', async () => {
+    const { inbox, take, known } = await stored(own);
+    await known();
+    take();
+    await known(START - 60 * 60_000);
+    expectSmall(take());
+  });
+
+  it('but small ones are still looked at together', async () => {
+    const { inbox, take } = await stored((n) => ({ ...own(n), body: '{}' }));
+    take();
+    await inbox.claim({ ...REQUEST, ...CREATED }, 1);
+    expect(mostOf(take()).statements).toBeLessThan(30);
   });
 });
 

@@ -7,6 +7,8 @@ export interface CountedTransaction {
   statements: number;
   /** that were changed or read */
   rows: number;
+  /** that were changed; those with RETURNING count when they return one */
+  written: number;
 }
 
 export interface CountedDatabase {
@@ -23,10 +25,11 @@ export function countedDatabase(): CountedDatabase {
   let current: CountedTransaction | null = null;
 
   const prepare = database.prepare.bind(database) as (sql: string) => Database.Statement;
-  const note = (rows: number): void => {
+  const note = (rows: number, written = 0): void => {
     if (current === null) return;
     current.statements += 1;
     current.rows += rows;
+    current.written += written;
   };
   const counting = (sql: string): Database.Statement => {
     const statement = prepare(sql);
@@ -36,15 +39,16 @@ export function countedDatabase(): CountedDatabase {
     statement.run = (...parameters: unknown[]) => {
       const result = run(...parameters);
       if (sql.startsWith('BEGIN')) {
-        current = { statements: 0, rows: 0 };
+        current = { statements: 0, rows: 0, written: 0 };
         transactions.push(current);
       } else if (sql === 'COMMIT') current = null;
-      else note(result.changes);
+      else note(result.changes, result.changes);
       return result;
     };
     statement.get = (...parameters: unknown[]) => {
-      note(1);
-      return get(...parameters);
+      const row = get(...parameters);
+      note(1, row !== undefined && sql.includes('RETURNING') ? 1 : 0);
+      return row;
     };
     statement.all = (...parameters: unknown[]) => {
       const rows = all(...parameters);
@@ -70,5 +74,6 @@ export function mostOf(transactions: readonly CountedTransaction[]): CountedTran
   return {
     statements: Math.max(...transactions.map(({ statements }) => statements)),
     rows: Math.max(...transactions.map(({ rows }) => rows)),
+    written: Math.max(...transactions.map(({ written }) => written)),
   };
 }

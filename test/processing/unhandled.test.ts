@@ -136,6 +136,21 @@ describe.each([
     await rest();
   });
 
+  it('a clock that jumps forward makes nobody missed in the log who is there', async () => {
+    await started(ready);
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const busy: Handlers = { 'order.created': () => end };
+    await started(busy, { logger: silent, processing: { concurrency: 1, timeoutMs: 2_000_000_000 } });
+    await store(inbox, orderEvent('running'), orderEvent('waiting', { order: 'ord_2' }));
+    await clock.advance(15 * MINUTE - 10_000);
+    clock.block(HOUR);
+    // The first one announces itself before the other, whose word is from before the jump.
+    await clock.advance(20 * MINUTE);
+    expect(log.lines.filter(({ message }) => message.startsWith('nobody handles'))).toEqual([]);
+    resolve();
+    await rest();
+  });
+
   it('a clock that jumps forward does not let a newer event pass an older one of a worker that is there', async () => {
     const handled: string[] = [];
     const { promise: end, resolve } = Promise.withResolvers<void>();

@@ -1,8 +1,10 @@
 import { IGNORE_AFTER_MS, TAKER_MS, type Announced, type Scope } from '../work.ts';
-import { unparkNext, type EntityColumns } from './entity-queue.ts';
+import { unpark, unparkNext, type EntityColumns } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
+import { lookAtFresh } from './look-at-fresh.ts';
 import { lastSeen, noteTaker, readyEndpoints, takenTypes } from './takers.ts';
-import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
+import { timeSlice, type TimeSlice } from './time-slice.ts';
+import type { WorkStatements } from './work-statements.ts';
 
 /** How many parked events one announcement looks at. */
 const PARKED_BATCH = 250;
@@ -28,6 +30,7 @@ export const WHOLE_SWEEP: Sweep = { parked: 0, ignoring: { endpoint: null, from:
 
 type Ignored = { endpoint: string; type: string; count: number };
 type Waiting = Pick<EntityColumns, 'seq' | 'endpoint' | 'entity'>;
+type WaitingRow = Waiting & { readonly bytes: number };
 
 /**
  * One step of a sweep through what waits, which takes the same time however much that is. Where it has come to is for the
@@ -42,13 +45,13 @@ export function announce(
 ): Announced & { readonly sweep: Sweep } {
   noteTime(statements, now);
   noteTaker(statements, scope, now);
-  const upTo = Number.MAX_SAFE_INTEGER;
-  statements.lookAtFresh.run({ now, upTo, limit: FRESH_BATCH });
-  const parked = sweep.parked === null ? null : lookAtParked(statements, now, sweep.parked);
+  const slice = timeSlice();
+  lookAtFresh(statements, { now, upTo: Number.MAX_SAFE_INTEGER }, slice);
+  const parked = sweep.parked === null ? null : lookAtParked(statements, now, sweep.parked, slice);
   const ignored: Ignored[] = [];
   let ignoring = ignoreBefore === null ? null : sweep.ignoring;
   if (ignoreBefore !== null && ignoring !== null) {
-    ignoring = ignoreSome(statements, scope.endpoints, { now, before: ignoreBefore }, ignoring, ignored);
+    ignoring = ignoreSome(statements, scope.endpoints, { now, before: ignoreBefore, slice }, ignoring, ignored);
   }
   const more = parked !== null || ignoring !== null;
   return { ignored, more, sweep: more ? { parked, ignoring } : WHOLE_SWEEP };
@@ -58,10 +61,10 @@ export function announce(
  * Whom a parked event waited for may have lost its taker meanwhile. The front of its entity may be looked at again, and so
  * may what nobody handles; the others go on waiting behind that front, however many they are.
  */
-function lookAtParked(statements: WorkStatements, now: number, after: number): number | null {
+function lookAtParked(statements: WorkStatements, now: number, after: number, slice: TimeSlice): number | null {
   const rows = statements.parkedAfter.all({ after, limit: PARKED_BATCH }) as (Waiting & { readonly type: string })[];
   const taken = new Map<string, Scope['types']>();
-  const fronts = new Map<string, Waiting>();
+  const fronts = new Set<string>();
   for (const row of rows) {
     const { seq, endpoint, entity, type } = row;
     let types = taken.get(endpoint);
@@ -69,10 +72,12 @@ function lookAtParked(statements: WorkStatements, now: number, after: number): n
       types = takenTypes(statements, endpoint, now - TAKER_MS);
       taken.set(endpoint, types);
     }
-    if (types !== '*' && !types.includes(type)) statements.unpark.run({ seq });
-    fronts.set(JSON.stringify([endpoint, entity]), row);
+    if (types !== '*' && !types.includes(type)) unpark(statements, seq, slice);
+    const whose = JSON.stringify([endpoint, entity]);
+    if (!fronts.has(whose)) unparkNext(statements, row, now, slice);
+    fronts.add(whose);
+    if (slice.isOver()) return seq;
   }
-  for (const front of fronts.values()) unparkNext(statements, front, now);
   return rows.length === PARKED_BATCH ? (rows.at(-1)?.seq ?? null) : null;
 }
 
@@ -80,7 +85,7 @@ function lookAtParked(statements: WorkStatements, now: number, after: number): n
 function ignoreSome(
   statements: WorkStatements,
   endpoints: Scope['endpoints'],
-  { now, before }: { readonly now: number; readonly before: number },
+  { now, before, slice }: { readonly now: number; readonly before: number; readonly slice: TimeSlice },
   begin: TypePosition,
   ignored: Ignored[],
 ): TypePosition | null {
@@ -101,12 +106,12 @@ function ignoreSome(
       if (type === null) break;
       types += 1;
       if (isGone(endpoint, type)) {
-        const rows = statements.waitingOfType.all({ endpoint, type, before, limit: left }) as Waiting[];
-        ignore(statements, rows, type, now);
-        if (rows.length > 0) ignored.push({ endpoint, type, count: rows.length });
-        left -= rows.length;
+        const rows = statements.waitingOfType.all({ endpoint, type, before, limit: left }) as WaitingRow[];
+        const count = ignore(statements, rows, type, now, slice);
+        if (count > 0) ignored.push({ endpoint, type, count });
+        left -= count;
         // Of this type there may be more.
-        if (left === 0) return { endpoint, from: type };
+        if (left === 0 || (count > 0 && slice.isOver())) return { endpoint, from: type };
       }
       // The next text there is.
       from = `${type}\0`;
@@ -115,13 +120,27 @@ function ignoreSome(
   return null;
 }
 
-function ignore(statements: WorkStatements, rows: readonly Waiting[], type: string, now: number): void {
-  const fronts = new Map<string, Waiting>();
-  for (const row of rows) {
-    statements.toIgnored.run({ seq: row.seq, now });
-    statements.tally.countType('ignored', type);
-    // Once for each entity and not for each event: thousands of one entity may go.
-    fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
+/** Puts away as many as fit in the slice, and at least one; returns how many. */
+function ignore(
+  statements: WorkStatements,
+  rows: readonly WaitingRow[],
+  type: string,
+  now: number,
+  slice: TimeSlice,
+): number {
+  let count = 0;
+  // Each entity moves on once and not with each event: thousands of one entity may go.
+  for (const ofEntity of Map.groupBy(rows, ({ entity }) => entity).values()) {
+    for (const { seq, bytes } of ofEntity) {
+      statements.toIgnored.run({ seq, now });
+      statements.tally.countType('ignored', type);
+      count += 1;
+      slice.add(bytes);
+      if (slice.isOver()) break;
+    }
+    const [front] = ofEntity;
+    if (front !== undefined) unparkNext(statements, front, now, slice);
+    if (slice.isOver()) break;
   }
-  for (const front of fronts.values()) unparkNext(statements, front, now);
+  return count;
 }

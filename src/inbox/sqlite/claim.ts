@@ -2,13 +2,16 @@ import type { EventKey } from '../inbox.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
 import { followClock } from './follow-clock.ts';
+import { lookAtFresh } from './look-at-fresh.ts';
 import { releaseRanOut } from './settle.ts';
 import { readyEndpoints } from './takers.ts';
-import { FRESH_BATCH, type WorkStatements } from './work-statements.ts';
+import { timeSlice } from './time-slice.ts';
+import type { WorkStatements } from './work-statements.ts';
 
 interface CandidateRow extends EntityColumns {
   readonly due_ms: number;
   readonly crashes: number;
+  readonly bytes: number;
 }
 
 interface ClaimedRow extends Lease, EventKey {
@@ -35,13 +38,13 @@ export function claim(
   progress: ClaimProgress,
 ): ClaimedEvent[] | 'more' {
   const { now } = request;
-  if (followClock(statements, request)) return 'more';
-  if (releaseRanOut(statements, request) === 'more') return 'more';
+  const slice = timeSlice();
+  if (followClock(statements, request, slice)) return 'more';
+  if (releaseRanOut(statements, request, slice) === 'more') return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
   progress.freshUpTo ??= (statements.newest.get() as { seq: number | null }).seq ?? 0;
-  const fresh = { now, upTo: progress.freshUpTo, limit: FRESH_BATCH };
-  if (statements.lookAtFresh.run(fresh).changes === FRESH_BATCH) return 'more';
+  if (lookAtFresh(statements, { now, upTo: progress.freshUpTo }, slice) === 'more') return 'more';
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
   let suspects = statements.runningSuspect.get() === undefined;
@@ -56,6 +59,8 @@ export function claim(
       if (request.ordered && mustWait(statements, row, request)) {
         statements.park.run({ seq: row.seq });
         parked += 1;
+        slice.add(row.bytes);
+        if (slice.isOver()) return claimed.length > 0 ? claimed : 'more';
         continue;
       }
       claimed.push(take(statements, row, request));
@@ -73,10 +78,11 @@ export function claimOne(
   request: ClaimRequest,
 ): ClaimedEvent | 'busy' | 'settled' | 'more' {
   // Of leases at once; a processor does the rest.
-  followClock(statements, request);
-  if (releaseRanOut(statements, request) === 'more') return 'more';
+  const slice = timeSlice();
+  followClock(statements, request, slice);
+  if (releaseRanOut(statements, request, slice) === 'more') return 'more';
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
-    | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
+    | (EntityColumns & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;
   if (row === undefined || row.pruned === 1 || row.state === 'processed' || row.dead_reason === 'invalid') {
     return 'settled';

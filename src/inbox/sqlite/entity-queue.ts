@@ -1,5 +1,6 @@
 import { TAKER_MS, type ClaimRequest } from '../work.ts';
 import { takenTypes } from './takers.ts';
+import { timeSlice, type TimeSlice } from './time-slice.ts';
 import type { WorkStatements } from './work-statements.ts';
 
 /** What decides about the order of an event within its entity. */
@@ -42,19 +43,33 @@ export function mustWait(statements: WorkStatements, row: EntityColumns, request
  * An event has left its entity's front: the next one may be looked at again, and with it some before it whose type nobody
  * handles, as they hold nobody back. Of these the rest has its turn with the next announcement (announce.ts).
  */
-export function unparkNext(statements: WorkStatements, { entity, endpoint }: Whose, now: number): void {
+export function unparkNext(
+  statements: WorkStatements,
+  { entity, endpoint }: Whose,
+  now: number,
+  slice: TimeSlice = timeSlice(),
+): void {
   if (entity === null) return;
   const front = frontOf(statements, { entity, endpoint });
   if (front === undefined) return;
   const taken = takenTypes(statements, endpoint, now - TAKER_MS);
   if (taken === '*' || taken.includes(front.type)) {
-    statements.unpark.run({ seq: front.seq });
+    unpark(statements, front.seq, slice);
     return;
   }
   const first = frontOfTypes(statements, { entity, endpoint }, taken);
-  if (first !== undefined) statements.unpark.run({ seq: first.seq });
+  if (first !== undefined) unpark(statements, first.seq, slice);
   const { created_ms, created_ns, seq } = first ?? LAST;
-  statements.unparkSomeUpTo.run({ entity, endpoint, created_ms, created_ns, seq });
+  for (const row of statements.someParkedUpTo.all({ entity, endpoint, created_ms, created_ns, seq })) {
+    if (slice.isOver()) return;
+    unpark(statements, (row as { seq: number }).seq, slice);
+  }
+}
+
+/** An event that waited for others may be claimed again. */
+export function unpark(statements: WorkStatements, seq: number, slice: TimeSlice): void {
+  const row = statements.unpark.get({ seq }) as { bytes: number } | undefined;
+  if (row !== undefined) slice.add(row.bytes);
 }
 
 /** The oldest event of an entity that waits. */

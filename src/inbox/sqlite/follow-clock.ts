@@ -1,6 +1,7 @@
 import { latestTime, movedBack, setBackBy } from '../set-back.ts';
 import type { ClaimRequest } from '../work.ts';
 import { readyEndpoints } from './takers.ts';
+import type { TimeSlice } from './time-slice.ts';
 import type { WorkStatements } from './work-statements.ts';
 
 interface ClockRow {
@@ -14,6 +15,7 @@ interface ClockRow {
 interface DueRow {
   readonly seq: number;
   readonly due_ms: number;
+  readonly bytes: number;
 }
 
 /** How many events are moved at once: deliveries wait meanwhile. */
@@ -33,6 +35,7 @@ export function noteTime(statements: WorkStatements, now: number): void {
 export function followClock(
   statements: WorkStatements,
   { now, leaseMs }: Pick<ClaimRequest, 'now' | 'leaseMs'>,
+  slice: TimeSlice,
 ): boolean {
   const { latest_ms: latest, back_ms: backBefore } = statements.clock.get() as ClockRow;
   const back = setBackBy(latest, now);
@@ -48,23 +51,26 @@ export function followClock(
     noteTime(statements, now);
     if (backBefore === null) return false;
   }
-  return movePending(statements, now);
+  return movePending(statements, now, slice);
 }
 
 /** Where it has got to is in the file: it goes on in another call, or in another process. */
-function movePending(statements: WorkStatements, now: number): boolean {
+function movePending(statements: WorkStatements, now: number, slice: TimeSlice): boolean {
   const { back_ms: back, endpoint: reached, due_ms, seq } = statements.clock.get() as ClockRow & { back_ms: number };
   let left = MOVE_BATCH;
   const move = (endpoint: string | null, rows: readonly DueRow[]): boolean => {
     for (const row of rows) {
       const due = movedBack(row.due_ms, back, now);
-      if (due !== row.due_ms) statements.moveDue.run({ seq: row.seq, due });
+      left -= 1;
+      if (due !== row.due_ms) {
+        statements.moveDue.run({ seq: row.seq, due });
+        slice.add(row.bytes);
+      }
+      if (left > 0 && !slice.isOver()) continue;
+      statements.goOnMoving.run({ endpoint, due: row.due_ms, seq: row.seq });
+      return true;
     }
-    left -= rows.length;
-    const last = rows.at(-1);
-    if (left > 0 || last === undefined) return false;
-    statements.goOnMoving.run({ endpoint, due: last.due_ms, seq: last.seq });
-    return true;
+    return false;
   };
   if (reached === null && move(null, statements.asideAfter.all({ seq, limit: left }) as DueRow[])) return true;
   for (const endpoint of readyEndpoints(statements, '*')) {

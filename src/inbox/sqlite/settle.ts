@@ -9,6 +9,7 @@ import {
 } from '../work.ts';
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
+import type { TimeSlice } from './time-slice.ts';
 import { RAN_OUT_BATCH, type WorkStatements } from './work-statements.ts';
 
 interface RunningRow extends EntityColumns {
@@ -92,10 +93,13 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
 export function releaseRanOut(
   statements: WorkStatements,
   { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
+  slice: TimeSlice,
 ): 'more' | 'all' {
   const ranOut = statements.ranOut.all({ by: Math.min(now, ranOutBy) });
   for (const found of ranOut) {
-    const row = found as RunningRow & { crashes: number; fence: number };
+    const row = found as RunningRow & { crashes: number; fence: number; bytes: number };
+    if (slice.isOver() && found !== ranOut[0]) return 'more';
+    slice.add(row.bytes);
     const { seq, fence } = row;
     // Whoever claims is alive: it could not renew them, as when the disk was full.
     if (holds.some((lease) => lease.seq === seq && lease.fence === fence)) {
@@ -108,7 +112,7 @@ export function releaseRanOut(
       statements.toDead.run({ seq, reason: 'crashed', fingerprint: null, now, failed: 0, crashed: 1 });
     else statements.toRetry.run({ seq, due: now, failed: 0, crashed: 1 });
     addAttempt(statements, row, 'crashed', now, null);
-    unparkNext(statements, row, now);
+    unparkNext(statements, row, now, slice);
   }
   return ranOut.length === RAN_OUT_BATCH ? 'more' : 'all';
 }

@@ -154,8 +154,8 @@ export function sqliteInbox(
     async nextDue(scope) {
       return nextDue(connection.statements().work, scope);
     },
-    async unhandled(now) {
-      return unhandled(connection.statements().work, now);
+    async unhandled(now, takenSince) {
+      return unhandled(connection.statements().work, now, takenSince);
     },
     async ignoredSince(scope, since, now) {
       return ignoredSince(connection.statements().work, scope, since, now);

@@ -59,9 +59,8 @@ const WAITING = `
   UNION ALL ${aside(2)}`;
 
 /** What has waited for ten minutes, of types that nobody was seen to handle for as long. */
-export function unhandled(statements: WorkStatements, now: number): UnhandledType[] {
+export function unhandled(statements: WorkStatements, now: number, since = now - TAKER_MS): UnhandledType[] {
   const { database } = statements;
-  const since = now - TAKER_MS;
   const waiting = new Map<string, WaitingRow>();
   for (const found of statement(database, WAITING).all()) {
     const row = found as WaitingRow; // the columns of the statement

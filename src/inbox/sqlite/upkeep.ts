@@ -1,12 +1,10 @@
 import type { EventKey, IncomingEvent } from '../inbox.ts';
 import type { Attempt, Scope } from '../work.ts';
 import { noteTime } from './follow-clock.ts';
+import { timeSlice } from './time-slice.ts';
 import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operations/search/terms.ts';
 import type { WorkStatements } from './work-statements.ts';
-
-/** Deliveries share the commit, so a batch of large bodies ends early. */
-const PRUNE_MS = 10;
 
 export function rerun(
   statements: WorkStatements,
@@ -48,7 +46,7 @@ export function prune(
   before: number,
   limit: number,
 ): number {
-  const startedAt = performance.now();
+  const slice = timeSlice();
   const found =
     endpoints === '*'
       ? statements.prunable.all({ before, limit })
@@ -56,9 +54,11 @@ export function prune(
   let pruned = 0;
   for (const row of found.slice(0, limit)) {
     const { seq } = row as { seq: number };
-    makeTombstone(statements, seq, (statements.bodyOf.get({ seq }) as { body: Uint8Array }).body);
+    const { body } = statements.bodyOf.get({ seq }) as { body: Uint8Array };
+    makeTombstone(statements, seq, body);
     pruned += 1;
-    if (performance.now() - startedAt > PRUNE_MS) break;
+    slice.add(body.byteLength);
+    if (slice.isOver()) break;
   }
   return pruned;
 }

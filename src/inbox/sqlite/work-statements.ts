@@ -6,12 +6,13 @@ export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;
-/** How many of them are made known to the indexes for work at once. */
-export const FRESH_BATCH = 500;
 /** So many leases that ran out are freed at once. */
 export const RAN_OUT_BATCH = 100;
 /** So many events before the front of an entity are looked at again at once. */
 const UNPARK_BATCH = 50;
+
+/** What any change of the row writes again. */
+const BYTES = 'ifnull(length(body), 0) AS bytes';
 
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
 const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
@@ -83,6 +84,9 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type >= :from
     `),
     newest: prepare('SELECT max(seq) AS seq FROM hookbox_events'),
+    fresh: prepare(`
+      SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+    `),
     /** From now on these are found by type and by entity. */
     lookAtFresh: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
@@ -91,14 +95,14 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       )
     `),
     dueOfType: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
+      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :now
         AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT :limit
     `),
     dueOfEndpoint: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes
+      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT :limit
@@ -135,15 +139,14 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
-    unpark: prepare('UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1'),
-    unparkSomeUpTo: prepare(`
-      UPDATE hookbox_events SET parked = 0
-      WHERE parked = 1 AND seq IN (
-        SELECT seq FROM hookbox_events
+    unpark: prepare(`UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1 RETURNING ${BYTES}`),
+    someParkedUpTo: prepare(`
+      SELECT seq FROM (
+        SELECT seq, parked FROM hookbox_events
         WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
           AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
         ORDER BY created_ms, created_ns, seq LIMIT ${UNPARK_BATCH}
-      )
+      ) WHERE parked = 1
     `),
     parkedAfter: prepare(`
       SELECT seq, endpoint, entity, type FROM hookbox_events
@@ -168,7 +171,8 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
+        ${BYTES}
       FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT ${RAN_OUT_BATCH}
     `),
 
@@ -211,7 +215,7 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       WHERE seq = :seq AND state = 'pending'
     `),
     waitingOfType: prepare(`
-      SELECT seq, endpoint, entity FROM hookbox_events
+      SELECT seq, endpoint, entity, ${BYTES} FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :before
       ORDER BY due_ms LIMIT :limit
     `),
@@ -271,10 +275,10 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     goOnMoving: prepare('UPDATE hookbox_clock SET endpoint = :endpoint, due_ms = :due, seq = :seq WHERE id = 1'),
     endMoving: prepare('UPDATE hookbox_clock SET back_ms = NULL, endpoint = NULL WHERE id = 1'),
     asideAfter: prepare(`
-      SELECT seq, due_ms FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
+      SELECT seq, due_ms, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
     `),
     dueAfter: prepare(`
-      SELECT seq, due_ms FROM hookbox_events
+      SELECT seq, due_ms, ${BYTES} FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND (due_ms, seq) > (:due, :seq)
       ORDER BY due_ms, seq LIMIT :limit
     `),

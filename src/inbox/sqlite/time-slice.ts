@@ -1,0 +1,34 @@
+/** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */
+const SLICE_MS = 10;
+/** So much it writes at most, and one row: the commit writes it once more, when the time can no longer be looked at. */
+const SLICE_BYTES = 1024 * 1024;
+/** The time is looked at after so much. Small rows cost some microseconds each; the limit of their batch bounds them. */
+const LOOK_BYTES = 64 * 1024;
+
+/** What bounds a transaction over many rows. Any change of a row writes it anew with its body, so rows alone do not. */
+export interface TimeSlice {
+  /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
+  add(bytes: number): boolean;
+  /** Whether to stop and leave the rest to another transaction. */
+  isOver(): boolean;
+}
+
+export function timeSlice(): TimeSlice {
+  const startedAt = performance.now();
+  let bytes = 0;
+  let lookedAt = 0;
+  let over = false;
+  const isDue = (): boolean => bytes - lookedAt >= LOOK_BYTES;
+  return {
+    add(more) {
+      bytes += more;
+      return isDue();
+    },
+    isOver() {
+      if (over || !isDue()) return over;
+      lookedAt = bytes;
+      over = bytes >= SLICE_BYTES || performance.now() - startedAt > SLICE_MS;
+      return over;
+    },
+  };
+}
