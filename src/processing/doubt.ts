@@ -9,6 +9,8 @@ export class Doubt {
   /** when it last looked, and when it last could write */
   #lookedAt: number;
   #wroteAt: number;
+  /** when it last could not write */
+  #failedAt = 0;
   /** leases that ended in between are not judged before `until` */
   #since: number | null = null;
   #until = 0;
@@ -32,6 +34,7 @@ export class Doubt {
     this.#lookedAt = now;
     if (!isSetBack) return false;
     this.#wroteAt = Math.min(this.#wroteAt, now);
+    this.#failedAt = Math.min(this.#failedAt, now);
     if (this.#since !== null) this.#begin(now, now);
     return true;
   }
@@ -47,8 +50,27 @@ export class Doubt {
     this.#wroteAt = now;
   }
 
+  /**
+   * It could not claim, renew or settle. Doubt comes from failing for so long that others may have lost their leases; while
+   * there is doubt, the time in which nobody could write does not count. A disk that fails now and then ends no doubt later
+   * than that: somebody has to see who has crashed.
+   */
   failed(now: number): void {
-    this.#begin(this.#wroteAt, now);
+    const failing = now - this.#wroteAt;
+    const isLong = failing > this.#tolerated / 2;
+    if (this.#since === null || failing >= this.#leaseMs) {
+      if (isLong) this.#begin(this.#wroteAt, now);
+    } else {
+      this.#until += Math.max(0, now - Math.max(this.#wroteAt, this.#failedAt));
+      // Holders try again each second.
+      if (isLong) this.#until = Math.max(this.#until, now + 2 * this.#lookMs);
+    }
+    this.#failedAt = now;
+  }
+
+  /** Nobody has asked it until then, but it was awake, and its clock was not set. */
+  wasAwake(until: number): void {
+    this.#lookedAt = Math.max(this.#lookedAt, until);
   }
 
   ranOutBy(now: number): number {

@@ -74,7 +74,7 @@ export function claimOne(
 ): ClaimedEvent | 'busy' | 'settled' | 'more' {
   // Of leases at once; a processor does the rest.
   followClock(statements, request);
-  if (releaseRanOut(statements, request) === 'more') return 'more';
+  if (releaseRanOut(statements, request, key) === 'more') return 'more';
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (CandidateRow & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;
