@@ -14,6 +14,8 @@ export class Doubt {
   /** leases that ended in between are not judged before `until` */
   #since: number | null = null;
   #until = 0;
+  /** it was told to judge again, and has not heard yet whether that could be written */
+  #isJudging = false;
 
   /** @param lookMs - how often it looks */
   constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
@@ -46,6 +48,8 @@ export class Doubt {
    * @param askedAt - when it asked for what is written now: it has waited since, as for a lock
    */
   wrote(askedAt: number, now: number): void {
+    if (this.#isJudging) this.#since = null;
+    this.#isJudging = false;
     if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
     this.#wroteAt = now;
   }
@@ -56,6 +60,7 @@ export class Doubt {
    * than that: somebody has to see who has crashed.
    */
   failed(now: number): void {
+    this.#isJudging = false;
     const failing = now - this.#wroteAt;
     const isLong = failing > this.#tolerated / 2;
     if (this.#since === null || failing >= this.#leaseMs) {
@@ -78,7 +83,7 @@ export class Doubt {
     this.#noteAbsence(now);
     if (this.#since === null) return now;
     if (now < this.#until) return Math.min(this.#since, now);
-    this.#since = null;
+    this.#isJudging = true;
     return now;
   }
 
@@ -96,5 +101,6 @@ export class Doubt {
   #begin(since: number, now: number): void {
     this.#since = Math.min(this.#since ?? since, since);
     this.#until = now + this.#leaseMs;
+    this.#isJudging = false;
   }
 }

@@ -299,7 +299,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
       const end = attempt.abandon();
       if (end.outcome === 'committed' || end.outcome === 'lost') continue;
       const givenBack = inbox.settle(lease, end, clock.now()).catch((failure: unknown) => {
-        report('cannot give back an event', failure);
+        failed('cannot give back an event', failure);
       });
       await atMost(CLOSE_GRACE_MS, givenBack);
     }

@@ -4,7 +4,7 @@ import { PermanentError } from '../../src/errors.ts';
 import type { HandlerContext, Handlers } from '../../src/handlers.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { systemClock } from '../../src/processing/clock.ts';
+import { systemClock, type Clock } from '../../src/processing/clock.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receiver.ts';
 import { signBody } from '../../src/signature.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
@@ -262,7 +262,7 @@ describe('a live lease', () => {
 describe('a lease of another process that seems to have run out', () => {
   const hour = 3_600_000;
   let slept: number;
-  const clock = { now: () => Date.now() + slept, after: systemClock.after };
+  const clock: Clock = { ...systemClock, now: () => Date.now() + slept };
 
   beforeEach(async () => {
     slept = 0;
@@ -290,8 +290,8 @@ describe('a lease of another process that seems to have run out', () => {
     await using receiver = receiving({ '*': () => {} }, { clock });
     await heldElsewhere();
     slept = hour;
-    const { now } = performance;
-    vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + hour);
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + hour);
     onTestFinished(() => void vi.restoreAllMocks());
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'processed' });
   });
