@@ -71,9 +71,10 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     }
   }
 
-  function releaseRanOut({ now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest): void {
+  function releaseRanOut({ now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest, only?: Entry): void {
     for (const entry of entries) {
       if (entry.state !== 'processing' || entry.leaseUntil > Math.min(now, ranOutBy)) continue;
+      if (only !== undefined && entry !== only && !(only.entity !== null && sameEntity(entry, only))) continue;
       if (holds.some(({ seq, fence }) => entry.seq === seq && entry.fence === fence)) {
         entry.leaseUntil = now + leaseMs;
         continue;
@@ -178,9 +179,9 @@ export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => E
     },
     async claimOne(key, request) {
       followClock(request);
-      releaseRanOut(request);
       const entry = find(key);
       if (entry === undefined || entry.body === null) return 'settled';
+      releaseRanOut(request, entry);
       if (entry.state === 'processed' || entry.deadReason === 'invalid') return 'settled';
       if (!isIn(request, entry)) return 'settled';
       if (entry.state === 'processing' || (request.ordered && hasLease(entry))) return 'busy';

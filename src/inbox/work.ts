@@ -124,7 +124,7 @@ export interface WorkQueue<Database = DefaultDatabase> {
   claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
-   * when there is nothing to run.
+   * when there is nothing to run. Frees no other leases than these two, when they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */

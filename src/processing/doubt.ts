@@ -9,9 +9,13 @@ export class Doubt {
   /** when it last looked, and when it last could write */
   #lookedAt: number;
   #wroteAt: number;
+  /** when it last could not write */
+  #failedAt = 0;
   /** leases that ended in between are not judged before `until` */
   #since: number | null = null;
   #until = 0;
+  /** it was told to judge again, and has not heard yet whether that could be written */
+  #isJudging = false;
 
   /** @param lookMs - how often it looks */
   constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
@@ -32,6 +36,7 @@ export class Doubt {
     this.#lookedAt = now;
     if (!isSetBack) return false;
     this.#wroteAt = Math.min(this.#wroteAt, now);
+    this.#failedAt = Math.min(this.#failedAt, now);
     if (this.#since !== null) this.#begin(now, now);
     return true;
   }
@@ -43,12 +48,34 @@ export class Doubt {
    * @param askedAt - when it asked for what is written now: it has waited since, as for a lock
    */
   wrote(askedAt: number, now: number): void {
+    if (this.#isJudging) this.#since = null;
+    this.#isJudging = false;
     if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
     this.#wroteAt = now;
   }
 
+  /**
+   * It could not claim, renew or settle. Doubt comes from failing for so long that others may have lost their leases; while
+   * there is doubt, the time in which nobody could write does not count. A disk that fails now and then ends no doubt later
+   * than that: somebody has to see who has crashed.
+   */
   failed(now: number): void {
-    this.#begin(this.#wroteAt, now);
+    this.#isJudging = false;
+    const failing = now - this.#wroteAt;
+    const isLong = failing > this.#tolerated / 2;
+    if (this.#since === null || failing >= this.#leaseMs) {
+      if (isLong) this.#begin(this.#wroteAt, now);
+    } else {
+      this.#until += Math.max(0, now - Math.max(this.#wroteAt, this.#failedAt));
+      // Holders try again each second.
+      if (isLong) this.#until = Math.max(this.#until, now + 2 * this.#lookMs);
+    }
+    this.#failedAt = now;
+  }
+
+  /** Nobody has asked it until then, but it was awake, and its clock was not set. */
+  wasAwake(until: number): void {
+    this.#lookedAt = Math.max(this.#lookedAt, until);
   }
 
   ranOutBy(now: number): number {
@@ -56,7 +83,7 @@ export class Doubt {
     this.#noteAbsence(now);
     if (this.#since === null) return now;
     if (now < this.#until) return Math.min(this.#since, now);
-    this.#since = null;
+    this.#isJudging = true;
     return now;
   }
 
@@ -74,5 +101,6 @@ export class Doubt {
   #begin(since: number, now: number): void {
     this.#since = Math.min(this.#since ?? since, since);
     this.#until = now + this.#leaseMs;
+    this.#isJudging = false;
   }
 }

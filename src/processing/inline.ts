@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { EventKey } from '../inbox/inbox.ts';
 import type { Lease, Settlement } from '../inbox/work.ts';
 import { systemClock } from './clock.ts';
+import { Doubt } from './doubt.ts';
 import type { ProcessorOptions } from './processor.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
@@ -32,7 +33,7 @@ interface Run {
   readonly stopRenewing: () => void;
 }
 
-const WRITE_AGAIN_MS = 1_000;
+const AGAIN_MS = 1_000;
 
 /**
  * One run for each delivery: no backoff and no budget, because the service's own schedule is the retry. A handler that
@@ -48,7 +49,32 @@ export function createInlineRunner(
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
   const running = new Map<Promise<unknown>, Run>();
   const handingBack = new Set<Promise<unknown>>();
+  const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
+  let looked = { now: clock.now(), steady: performance.now() };
   let closed = false;
+
+  /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
+  function look(): number {
+    const next = { now: clock.now(), steady: performance.now() };
+    doubt.wasAwake(Math.min(next.now, looked.now + Math.ceil(next.steady - looked.steady)));
+    doubt.look(next.now);
+    looked = next;
+    return next.now;
+  }
+
+  async function claim(key: EventKey): ReturnType<typeof inbox.claimOne> {
+    const now = look();
+    const holds = [...running.values()].map(({ lease }) => lease);
+    const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds };
+    try {
+      const claimed = await inbox.claimOne(key, { ...request, ranOutBy: doubt.ranOutBy(now) });
+      doubt.wrote(now, clock.now());
+      return claimed;
+    } catch (failure) {
+      doubt.failed(clock.now());
+      throw failure;
+    }
+  }
 
   async function settled(key: EventKey, { lease, attempt, stopRenewing }: Run): Promise<AttemptEnd['outcome']> {
     try {
@@ -74,9 +100,10 @@ export function createInlineRunner(
       try {
         return await inbox.settle(lease, settlement, clock.now());
       } catch (failure) {
+        doubt.failed(clock.now());
         logger.error({ cause: messageOf(failure) }, 'cannot write how an attempt ended');
         if (closed) throw failure;
-        await new Promise<void>((resolve) => void clock.after(WRITE_AGAIN_MS, resolve));
+        await new Promise<void>((resolve) => void clock.after(AGAIN_MS, resolve));
       }
     }
   }
@@ -85,15 +112,18 @@ export function createInlineRunner(
     let cancel = clock.after(leaseMs / 3, renew);
     let stopped = false;
     function renew(): void {
+      const now = clock.now();
       inbox
-        .renew([lease], clock.now(), leaseMs)
+        .renew([lease], now, leaseMs)
         .then((held) => {
+          doubt.wrote(now, clock.now());
           if (held.length === 0) attempt.abort('lost');
           else if (!stopped) cancel = clock.after(leaseMs / 3, renew);
         })
         .catch((failure: unknown) => {
+          doubt.failed(clock.now());
           logger.error({ cause: messageOf(failure) }, 'cannot renew a lease');
-          if (!stopped) cancel = clock.after(leaseMs / 3, renew);
+          if (!stopped) cancel = clock.after(Math.min(AGAIN_MS, leaseMs / 3), renew);
         });
     }
     return () => {
@@ -153,14 +183,7 @@ export function createInlineRunner(
 
   return {
     async run(key, deadline, { waitUntil, frozen = false }) {
-      const claiming = inbox.claimOne(key, {
-        now: clock.now(),
-        leaseMs,
-        endpoints: [key.endpoint],
-        types,
-        ordered: ordering,
-        holds: [...running.values()].map(({ lease }) => lease),
-      });
+      const claiming = claim(key);
       const claimed = await withinDeadline(claiming, deadline);
       if (claimed === LATE) {
         logger.warn({ ...key }, 'the inbox was not free in time to begin; the event runs when it is sent again');

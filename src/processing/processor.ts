@@ -110,7 +110,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
     again = false;
     claiming = claimAndRun()
-      .catch((failure: unknown) => report('cannot claim events', failure))
+      .catch((failure: unknown) => failed('cannot claim events', failure))
       .finally(() => {
         claiming = null;
         if (again) pump();
@@ -156,7 +156,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
         pump(); // the next claim shares the commit of this settlement
         return written;
       })
-      .catch((failure: unknown) => report('cannot write how an attempt ended', failure))
+      .catch((failure: unknown) => failed('cannot write how an attempt ended', failure))
       .finally(() => {
         running.delete(claimed.lease);
         settledOne();
@@ -183,7 +183,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
       try {
         return await inbox.settle(lease, settlement, clock.now());
       } catch (failure) {
-        report('cannot write how an attempt ended', failure);
+        failed('cannot write how an attempt ended', failure);
         if (!running.has(lease) || state === 'closed') throw failure;
         await new Promise<void>((resolve) => later(POLL_MS, resolve));
       }
@@ -231,6 +231,18 @@ export function createProcessor(options: ProcessorOptions): Processor {
     cancels.add(cancel);
   }
 
+  function renewIn(ms: number): void {
+    later(ms, () => {
+      renewAll().then(
+        () => renewIn(leaseMs / 3),
+        (failure: unknown) => {
+          failed('cannot renew leases', failure);
+          renewIn(Math.min(POLL_MS, leaseMs / 3));
+        },
+      );
+    });
+  }
+
   /** The next turn begins when this one has ended, so that a slow disk is not asked twice at once. */
   function every(ms: number, what: string, task: () => Promise<void>): void {
     later(ms, () => {
@@ -240,9 +252,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
     });
   }
 
-  function report(what: string, failure: unknown): void {
-    // Whatever the inbox fails at: others may not have been able to renew their leases either.
+  /** Others may not have been able to renew their leases either. */
+  function failed(what: string, failure: unknown): void {
     doubt.failed(clock.now());
+    report(what, failure);
+  }
+
+  function report(what: string, failure: unknown): void {
     if (state === 'closed') return;
     seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
   }
@@ -261,7 +277,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     if (!isStarted()) return; // closed meanwhile
     stopListening = inbox.onPending(pump);
     every(POLL_MS, 'cannot look for events', poll);
-    every(leaseMs / 3, 'cannot renew leases', renewAll);
+    renewIn(leaseMs / 3);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
     every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
@@ -283,7 +299,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
       const end = attempt.abandon();
       if (end.outcome === 'committed' || end.outcome === 'lost') continue;
       const givenBack = inbox.settle(lease, end, clock.now()).catch((failure: unknown) => {
-        report('cannot give back an event', failure);
+        failed('cannot give back an event', failure);
       });
       await atMost(CLOSE_GRACE_MS, givenBack);
     }

@@ -76,6 +76,46 @@ describe('whether the leases of others have run out is known', () => {
     expect(known.length).toBeLessThan(8);
   });
 
+  it.each([
+    ['fails once in ten seconds', 10, 1],
+    ['fails for six seconds of twenty', 20, 6],
+    ['fails every other second', 2, 1],
+  ])('now and then by one whose disk %s', (_, everyS, failingS) => {
+    const doubt = fresh();
+    const known: number[] = [];
+    for (let second = 1; second <= 120; second += 1) {
+      const now = second * SECOND;
+      doubt.look(now);
+      const isKnown = doubt.ranOutBy(now) === now;
+      if (second % everyS < failingS) doubt.failed(now);
+      else {
+        doubt.wrote(now, now);
+        if (isKnown) known.push(now);
+      }
+    }
+    expect(known.filter((now) => now > 4 * LEASE).length).toBeGreaterThan(0);
+  });
+
+  it('not when the disk has been full for long, while it doubted already', () => {
+    const doubt = fresh();
+    doubt.look(3_600_000);
+    doubt.wrote(3_601_000, 3_601_000);
+    for (let now = 3_602_000; now <= 7_200_000; now += SECOND) {
+      doubt.look(now);
+      doubt.ranOutBy(now);
+      doubt.failed(now);
+    }
+    doubt.look(7_201_000);
+    expect(doubt.ranOutBy(7_201_000)).toBeLessThanOrEqual(3_601_000);
+  });
+
+  it('by one that was not asked for hours but was awake', () => {
+    const doubt = fresh();
+    doubt.wasAwake(3_600_000);
+    doubt.look(3_600_000);
+    expect(doubt.ranOutBy(3_600_000)).toBe(3_600_000);
+  });
+
   it('as of the first of several such times', () => {
     const doubt = fresh();
     lookOn(doubt, SECOND, 10_000);

@@ -4,6 +4,7 @@ import { PermanentError } from '../../src/errors.ts';
 import type { HandlerContext, Handlers } from '../../src/handlers.ts';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { systemClock, type Clock } from '../../src/processing/clock.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receiver.ts';
 import { signBody } from '../../src/signature.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
@@ -11,7 +12,7 @@ import { Child } from '../inbox/child.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, type OrderEventParts } from './order-event.ts';
-import { rest, VirtualClock } from './virtual-clock.ts';
+import { rest, START, VirtualClock } from './virtual-clock.ts';
 
 let file: string;
 let inbox: Inbox;
@@ -256,6 +257,61 @@ describe('a live lease', () => {
     expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'processed' });
     expect(await outcomes()).toEqual(['crashed', 'processed']);
   });
+});
+
+describe('a lease of another process that seems to have run out', () => {
+  const hour = 3_600_000;
+  let slept: number;
+  const clock: Clock = { ...systemClock, now: () => Date.now() + slept };
+
+  beforeEach(async () => {
+    slept = 0;
+    await using dead = receiving({}, {});
+    await dead.receive(delivery('evt_1'));
+  });
+
+  async function heldElsewhere(leaseMs = 15_000): Promise<void> {
+    const request = { endpoints: '*', now: Date.now(), leaseMs, types: '*', ordered: true } as const;
+    expect(await inbox.claimOne({ endpoint: 'default', id: 'evt_1' }, request)).toMatchObject({ attempt: 1 });
+  }
+
+  it('after a sleep has the delivery wait for its holder to renew it, and not for ever', async () => {
+    await using receiver = receiving({ '*': () => {} }, { clock, processing: { leaseMs: 300 } });
+    await heldElsewhere();
+    slept = hour;
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy' });
+    expect(await outcomes()).toEqual([]);
+    await sleep(350);
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'processed' });
+    expect(await outcomes()).toEqual(['crashed', 'processed']);
+  });
+
+  it('has run out where it is but long since the last delivery', async () => {
+    await using receiver = receiving({ '*': () => {} }, { clock });
+    await heldElsewhere();
+    slept = hour;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + hour);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'processed' });
+  });
+});
+
+it('a lease that could not be renewed is renewed a second later', async () => {
+  const gate = gated();
+  const clock = new VirtualClock();
+  const renewedAt: number[] = [];
+  const renew: Inbox['renew'] = (...given) => {
+    renewedAt.push(clock.now() - START);
+    return renewedAt.length === 1 ? Promise.reject(new Error('the disk is full')) : inbox.renew(...given);
+  };
+  await using receiver = receiving({ '*': gate.handler }, { inbox: { ...inbox, renew }, clock });
+  const first = receiver.receive(delivery('evt_1'));
+  await begun(gate);
+  await clock.advance(12_000);
+  expect(renewedAt).toEqual([5_000, 6_000, 11_000]);
+  gate.ends[0]?.resolve();
+  await first;
 });
 
 describe('a redelivery', () => {

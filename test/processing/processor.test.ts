@@ -1103,6 +1103,20 @@ describe('an inbox that fails', () => {
     expect([gate.begun, await outcomes()]).toEqual([1, ['processed']]);
   });
 
+  it('when leases are renewed is asked again a second later', async () => {
+    const gate = new Gate();
+    const renewedAt: number[] = [];
+    const renew: Inbox['renew'] = (...given) => {
+      renewedAt.push(clock.now() - START);
+      return renewedAt.length === 1 ? Promise.reject(failure) : inbox.renew(...given);
+    };
+    await store(inbox, orderEvent('evt_1'));
+    await started({ '*': gate.handler }, { inbox: { ...inbox, renew } });
+    await clock.advance(12_000);
+    await gate.open();
+    expect(renewedAt).toEqual([5_000, 6_000, 11_000]);
+  });
+
   it('when leases are renewed does not stop what runs', async () => {
     const broken = new Set<keyof Inbox>(['renew']);
     const gate = new Gate();

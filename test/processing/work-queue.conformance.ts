@@ -1045,6 +1045,17 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await outcomes(inbox)).toEqual(['crashed']);
       });
 
+      it('frees no lease but that of its event, or of its entity', async () => {
+        await using inbox = await holding({}, { id: 'same' }, { id: 'other', entity: 'other' });
+        const other = { endpoint: 'default', id: 'other' };
+        const same = { endpoint: 'default', id: 'same' };
+        await claimOne(inbox, same, START);
+        await claimOne(inbox, other, START);
+        expect(await claimOne(inbox, key, START + LEASE_MS, { ranOutBy: START })).toBe('busy');
+        expect(await claimOne(inbox, key, START + LEASE_MS)).toMatchObject({ attempt: 1 });
+        expect([await outcomes(inbox, 'same'), await outcomes(inbox, 'other')]).toEqual([['crashed'], []]);
+      });
+
       it('says busy while a lease holds its entity, unless ordered is false', async () => {
         await using inbox = await holding({}, { id: 'evt_2' }, { id: 'elsewhere', endpoint: 'market' });
         expect(await claimOne(inbox, key, START + 10)).toMatchObject({ id: 'evt_1' });

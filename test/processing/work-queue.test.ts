@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/inbox.ts';
 import { memoryInbox } from '../../src/inbox/memory.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { EVERYTHING, TAKER_MS } from '../../src/inbox/work.ts';
+import { EVERYTHING, TAKER_MS, type Lease } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
@@ -118,6 +118,56 @@ it('a claim that has waited for the database while the clock was set takes the t
   expect(await claiming).toEqual([]);
   // Asked an hour ago, it does not take the clock for set back.
   expect(await inbox.nextDue(EVERYTHING)).toBe(START + hour + 1_000);
+});
+
+it.each<[string, (inbox: Inbox, lease: Lease, now: number) => Promise<unknown>]>([
+  [
+    'a settlement',
+    (inbox, lease, now) => {
+      const error = { name: 'Error', message: 'fails', stack: null };
+      return inbox.settle(lease, { outcome: 'retry', error, dueAt: now + 10_800_000 }, now);
+    },
+  ],
+  ['a renewal', (inbox, lease, now) => inbox.renew([lease], now, 10_800_000)],
+  ['an announcement', (inbox, _, now) => inbox.announce(EVERYTHING, now, null)],
+  [
+    'a rerun',
+    (inbox, _, now) => {
+      const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: null };
+      return inbox.rerun({ endpoint: 'default', id: 'dead' }, content, now);
+    },
+  ],
+])('%s that has waited while the clock was set back does not have it made good twice', async (_, move) => {
+  const file = scratchFile();
+  const database = new Database(file);
+  onTestFinished(() => void database.close());
+  await using inbox = sqliteInbox({ database });
+  await using elsewhere = sqliteInbox(file);
+  const request = { leaseMs: 10_800_000, ...EVERYTHING, ordered: true } as const;
+  const hour = 3_600_000;
+  const then = START + hour;
+  for (const id of ['held', 'retried', 'dead']) {
+    await inbox.accept(incoming({ id, entity: id, receivedAt: then }), later());
+  }
+  const [held, retried, dead] = await elsewhere.claim({ ...request, now: then }, 3);
+  if (held === undefined || retried === undefined || dead === undefined) throw new Error('nothing was claimed');
+  const error = { name: 'Error', message: 'fails', stack: null };
+  await elsewhere.settle(retried.lease, { outcome: 'retry', error, dueAt: then + 2 * hour }, then);
+  await elsewhere.settle(dead.lease, { outcome: 'dead', reason: 'failed', error }, then);
+
+  database.exec('BEGIN'); // the merchant's own: what this connection is to write waits for its end
+  const moving = move(inbox, held.lease, then);
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() - hour);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await elsewhere.claim({ ...request, types: [], now: START }, 1);
+  database.exec('ROLLBACK');
+  await moving;
+  await elsewhere.claim({ ...request, types: [], now: START }, 1);
+  const times = database.prepare('SELECT id, max(due_ms, coalesce(lease_until_ms, 0)) FROM hookbox_events').raw().all();
+  const late = new Map(times as [string, number][]);
+  const near = (ms: number | undefined, expected: number) => Math.abs((ms ?? 0) - expected) < 60_000;
+  expect([near(late.get('retried'), START + 2 * hour), near(late.get('held'), START + 3 * hour)]).toEqual([true, true]);
 });
 
 it('no statement reads the whole table of events: what is handled costs the same after a million as after ten', async () => {

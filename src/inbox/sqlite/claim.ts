@@ -80,7 +80,7 @@ export function claimOne(
   // Of leases at once; a processor does the rest.
   const slice = timeSlice();
   followClock(statements, request, slice);
-  if (releaseRanOut(statements, request, slice) === 'more') return 'more';
+  if (releaseRanOut(statements, request, slice, key) === 'more') return 'more';
   const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (EntityColumns & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;

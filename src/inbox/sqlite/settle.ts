@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../fingerprint.ts';
+import type { EventKey } from '../inbox.ts';
 import {
   MAX_CRASHES,
   type Attempt,
@@ -89,13 +90,20 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
 /**
  * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. Of very many
  * some at a time, so that they do not hold up the event loop.
+ *
+ * @param key - only what stands before this event: its own lease, and those of its entity
  */
 export function releaseRanOut(
   statements: WorkStatements,
   { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
   slice: TimeSlice,
+  key?: EventKey,
 ): 'more' | 'all' {
-  const ranOut = statements.ranOut.all({ by: Math.min(now, ranOutBy) });
+  const by = Math.min(now, ranOutBy);
+  const ranOut =
+    key === undefined
+      ? statements.ranOut.all({ by })
+      : statements.ranOutBefore.all({ by, id: key.id, endpoint: key.endpoint });
   for (const found of ranOut) {
     const row = found as RunningRow & { crashes: number; fence: number; bytes: number };
     if (slice.isOver() && found !== ranOut[0]) return 'more';

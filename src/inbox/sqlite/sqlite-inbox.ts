@@ -3,7 +3,7 @@ import { positive } from '../../positive.ts';
 import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
 import { resolve, type Resolution } from '../known-event.ts';
 import type { EventState } from '../state.ts';
-import type { ClaimRequest } from '../work.ts';
+import type { ClaimRequest, Settlement } from '../work.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -117,35 +117,48 @@ export function sqliteInbox(
     },
     async claim(request, limit) {
       const progress: ClaimProgress = { freshUpTo: null };
-      const passed = stopwatch(Date);
+      const passed = stopwatch();
       for (;;) {
         const step = await commits.submitMove(({ work }) => claim(work, atLast(request, passed()), limit, progress));
         if (step !== 'more') return step;
       }
     },
     async claimOne(key, request) {
-      const passed = stopwatch(Date);
+      const passed = stopwatch();
       for (;;) {
         const step = await commits.submitMove(({ work }) => claimOne(work, key, atLast(request, passed())));
         if (step !== 'more') return step;
       }
     },
     renew(leases, now, leaseMs) {
-      const waited = stopwatch(performance);
-      return commits.submitMove(({ work }) => renew(work, leases, now, leaseMs + waited()));
+      const passed = stopwatch();
+      return commits.submitMove(({ work }) => renew(work, leases, now + passed(), leaseMs));
     },
-    settle: (lease, settlement, now) => commits.submitMove(({ work }) => settle(work, lease, settlement, now)),
+    settle(lease, settlement, now) {
+      const passed = stopwatch();
+      return commits.submitMove(({ work }) => {
+        const ms = passed();
+        return settle(work, lease, putOff(settlement, ms), now + ms);
+      });
+    },
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
     noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
     async announce(scope, now, ignoreBefore) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const step = await commits.submitMove(({ work }) => announce(work, scope, now, ignoreBefore, from));
+      const passed = stopwatch();
+      const step = await commits.submitMove(({ work }) => {
+        const ms = passed();
+        // Later than it was said to, nothing more is put away.
+        const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
+        return announce(work, scope, now + ms, before, from);
+      });
       sweeps.set(whose, step.sweep);
       return { ignored: step.ignored, more: step.more };
     },
     rerun: async (key, content, now, readFrom) => {
-      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now, readFrom));
+      const passed = stopwatch();
+      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now + passed(), readFrom));
       if (moved) notify();
       return moved;
     },
@@ -172,11 +185,15 @@ export function sqliteInbox(
   };
 }
 
-/** How long a move has waited for the database, by one clock or the other; less than a moment does not count. */
-function stopwatch(clock: { now(): number }): () => number {
-  const startedAt = clock.now();
+/**
+ * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
+ * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
+ * would have that made good twice.
+ */
+function stopwatch(): () => number {
+  const startedAt = Date.now();
   return () => {
-    const waited = Math.round(clock.now() - startedAt);
+    const waited = Date.now() - startedAt;
     return Math.abs(waited) < MOMENT_MS ? 0 : waited;
   };
 }
@@ -188,6 +205,10 @@ function stopwatch(clock: { now(): number }): () => number {
 function atLast(request: ClaimRequest, passedMs: number): ClaimRequest {
   const { now, ranOutBy = now } = request;
   return { ...request, now: now + passedMs, ranOutBy };
+}
+
+function putOff(settlement: Settlement, ms: number): Settlement {
+  return settlement.outcome === 'retry' ? { ...settlement, dueAt: settlement.dueAt + ms } : settlement;
 }
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });

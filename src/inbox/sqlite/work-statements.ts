@@ -175,6 +175,14 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
         ${BYTES}
       FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT ${RAN_OUT_BATCH}
     `),
+    ranOutBefore: prepare(`
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
+        ${BYTES}
+      FROM hookbox_events
+      WHERE state = 'processing' AND lease_until_ms <= :by AND endpoint = :endpoint
+        AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE id = :id AND endpoint = :endpoint))
+      LIMIT ${RAN_OUT_BATCH}
+    `),
 
     toProcessed: prepare(`
       UPDATE hookbox_events
