@@ -160,8 +160,13 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
       ),
       onEvent('rerun', (world) => rerunnable(world)),
       onEvent('rerun of those ignored', (world) => rerunnable(world).filter(({ state }) => state === 'ignored')),
+      ...(['failed', 'crashed'] as const).map((reason) =>
+        onEvent(`rerun of those that ${reason}`, (world) =>
+          rerunnable(world).filter(({ deadReason }) => deadReason === reason),
+        ),
+      ),
     ],
-    { maxCommands: 114, size: 'max' },
+    { maxCommands: 120, size: 'max' },
   );
 }
 
