@@ -75,7 +75,7 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
           ([content, script, to]) =>
             new Step(
               `send ${JSON.stringify(content)} for [${script.join(', ')}] to ${to}`,
-              (world) => withOne(receivers(world), to, (process) => world.sendNew(content, script, process)),
+              (world) => withOne(receivers(world), to, (process) => world.service.sendNew(content, script, process)),
               (world) => receivers(world).length > 0,
             ),
         ),
@@ -86,11 +86,11 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
             `resend no. ${which}${same ? '' : ` as ${JSON.stringify(other)}`} to ${to}`,
             (world) =>
               withOne(receivers(world), to, (process) =>
-                withOne(world.sent, which, ({ id, contents }) =>
-                  world.send(id, (same ? contents[0] : undefined) ?? other, process),
+                withOne(world.service.sent, which, ({ id, contents }) =>
+                  world.service.send(id, (same ? contents[0] : undefined) ?? other, process),
                 ),
               ),
-            (world) => receivers(world).length > 0 && world.sent.length > 0,
+            (world) => receivers(world).length > 0 && world.service.sent.length > 0,
           ),
       ),
       ...Array<fc.Arbitrary<Step>>(3).fill(
@@ -153,7 +153,7 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
             `mend ${which} to ${to}`,
             (world) =>
               withOne(receivers(world), to, (process) =>
-                withOne(broken(world), which, ({ id }) => world.send(id, { ...mended, valid: true }, process)),
+                withOne(broken(world), which, ({ id }) => world.service.send(id, { ...mended, valid: true }, process)),
               ),
             (world) => receivers(world).length > 0 && broken(world).length > 0,
           ),

@@ -132,7 +132,7 @@ export class Observer {
           'announce',
           () => base.announce(scope, now, ignoreBefore),
           (_, rows) => {
-            model.announced(by, now);
+            model.waiting.announced(by, now);
             for (const row of rows) {
               const event = model.get(row);
               if (row.state === 'ignored' && event !== undefined && event.state !== 'ignored') {
