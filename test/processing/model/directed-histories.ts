@@ -137,6 +137,19 @@ export const setBack: DirectedHistory = {
   },
 };
 
+export const setBackAndFull: DirectedHistory = {
+  name: 'the clock is set back while the disk is full, and how a handler ended is not written yet',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.service.sendNew(content, ['fail slowly'], web);
+    await world.advance(2_000);
+    await world.fillDisk(4_000);
+    world.jump(-3 * HOUR);
+    await world.fillDisk(3_000);
+  },
+};
+
 export const fullDisk: DirectedHistory = {
   name: 'the disk is full for longer than a lease while a handler ends',
   async happen(world) {
@@ -173,6 +186,7 @@ export const directedHistories = [
   leftBehindAndSetBack,
   deploy,
   setBack,
+  setBackAndFull,
   fullDisk,
   fullDiskForMany,
 ] as const;

@@ -210,10 +210,12 @@ export class Observer {
     this.#running += 1;
     let result: T;
     try {
+      const startedAt = performance.now();
       result = await perform();
+      const waitedMs = Math.ceil(performance.now() - startedAt);
       const rows = await this.#store.rows();
       note(result, rows);
-      compareStore(this.#model, rows);
+      compareStore(this.#model, rows, waitedMs);
     } catch (failure) {
       if (!(failure instanceof Violation)) throw failure;
       this.#violation ??= failure;

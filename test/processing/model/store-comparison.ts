@@ -3,8 +3,15 @@ import { nameOf, type ModelEvent } from './model-event.ts';
 import type { StoredRow } from './stores.ts';
 import { must } from './violation.ts';
 
-/** Holds the whole store against the model. */
-export function compareStore({ events }: InboxModel, rows: readonly StoredRow[]): void {
+/** A wait that is shorter is not added. */
+const NOTICED_MS = 200;
+
+/**
+ * Holds the whole store against the model.
+ *
+ * @param waitedMs - how long the last call really took: an inbox that had to wait adds that to its times
+ */
+export function compareStore({ events }: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
   const counts = () => `${rows.length} stored, ${events.length} accepted`;
   must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
   must(rows.length === events.length, 'stored once', counts);
@@ -23,6 +30,7 @@ export function compareStore({ events }: InboxModel, rows: readonly StoredRow[])
     if (work === null) continue;
     // What arrived is due, and is so at the latest when somebody looks at it for the first time.
     if (event.setBackAt !== null || event.fence === 0) follow(event, work);
+    if (waitedMs > NOTICED_MS) addWait(event, work, waitedMs);
     const isDue = state !== 'pending' || work.dueAt === event.dueAt;
     const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
     must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
@@ -36,4 +44,10 @@ export function compareStore({ events }: InboxModel, rows: readonly StoredRow[])
 function follow(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>): void {
   event.dueAt = Math.min(event.dueAt, dueAt);
   event.leaseUntil = Math.min(event.leaseUntil, leaseUntil ?? Infinity);
+}
+
+function addWait(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>, waitedMs: number): void {
+  if (dueAt > event.dueAt && dueAt <= event.dueAt + waitedMs) event.dueAt = dueAt;
+  const until = leaseUntil ?? 0;
+  if (until > event.leaseUntil && until <= event.leaseUntil + waitedMs) event.leaseUntil = until;
 }
