@@ -44,9 +44,9 @@ const MAX_PROCESSES = 4;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** How long, and in which steps: some in which a processor that is there is always seen, some that are just long. */
+/** How long, and in which steps: some in which a processor that is there announces itself in each, some that are just long. */
 const longTimes: readonly (readonly [number, number])[] = [
-  [0.4 * HOUR, 290_000],
+  [0.425 * HOUR, 306_000],
   [3 * HOUR, HOUR],
   [8 * DAY, 4 * DAY],
 ];

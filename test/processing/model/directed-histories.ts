@@ -14,8 +14,8 @@ const DAY = 24 * HOUR;
 const content = { type: 0, entity: 2, created: 0, valid: true, note: 0 } satisfies EventContent;
 const ready = { ...content, type: 1 };
 
-/** In steps in which everybody who is there is seen. */
-const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 4 * MINUTE);
+/** In steps in each of which everybody who is there announces itself. */
+const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 5.1 * MINUTE);
 
 export const outage: DirectedHistory = {
   name: 'a worker is away for hours while another one looks after the same endpoint',
