@@ -3,7 +3,8 @@
  * by as much, and nothing would move until the clock has got there again. So an inbox remembers the latest time that
  * it was told when it wrote one of them. Whoever claims at an earlier time knows by how much the clock was set back, and
  * moves them all back by that: each lasts as long, from now on, as it had left then. So a live lease stays one, whatever
- * length its holder gives it, and a backoff stays what its processor has chosen.
+ * length its holder gives it, and a backoff stays what its processor has chosen. So does who was seen when: somebody who has
+ * gone must not hold back the newer events of an entity for the length of the jump.
  */
 
 /** A clock that goes back by less is not minded: things are late by as much. */

@@ -28,17 +28,24 @@ export class Doubt {
   /**
    * It looks again.
    *
-   * @returns whether the clock was set back since the last call
+   * @returns whether the clock was set back, and a claim has still to follow it
    */
   look(now: number): boolean {
     this.#noteAbsence(now);
     const isSetBack = now < this.#lookedAt;
     this.#lookedAt = now;
-    if (!isSetBack) return false;
+    if (!isSetBack) return this.#isSetBack;
+    this.#isSetBack = true;
     this.#wroteAt = Math.min(this.#wroteAt, now);
     this.#failedAt = Math.min(this.#failedAt, now);
     if (this.#since !== null) this.#begin(now, now);
     return true;
+  }
+
+  /** A claim was made: what was written before the clock was set back has moved with it. */
+  claimed(askedAt: number, now: number): void {
+    this.#isSetBack = false;
+    this.wrote(askedAt, now);
   }
 
   /**
@@ -51,6 +58,8 @@ export class Doubt {
     if (this.#isJudging) this.#since = null;
     this.#isJudging = false;
     if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
+    // The clock was set back meanwhile, and what is written now has a time from before.
+    if (now < askedAt) this.#isSetBack = true;
     this.#wroteAt = now;
   }
 

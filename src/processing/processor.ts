@@ -6,6 +6,7 @@ import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } from '../inbox/work.ts';
+import { movedBack } from '../inbox/set-back.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
 import { createAnnouncer } from './announcer.ts';
 import { systemClock, type Clock } from './clock.ts';
@@ -179,9 +180,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
   async function write(lease: Lease, settlement: Settlement): Promise<boolean> {
+    const endedAt = clock.now();
     for (;;) {
+      const now = clock.now();
       try {
-        return await inbox.settle(lease, settlement, clock.now());
+        const held = await inbox.settle(lease, asOf(now, endedAt, settlement), now);
+        doubt.wrote(now, clock.now());
+        return held;
       } catch (failure) {
         failed('cannot write how an attempt ended', failure);
         if (!running.has(lease) || state === 'closed') throw failure;
@@ -331,4 +336,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
   const close = (): Promise<void> => (closed ??= stop());
   return { start, close, [Symbol.asyncDispose]: close };
+}
+
+/** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */
+function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
+  if (settlement.outcome !== 'retry' || now >= endedAt) return settlement;
+  return { ...settlement, dueAt: movedBack(settlement.dueAt, endedAt - now, now) };
 }

@@ -131,8 +131,27 @@ describe('whether the leases of others have run out is known', () => {
     expect(doubt.look(3_600_000)).toBe(false);
     expect(doubt.look(1_000)).toBe(true);
     expect(doubt.ranOutBy(1_000)).toBe(0);
-    expect(doubt.look(2_000)).toBe(false);
-    lookOn(doubt, 3_000, 16_000);
+    expect(doubt.look(2_000)).toBe(true);
+    doubt.claimed(2_000, 2_000);
+    expect(doubt.look(3_000)).toBe(false);
+    lookOn(doubt, 4_000, 16_000);
     expect(doubt.ranOutBy(16_000)).toBe(16_000);
+  });
+
+  it('not by a claim that could not be made: that the clock was set back is told until one is', () => {
+    const doubt = fresh();
+    doubt.look(3_600_000);
+    doubt.look(1_000);
+    doubt.failed(1_000);
+    expect(doubt.look(2_000)).toBe(true);
+  });
+
+  it('not by a write that was asked for before the clock was set back: a claim has to follow it', () => {
+    const doubt = fresh();
+    doubt.look(3_600_000);
+    doubt.look(1_000);
+    doubt.claimed(1_000, 1_000);
+    doubt.wrote(3_600_000, 1_100);
+    expect(doubt.look(2_000)).toBe(true);
   });
 });

@@ -44,9 +44,9 @@ const MAX_PROCESSES = 4;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** How long, and in which steps: some in which a processor that is there is always seen, some that are just long. */
+/** How long, and in which steps: some in which a processor that is there announces itself in each, some that are just long. */
 const longTimes: readonly (readonly [number, number])[] = [
-  [0.4 * HOUR, 290_000],
+  [0.425 * HOUR, 306_000],
   [3 * HOUR, HOUR],
   [8 * DAY, 4 * DAY],
 ];
@@ -75,7 +75,7 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
           ([content, script, to]) =>
             new Step(
               `send ${JSON.stringify(content)} for [${script.join(', ')}] to ${to}`,
-              (world) => withOne(receivers(world), to, (process) => world.sendNew(content, script, process)),
+              (world) => withOne(receivers(world), to, (process) => world.service.sendNew(content, script, process)),
               (world) => receivers(world).length > 0,
             ),
         ),
@@ -86,11 +86,11 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
             `resend no. ${which}${same ? '' : ` as ${JSON.stringify(other)}`} to ${to}`,
             (world) =>
               withOne(receivers(world), to, (process) =>
-                withOne(world.sent, which, ({ id, contents }) =>
-                  world.send(id, (same ? contents[0] : undefined) ?? other, process),
+                withOne(world.service.sent, which, ({ id, contents }) =>
+                  world.service.send(id, (same ? contents[0] : undefined) ?? other, process),
                 ),
               ),
-            (world) => receivers(world).length > 0 && world.sent.length > 0,
+            (world) => receivers(world).length > 0 && world.service.sent.length > 0,
           ),
       ),
       ...Array<fc.Arbitrary<Step>>(3).fill(
@@ -153,15 +153,20 @@ export function histories(): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>
             `mend ${which} to ${to}`,
             (world) =>
               withOne(receivers(world), to, (process) =>
-                withOne(broken(world), which, ({ id }) => world.send(id, { ...mended, valid: true }, process)),
+                withOne(broken(world), which, ({ id }) => world.service.send(id, { ...mended, valid: true }, process)),
               ),
             (world) => receivers(world).length > 0 && broken(world).length > 0,
           ),
       ),
       onEvent('rerun', (world) => rerunnable(world)),
       onEvent('rerun of those ignored', (world) => rerunnable(world).filter(({ state }) => state === 'ignored')),
+      ...(['failed', 'crashed'] as const).map((reason) =>
+        onEvent(`rerun of those that ${reason}`, (world) =>
+          rerunnable(world).filter(({ deadReason }) => deadReason === reason),
+        ),
+      ),
     ],
-    { maxCommands: 114, size: 'max' },
+    { maxCommands: 120, size: 'max' },
   );
 }
 

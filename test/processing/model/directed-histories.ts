@@ -14,8 +14,8 @@ const DAY = 24 * HOUR;
 const content = { type: 0, entity: 2, created: 0, valid: true, note: 0 } satisfies EventContent;
 const ready = { ...content, type: 1 };
 
-/** In steps in which everybody who is there is seen. */
-const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 4 * MINUTE);
+/** In steps in each of which everybody who is there announces itself. */
+const pass = (world: World, ms: number): Promise<void> => world.pass(ms, 5.1 * MINUTE);
 
 export const outage: DirectedHistory = {
   name: 'a worker is away for hours while another one looks after the same endpoint',
@@ -26,7 +26,7 @@ export const outage: DirectedHistory = {
     await world.advance(1_000);
     worker.close();
     await world.advance(1_000);
-    world.sendNew(ready, [], web);
+    world.service.sendNew(ready, [], web);
     await pass(world, HOUR);
     world.start('created and ready');
     await world.advance(2_000);
@@ -38,7 +38,7 @@ export const nothingStarted: DirectedHistory = {
   async happen(world) {
     const web = world.start('web');
     world.start('nothing');
-    world.sendNew(ready, [], web);
+    world.service.sendNew(ready, [], web);
     await pass(world, HOUR);
   },
 };
@@ -50,7 +50,7 @@ export const sleep: DirectedHistory = {
     const worker = world.start('created and ready');
     await world.advance(1_000);
     world.freeze(worker);
-    world.sendNew(ready, [], web);
+    world.service.sendNew(ready, [], web);
     await world.advance(1_000);
     world.jump(8 * DAY);
     world.start('created');
@@ -67,10 +67,10 @@ export const heldBack: DirectedHistory = {
     const worker = world.start('created and ready');
     world.start('created');
     await world.advance(1_000);
-    world.sendNew({ ...ready, entity: 0 }, ['fail'], web);
+    world.service.sendNew({ ...ready, entity: 0 }, ['fail'], web);
     await world.advance(100);
     world.freeze(worker);
-    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
     world.jump(3 * HOUR);
     await world.advance(3_000);
     world.thaw(worker);
@@ -84,10 +84,10 @@ export const leftBehind: DirectedHistory = {
     const web = world.start('web');
     const worker = world.start('created and ready');
     await world.advance(1_000);
-    world.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+    world.service.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
     await world.advance(100);
     worker.close();
-    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
     await world.advance(1_000);
     world.start('created');
     await pass(world, 40 * MINUTE);
@@ -100,10 +100,10 @@ export const leftBehindAndSetBack: DirectedHistory = {
     const web = world.start('web');
     const worker = world.start('created and ready');
     await world.advance(1_000);
-    world.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+    world.service.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
     await world.advance(100);
     worker.close();
-    world.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+    world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
     await world.advance(1_000);
     world.start('created');
     await world.advance(1_000);
@@ -117,7 +117,7 @@ export const deploy: DirectedHistory = {
   async happen(world) {
     const web = world.start('web');
     const worker = world.start('all');
-    world.sendNew(content, ['wait for the signal and swallow it'], web);
+    world.service.sendNew(content, ['wait for the signal and swallow it'], web);
     await world.advance(1_000);
     worker.close();
     await world.advance(12_000);
@@ -129,11 +129,24 @@ export const setBack: DirectedHistory = {
   async happen(world) {
     const web = world.start('web');
     const worker = world.start('all');
-    world.sendNew(content, ['fail'], web);
-    world.sendNew(content, ['succeed slowly'], web);
+    world.service.sendNew(content, ['fail'], web);
+    world.service.sendNew(content, ['succeed slowly'], web);
     await world.advance(100);
     world.crash(worker);
     world.jump(-3 * HOUR);
+  },
+};
+
+export const setBackAndFull: DirectedHistory = {
+  name: 'the clock is set back while the disk is full, and how a handler ended is not written yet',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.service.sendNew(content, ['fail slowly'], web);
+    await world.advance(2_000);
+    await world.fillDisk(4_000);
+    world.jump(-3 * HOUR);
+    await world.fillDisk(3_000);
   },
 };
 
@@ -142,7 +155,7 @@ export const fullDisk: DirectedHistory = {
   async happen(world) {
     const web = world.start('web');
     world.start('all');
-    world.sendNew(content, ['succeed slowly'], web);
+    world.service.sendNew(content, ['succeed slowly'], web);
     await world.advance(2_000);
     await world.fillDisk(20_000);
     await world.advance(5_000);
@@ -154,7 +167,7 @@ export const fullDiskForMany: DirectedHistory = {
   async happen(world) {
     const web = world.start('web');
     world.start('all');
-    world.sendNew(content, ['succeed slowly'], web);
+    world.service.sendNew(content, ['succeed slowly'], web);
     await world.advance(600);
     world.start('all');
     await world.advance(1_800);
@@ -173,6 +186,7 @@ export const directedHistories = [
   leftBehindAndSetBack,
   deploy,
   setBack,
+  setBackAndFull,
   fullDisk,
   fullDiskForMany,
 ] as const;

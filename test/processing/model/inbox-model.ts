@@ -1,24 +1,14 @@
 import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/inbox.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
-import { compare, content, isHandled, isOf, nameOf, waitsBefore, type ModelEvent, type Worker } from './model-event.ts';
+import { compare, content, entityOf, isOf, nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Move } from './moves.ts';
-import { Takers } from './takers.ts';
 import { must } from './violation.ts';
-import type { VirtualClock } from './virtual-clock.ts';
+import { Waiting, type Claim, type Clocks } from './waiting.ts';
 
-/** A processor that was seen this lately is waited for by newer events of an entity. */
-const TAKEN_MS = 600_000;
-/** And this lately before the events of its types are put away. */
-const HANDLED_MS = 7 * 24 * 60 * 60_000;
-/** What is put away has been due this long. */
-const UNTAKEN_MS = 600_000;
-/** However slow a handler, and however long the queue, an event does not wait this long while somebody is there. */
-const OVERDUE_MS = 600_000;
 const CRASHES_TO_DIE = 3;
 
 type Rows = readonly { readonly state: string }[];
-type Request = Worker & Pick<ClaimRequest, 'now' | 'leaseMs'>;
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -29,16 +19,13 @@ export class InboxModel {
   /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
-  readonly #clock: Pick<VirtualClock, 'now' | 'passed'>;
   readonly #byName = new Map<string, ModelEvent>();
-  readonly #takers = new Takers();
-  /** the clock was set back since somebody claimed */
-  #isSetBack = false;
+  readonly waiting: Waiting;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
-  constructor(count: (move: Move) => void, clock: Pick<VirtualClock, 'now' | 'passed'>) {
+  constructor(count: (move: Move) => void, clock: Clocks) {
     this.#count = count;
-    this.#clock = clock;
+    this.waiting = new Waiting(this.events, clock);
   }
 
   get(key: EventKey): ModelEvent | undefined {
@@ -70,7 +57,7 @@ export class InboxModel {
         settledAt: 0,
         pruned: false,
         disturbed: false,
-        setBackAt: this.#setBackAt(event.receivedAt),
+        setBackAt: this.waiting.written(event.receivedAt),
         trigger: 'auto',
         historyFrom: 0,
         attempts: [],
@@ -87,7 +74,7 @@ export class InboxModel {
     if (!replaces) return;
     // Another body, another history.
     Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
-    known.setBackAt ??= this.#setBackAt(known.dueAt);
+    known.setBackAt ??= this.waiting.written(known.dueAt);
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
 
@@ -103,12 +90,8 @@ export class InboxModel {
     rows: Rows,
     disturbed: boolean,
   ): void {
-    const request = { ...by, now: asked.now, leaseMs: asked.leaseMs };
-    if (this.#isSetBack) {
-      // Whether a due time was written before or after that, only a claim finds out.
-      for (const event of this.events) event.setBackAt ??= this.#clock.passed;
-      this.#isSetBack = false;
-    }
+    const claim = { ...by, now: asked.now };
+    this.waiting.claims();
     const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
     for (const event of this.events) {
       if (event.state !== 'processing') continue;
@@ -119,15 +102,15 @@ export class InboxModel {
         event.leaseUntil = asked.now + asked.leaseMs;
       }
     }
-    for (const one of claimed) this.#claim(request, one, disturbed);
+    for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
     must(claimed.length <= limit, 'the store agrees with the model', () => `${claimed.length} claimed of ${limit}`);
     if (claimed.length === limit) return;
-    const left = this.events.find((event) => this.#isSurelyNext(event, request));
+    const left = this.waiting.next(claim);
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
   renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
-    const setBackAt = this.#setBackAt(now);
+    const setBackAt = this.waiting.written(now);
     const expected = leases.filter((lease) => this.#held(lease) !== undefined);
     const text = (of: readonly Lease[]): string => of.map(({ seq, fence }) => `${seq}/${fence}`).join(' ');
     must(
@@ -149,7 +132,7 @@ export class InboxModel {
       () => `${this.#name(lease)} was settled as ${settlement.outcome}: ${held}`,
     );
     if (event === undefined) return;
-    this.#setBackAt(now);
+    this.waiting.written(now);
     switch (settlement.outcome) {
       case 'processed':
         this.#count('processing → processed');
@@ -179,25 +162,9 @@ export class InboxModel {
     this.#processed(event, now);
   }
 
-  announced(by: Worker, now: number): void {
-    this.#setBackAt(now);
-    // Who has waited long to say so was there then, and perhaps not since.
-    const waited = Math.max(0, this.#clock.now() - now);
-    this.#takers.announced(by, now, this.#clock.passed - waited);
-  }
-
   /** An announcement put this event away. */
   ignored(event: ModelEvent, by: Worker, now: number): void {
-    const say = (why: string) => () => `${event.name} was ignored though ${why}`;
-    must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
-    must(this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
-    must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
-    must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
-    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt };
-    const isNew = judge.passed - by.startedAt < TAKEN_MS;
-    must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
-    const isHandled = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
-    must(!isHandled, 'dead only for a reason', say('its type was handled within seven days'));
+    this.waiting.mayBeIgnored(event, by, now);
     event.state = 'ignored';
     this.#count('pending → ignored');
   }
@@ -233,46 +200,17 @@ export class InboxModel {
     event.historyFrom = event.attempts.length;
   }
 
-  /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
-  overdue(workers: readonly Worker[], now: number): ModelEvent | undefined {
-    return this.events.find((event) => {
-      if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, now, OVERDUE_MS)) return false;
-      if (!workers.some((worker) => isHandled(event, worker))) return false;
-      return !this.#ofEntity(event).some(
-        (other) => other.state === 'processing' || this.#mayHoldBack(other, event, now),
-      );
-    });
-  }
-
   /** From here on the holders of these leases may lose them. */
   disturb(which: (event: ModelEvent) => boolean): void {
     for (const event of this.events) if (event.state === 'processing' && which(event)) event.disturbed = true;
   }
 
-  /** The clock was set back: what was written before may be moved back with it. */
-  setBack(now: number): void {
-    this.#isSetBack = true;
-    for (const event of this.events) event.setBackAt = this.#clock.passed;
-    this.#takers.setBack(now);
-  }
-
-  #claim(request: Request, claimed: ClaimedEvent, disturbed: boolean): void {
-    const { now, leaseMs } = request;
+  #claim(claim: Claim, leaseMs: number, claimed: ClaimedEvent, disturbed: boolean): void {
     const { lease, attempt, failures, superseded } = claimed;
     const event = this.get(claimed);
-    const say = (why: string) => () => `${nameOf(claimed)} was claimed though ${why}`;
-    must(event !== undefined && event.seq === lease.seq, 'stored once', say('it is not the one that was stored'));
-    must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
-    must(event.state === 'pending' && this.#isDue(event, now), 'the store agrees with the model', say('it is not due'));
-    must(isOf(event, request), 'only its own endpoint', say('it belongs to another endpoint'));
-    must(isHandled(event, request), 'the store agrees with the model', say('nobody there handles it'));
-    const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
-    must(leased === undefined, 'one live lease an entity', say(`${leased?.name} of its entity has a live lease`));
-    const older = this.#ofEntity(event).find((other) => waitsBefore(other, event) && this.#holdsBack(other, request));
-    must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
-    const suspect = event.crashes > 0 ? this.#runningSuspect() : undefined;
-    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
-
+    const isStored = event !== undefined && event.seq === lease.seq;
+    must(isStored, 'stored once', () => `${nameOf(claimed)} is not the one that was stored`);
+    this.waiting.mayRun(event, claim);
     const newest = event.entity === null ? null : this.#newestProcessed.get(entityOf(event));
     const isLate = newest !== undefined && newest !== null && compare(newest, event.created) > 0;
     must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
@@ -287,8 +225,8 @@ export class InboxModel {
     Object.assign(event, {
       state: 'processing',
       fence: lease.fence,
-      leaseUntil: now + leaseMs,
-      setBack: false,
+      leaseUntil: claim.now + leaseMs,
+      setBackAt: null,
       disturbed,
     });
     this.#count('pending → processing');
@@ -328,19 +266,7 @@ export class InboxModel {
   }
 
   #due(event: ModelEvent, dueAt: number, now: number): void {
-    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.#setBackAt(now) });
-  }
-
-  /** Of what is written with a time that it was before the clock was set back. */
-  #setBackAt(time: number): number | null {
-    if (time <= this.#clock.now()) return null;
-    this.#isSetBack = true;
-    return this.#clock.passed;
-  }
-
-  /** @param forMs - and has been for so long */
-  #isDue({ dueAt, setBackAt }: ModelEvent, now: number, forMs = 0): boolean {
-    return dueAt <= now - forMs || (setBackAt !== null && setBackAt <= this.#clock.passed - forMs);
+    Object.assign(event, { state: 'pending', dueAt, setBackAt: this.waiting.written(now) });
   }
 
   #dead(event: ModelEvent, outcome: Attempt['outcome'], reason: DeadReason): void {
@@ -360,41 +286,7 @@ export class InboxModel {
     return event?.state === 'processing' ? event : undefined;
   }
 
-  #ofEntity(event: ModelEvent): ModelEvent[] {
-    if (event.entity === null) return [];
-    return this.events.filter((other) => other !== event && entityOf(other) === entityOf(event));
-  }
-
-  #runningSuspect(): ModelEvent | undefined {
-    return this.events.find(({ state, crashes }) => state === 'processing' && crashes > 0);
-  }
-
-  #holdsBack(older: ModelEvent, request: Request): boolean {
-    return (
-      isHandled(older, request) || this.#takers.present(older, TAKEN_MS, { ...request, passed: this.#clock.passed })
-    );
-  }
-
-  #mayHoldBack(other: ModelEvent, event: ModelEvent, now: number): boolean {
-    return (
-      waitsBefore(other, event) &&
-      this.#takers.suspected(other, 2 * TAKEN_MS, { now, passed: this.#clock.passed, startedAt: 0 })
-    );
-  }
-
-  /** Due, handled, and behind nobody: whoever claims has to take it. */
-  #isSurelyNext(event: ModelEvent, request: Request): boolean {
-    if (event.state !== 'pending' || event.dueAt > request.now || !isHandled(event, request)) return false;
-    if (event.crashes > 0 && this.#runningSuspect() !== undefined) return false;
-    return !this.#ofEntity(event).some((other) => other.state === 'processing' || waitsBefore(other, event));
-  }
-
   #name({ seq, fence }: Lease): string {
     return `${this.events[seq - 1]?.name ?? `no. ${seq}`} under fence ${fence}`;
   }
-}
-
-/** Events of one entity are those of one endpoint. */
-function entityOf({ endpoint, entity }: ModelEvent): string {
-  return JSON.stringify([endpoint, entity]);
 }

@@ -61,6 +61,15 @@ export function isHandled(event: ModelEvent, handled: Handled): boolean {
   return isOf(event, handled) && (handled.types === '*' || handled.types.includes(event.type ?? ''));
 }
 
+/** Events of one entity are those of one endpoint. */
+export function entityOf({ endpoint, entity }: ModelEvent): string {
+  return JSON.stringify([endpoint, entity]);
+}
+
+export function sameEntity(other: ModelEvent, event: ModelEvent): boolean {
+  return other !== event && event.entity !== null && entityOf(other) === entityOf(event);
+}
+
 export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {
   return other.state === 'pending' && (compare(other.created, event.created) || other.seq - event.seq) < 0;
 }

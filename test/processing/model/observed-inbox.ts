@@ -3,28 +3,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { InboxModel } from './inbox-model.ts';
-import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
+import type { Worker } from './model-event.ts';
+import type { Life } from './life.ts';
 import type { Runs } from './runs.ts';
 import type { Store, StoredRow } from './stores.ts';
-import { must, Violation } from './violation.ts';
+import { compareStore } from './store-comparison.ts';
+import { Violation } from './violation.ts';
 import type { VirtualClock } from './virtual-clock.ts';
-
-/** Whether a simulated process still runs. */
-export interface Life {
-  /** it never does anything again: what it has called and not heard of, it never hears of */
-  dead: boolean;
-  /** it does nothing until it thaws */
-  frozen: boolean;
-  thawed: PromiseWithResolvers<void>;
-  /** its next call finds the inbox failing */
-  failsNext: boolean;
-  /** it was told to end */
-  closing: boolean;
-}
-
-export function newLife(): Life {
-  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
-}
 
 /** Holds what a call has done against the model, with the store as it is afterwards. */
 type Note<T> = (result: T, rows: readonly StoredRow[]) => void;
@@ -147,7 +132,7 @@ export class Observer {
           'announce',
           () => base.announce(scope, now, ignoreBefore),
           (_, rows) => {
-            model.announced(by, now);
+            model.waiting.announced(by, now);
             for (const row of rows) {
               const event = model.get(row);
               if (row.state === 'ignored' && event !== undefined && event.state !== 'ignored') {
@@ -205,37 +190,8 @@ export class Observer {
   /** Holds the whole store against the model. */
   async compare(): Promise<readonly StoredRow[]> {
     const rows = await this.#store.rows();
-    this.#compare(rows);
+    compareStore(this.#model, rows);
     return rows;
-  }
-
-  #compare(rows: readonly StoredRow[]): void {
-    const { events } = this.#model;
-    const counts = () => `${rows.length} stored, ${events.length} accepted`;
-    must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
-    must(rows.length === events.length, 'stored once', counts);
-    for (const row of rows) {
-      const { seq, state, deadReason, entity, createdMs, body, work } = row;
-      const id = nameOf(row);
-      const event = events[seq - 1];
-      must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
-      const stored = [state, deadReason, entity, createdMs].join();
-      const expected = [event.state, event.deadReason, event.entity, event.created?.ms].join();
-      const isLost = event.state === 'processing' && state !== 'processing';
-      must(!isLost, 'a lease that is renewed holds', () => `${id} is ${state} though its lease has not run out`);
-      must(stored === expected, 'the store agrees with the model', () => `${id}: ${stored}, expected ${expected}`);
-      const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
-      must(isSame, 'the store agrees with the model', () => `${id} has another body`);
-      if (work === null) continue;
-      // What arrived is due, and is so at the latest when somebody looks at it for the first time.
-      if (event.setBackAt !== null || event.fence === 0) follow(event, work);
-      const isDue = state !== 'pending' || work.dueAt === event.dueAt;
-      const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
-      must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
-      if (state !== 'processing') continue;
-      const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
-      must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);
-    }
   }
 
   finish(): void {
@@ -254,10 +210,12 @@ export class Observer {
     this.#running += 1;
     let result: T;
     try {
+      const startedAt = performance.now();
       result = await perform();
+      const waitedMs = Math.ceil(performance.now() - startedAt);
       const rows = await this.#store.rows();
       note(result, rows);
-      this.#compare(rows);
+      compareStore(this.#model, rows, waitedMs);
     } catch (failure) {
       if (!(failure instanceof Violation)) throw failure;
       this.#violation ??= failure;
@@ -308,12 +266,6 @@ export class Observer {
     do await turn();
     while (this.#running > 0);
   }
-}
-
-/** Where the clock was set back, what was written before it is moved back, and never forwards. */
-function follow(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>): void {
-  event.dueAt = Math.min(event.dueAt, dueAt);
-  event.leaseUntil = Math.min(event.leaseUntil, leaseUntil ?? Infinity);
 }
 
 function never<T>(): Promise<T> {

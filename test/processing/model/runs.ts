@@ -2,7 +2,7 @@ import type { HandlerContext } from '../../../src/handlers.ts';
 import { PermanentError } from '../../../src/index.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { nameOf, type ModelEvent } from './model-event.ts';
-import type { Life } from './observed-inbox.ts';
+import type { Life } from './life.ts';
 import { must } from './violation.ts';
 
 /** A run of a handler. */

@@ -3,7 +3,7 @@ import type { Handlers } from '../../../src/handlers.ts';
 import type { Inbox } from '../../../src/inbox/inbox.ts';
 import type { Logger } from '../../../src/logger.ts';
 import type { Clock } from '../../../src/processing/clock.ts';
-import type { Life } from './observed-inbox.ts';
+import type { Life } from './life.ts';
 import { dutyOf, handlersOf, type Role } from './roles.ts';
 
 const SECRET = 'the secret of the model test';

@@ -1,14 +1,15 @@
 import type { Scheduler } from 'fast-check';
 import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
-import { bytesOf, type EventContent } from './event-bytes.ts';
-import { compareAttempts, compareFacts, type Sent } from './final-comparison.ts';
-import { perform, type Behaviour } from './handler-script.ts';
+import { compareAttempts, compareFacts } from './final-comparison.ts';
+import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
 import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
-import { newLife, Observer, type Life } from './observed-inbox.ts';
+import { newLife, type Life } from './life.ts';
+import { Observer } from './observed-inbox.ts';
 import { handledBy, isWorker, type Role } from './roles.ts';
 import { Runs, type Run } from './runs.ts';
+import { Service } from './service.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { Store } from './stores.ts';
 import { must, Violation } from './violation.ts';
@@ -37,12 +38,11 @@ export class World {
   readonly model: InboxModel;
   readonly runs = new Runs();
   readonly observer: Observer;
-  readonly sent: Sent[] = [];
+  readonly service = new Service();
   processes: SimulatedProcess[] = [];
   commands = 0;
   readonly #store: Store;
   readonly #fault: Fault | undefined;
-  readonly #scripts = new Map<string, Behaviour[]>();
   readonly #toRestart: Role[] = [];
   readonly #wake: (() => void)[] = [];
   #started = 0;
@@ -106,25 +106,6 @@ export class World {
   /** Its next call of the inbox fails, perhaps the one that would have settled an attempt. */
   failNextCall({ life }: SimulatedProcess): void {
     life.failsNext = true;
-  }
-
-  sendNew(content: EventContent, script: readonly Behaviour[], to: SimulatedProcess): void {
-    const id = `evt_${this.sent.length + 1}`;
-    this.#scripts.set(nameOf({ endpoint: to.receives ?? '', id }), [...script]);
-    this.send(id, content, to);
-  }
-
-  /** To another endpoint it is another event. */
-  send(id: string, content: EventContent, to: SimulatedProcess): void {
-    const endpoint = to.receives ?? '';
-    let sent = this.sent.find((one) => one.id === id && one.endpoint === endpoint);
-    if (sent === undefined) this.sent.push((sent = { endpoint, id, contents: [], acknowledged: false }));
-    const { contents } = sent;
-    contents.push(content);
-    void to.deliver(bytesOf(id, content)).then((outcome) => {
-      // The dead answer nobody.
-      if (outcome.status === 200 && !to.life.dead) sent.acknowledged = true;
-    });
   }
 
   rerun(event: ModelEvent): void {
@@ -191,7 +172,7 @@ export class World {
     }
     if (ms < OFTEN * stepMs) return;
     const workers = there.filter(isOpen).map(({ role }) => ({ ...handledBy(role), startedAt: 0 }));
-    const overdue = this.model.overdue(workers, this.clock.now());
+    const overdue = this.model.waiting.overdue(workers);
     must(overdue === undefined, 'nothing stuck', () => `${overdue?.name} waits though somebody handles it`);
   }
 
@@ -208,7 +189,7 @@ export class World {
     if (ms > 0) this.#doubtedUntil = this.clock.passed;
     else this.#disturbAll();
     this.clock.jump(ms);
-    if (ms < 0) this.model.setBack(this.clock.now());
+    if (ms < 0) this.model.waiting.setBack(this.clock.now());
   }
 
   restart(): void {
@@ -221,7 +202,7 @@ export class World {
     this.observer.assertFine();
     const rows = await this.observer.compare();
     const stored = new Set(rows.map(nameOf));
-    const lost = this.sent.find((one) => one.acknowledged && !stored.has(nameOf(one)));
+    const lost = this.service.sent.find((one) => one.acknowledged && !stored.has(nameOf(one)));
     must(lost === undefined, 'stored ⊇ acknowledged', () => `${lost?.id} was answered 200 and is not stored`);
     const leased = rows.filter(({ state, entity }) => state === 'processing' && entity !== null);
     const entities = new Set(leased.map(({ endpoint, entity }) => `${endpoint}/${entity}`));
@@ -248,11 +229,7 @@ export class World {
     for (const wake of this.#wake.splice(0)) wake();
     const webs = [this.start('web and all'), this.start('web of b and all')];
     await this.observer.drain();
-    for (const { endpoint, id, contents, acknowledged } of this.sent) {
-      const [first] = contents;
-      const web = webs.find(({ receives }) => receives === endpoint);
-      if (!acknowledged && first !== undefined && web !== undefined) this.send(id, first, web);
-    }
+    this.service.sendAgain(webs);
     const open = (): ModelEvent | undefined =>
       this.model.events.find(({ state }) => state === 'pending' || state === 'processing');
     for (let seconds = 0; seconds < 90 && (seconds < 1 || open() !== undefined); seconds += 1)
@@ -262,10 +239,10 @@ export class World {
       'nothing stuck',
       () => `${open()?.name} is ${open()?.state} after a minute and a half of calm`,
     );
-    const unanswered = this.sent.find(({ acknowledged }) => !acknowledged);
+    const unanswered = this.service.sent.find(({ acknowledged }) => !acknowledged);
     must(unanswered === undefined, 'nothing stuck', () => `${unanswered?.id} was never acknowledged`);
     await this.check();
-    compareFacts(this.model, this.sent);
+    compareFacts(this.model, this.service.sent);
     await compareAttempts(this.model, this.#store);
   }
 
@@ -288,7 +265,7 @@ export class World {
 
   async #handle(run: Run, process: SimulatedProcess): Promise<void> {
     const { name, context } = run;
-    const next = this.#scripts.get(name)?.shift() ?? 'succeed';
+    const next = this.service.behaviourOf(name);
     await perform(this.#healed ? 'succeed' : next, name, context, {
       clock: this.clock.of(timersOfHandlers(process.life)),
       onHealed: (wake) => void this.#wake.push(wake),

@@ -1,0 +1,210 @@
+import type { Inbox } from '../../../src/inbox/inbox.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, type Lease } from '../../../src/inbox/work.ts';
+import type { Mutation } from './world.ts';
+
+/** Its fault lies in the store. */
+export function unchanged(): Mutation {
+  return (inbox) => inbox;
+}
+
+/** Whoever settles is taken for the present holder of the lease. */
+export function noFence(): Mutation {
+  const fences = new Map<number, number>();
+  const present = ({ seq, fence }: Lease): Lease => ({ seq, fence: fences.get(seq) ?? fence });
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const { lease } of claimed) fences.set(lease.seq, lease.fence);
+      return claimed;
+    },
+    async renew(leases, now, leaseMs) {
+      const held = await inbox.renew(leases.map(present), now, leaseMs);
+      return leases.filter(({ seq }) => held.some((lease) => lease.seq === seq));
+    },
+    settle: (lease, settlement, now) => inbox.settle(present(lease), settlement, now),
+    transaction: (lease, work, attempt) => inbox.transaction(present(lease), work, attempt),
+    noteLateError: (lease, error) => inbox.noteLateError(present(lease), error),
+  });
+}
+
+/** Several events of one entity run at once. */
+export function noEntityLock(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, ordered: false }, limit),
+  });
+}
+
+/** A redelivery is stored as if it were another event. */
+export function noDeduplication(): Mutation {
+  const deliveries = new Map<string, number>();
+  return (inbox) => ({
+    ...inbox,
+    accept(event, deadline) {
+      const before = deliveries.get(event.id) ?? 0;
+      deliveries.set(event.id, before + 1);
+      return inbox.accept(before === 0 ? event : { ...event, id: `${event.id}, no. ${before}` }, deadline);
+    },
+  });
+}
+
+/** Answers at once and stores with the next delivery, unless the process has crashed by then. */
+export function answerBeforeCommit(): Mutation {
+  return (inbox, life) => {
+    let store: (() => Promise<unknown>) | null = null;
+    return {
+      ...inbox,
+      async accept(event, deadline) {
+        const known = await inbox.get(event);
+        if (known !== null) return inbox.accept(event, deadline);
+        if (!life.dead) await store?.();
+        store = () => inbox.accept(event, deadline);
+        return { result: 'stored', conflict: false, replaced: false };
+      },
+    };
+  };
+}
+
+/** Says that leases are renewed and leaves them as they are. */
+export function noRenewal(): Mutation {
+  const untils = new Map<string, number>();
+  const nameOf = ({ seq, fence }: Lease): string => `${seq}/${fence}`;
+  return (inbox: Inbox): Inbox => ({
+    ...inbox,
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const { lease } of claimed) untils.set(nameOf(lease), request.now + request.leaseMs);
+      return claimed;
+    },
+    async renew(leases, now) {
+      const held = await Promise.all(
+        leases.map((lease) => inbox.renew([lease], now, (untils.get(nameOf(lease)) ?? now) - now)),
+      );
+      return held.flat();
+    },
+  });
+}
+
+/** Whoever handles a type takes it from every endpoint. */
+export function claimsOfAnyEndpoint(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, endpoints: '*' }, limit),
+  });
+}
+
+export function pruningOfAnyEndpoint(): Mutation {
+  return (inbox) => ({ ...inbox, prune: (_, before, limit) => inbox.prune('*', before, limit) });
+}
+
+/** A worker that was not seen for ten minutes is as good as one that never was. */
+export function forgetful(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) =>
+      inbox.announce(scope, ignoreBefore === null ? now : now + IGNORE_AFTER_MS - TAKER_MS, ignoreBefore),
+  });
+}
+
+/** A process without handlers puts away what nobody handles. */
+export function ignoredByNobody(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) =>
+      scope.types.length > 0
+        ? inbox.announce(scope, now, ignoreBefore)
+        : inbox.announce({ ...scope, types: ['order.none'] }, now, now - TAKER_MS),
+  });
+}
+
+/** Whoever starts puts away what it finds, before anybody had the time to be seen. */
+export function ignoredAtFirstSight(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    announce: (scope, now, ignoreBefore) => inbox.announce(scope, now, ignoreBefore ?? now - TAKER_MS),
+  });
+}
+
+/** A clock that jumps forward makes everybody look gone. */
+export function goneByTheClock(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, takenSince: request.now - TAKER_MS }, limit),
+  });
+}
+
+/** What was written before the clock was set back waits until it has got there again. */
+export function frozenByTheClock(): Mutation {
+  let latest = -Infinity;
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      latest = Math.max(latest, request.now);
+      return request.now < latest ? [] : inbox.claim(request, limit);
+    },
+  });
+}
+
+/** A handler that returned because it was told to stop counts as one that was done. */
+export function processedWhenTold(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) =>
+      inbox.settle(lease, settlement.outcome === 'interrupted' ? { outcome: 'processed' } : settlement, now),
+  });
+}
+
+/** A handler that returned has succeeded, whatever became of its transaction. */
+export function nobodyLooks(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) => {
+      const isForgotten = settlement.outcome === 'retry' && settlement.error.message === 'inside the transaction';
+      return inbox.settle(lease, isForgotten ? { outcome: 'processed' } : settlement, now);
+    },
+  });
+}
+
+export function nullIsForGood(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    settle: (lease, settlement, now) => {
+      const isNull = settlement.outcome === 'retry' && settlement.error.message === 'null';
+      return inbox.settle(
+        lease,
+        isNull ? { outcome: 'dead', reason: 'failed', error: settlement.error } : settlement,
+        now,
+      );
+    },
+  });
+}
+
+/** Who could not renew its leases, because nobody could write, has lost them. */
+export function goneWhileFull(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    claim: (request, limit) => inbox.claim({ ...request, holds: [], ranOutBy: request.now }, limit),
+  });
+}
+
+/** A lease that ran out is lost, although nobody else has taken the event. */
+export function tooLateToSettle(): Mutation {
+  const untils = new Map<string, number>();
+  const nameOf = ({ seq, fence }: Lease): string => `${seq}/${fence}`;
+  return (inbox) => ({
+    ...inbox,
+    async claim(request, limit) {
+      const claimed = await inbox.claim(request, limit);
+      for (const { lease } of claimed) untils.set(nameOf(lease), request.now + request.leaseMs);
+      return claimed;
+    },
+    async renew(leases, now, leaseMs) {
+      const held = await inbox.renew(leases, now, leaseMs);
+      for (const lease of held) untils.set(nameOf(lease), now + leaseMs);
+      return held;
+    },
+    settle: async (lease, settlement, now) =>
+      (untils.get(nameOf(lease)) ?? now) > now && inbox.settle(lease, settlement, now),
+  });
+}

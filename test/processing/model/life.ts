@@ -1,0 +1,16 @@
+/** Whether a simulated process still runs. */
+export interface Life {
+  /** it never does anything again: what it has called and not heard of, it never hears of */
+  dead: boolean;
+  /** it does nothing until it thaws */
+  frozen: boolean;
+  thawed: PromiseWithResolvers<void>;
+  /** its next call finds the inbox failing */
+  failsNext: boolean;
+  /** it was told to end */
+  closing: boolean;
+}
+
+export function newLife(): Life {
+  return { dead: false, frozen: false, thawed: Promise.withResolvers(), failsNext: false, closing: false };
+}

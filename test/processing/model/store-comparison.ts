@@ -1,0 +1,53 @@
+import type { InboxModel } from './inbox-model.ts';
+import { nameOf, type ModelEvent } from './model-event.ts';
+import type { StoredRow } from './stores.ts';
+import { must } from './violation.ts';
+
+/** A wait that is shorter is not added. */
+const NOTICED_MS = 200;
+
+/**
+ * Holds the whole store against the model.
+ *
+ * @param waitedMs - how long the last call really took: an inbox that had to wait adds that to its times
+ */
+export function compareStore({ events }: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
+  const counts = () => `${rows.length} stored, ${events.length} accepted`;
+  must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
+  must(rows.length === events.length, 'stored once', counts);
+  for (const row of rows) {
+    const { seq, state, deadReason, entity, createdMs, body, work } = row;
+    const id = nameOf(row);
+    const event = events[seq - 1];
+    must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
+    const stored = [state, deadReason, entity, createdMs].join();
+    const expected = [event.state, event.deadReason, event.entity, event.created?.ms].join();
+    const isLost = event.state === 'processing' && state !== 'processing';
+    must(!isLost, 'a lease that is renewed holds', () => `${id} is ${state} though its lease has not run out`);
+    must(stored === expected, 'the store agrees with the model', () => `${id}: ${stored}, expected ${expected}`);
+    const isSame = body === null ? event.pruned : !event.pruned && Buffer.compare(body, event.body) === 0;
+    must(isSame, 'the store agrees with the model', () => `${id} has another body`);
+    if (work === null) continue;
+    // What arrived is due, and is so at the latest when somebody looks at it for the first time.
+    if (event.setBackAt !== null || event.fence === 0) follow(event, work);
+    if (waitedMs > NOTICED_MS) addWait(event, work, waitedMs);
+    const isDue = state !== 'pending' || work.dueAt === event.dueAt;
+    const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
+    must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
+    if (state !== 'processing') continue;
+    const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
+    must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);
+  }
+}
+
+/** Where the clock was set back, what was written before it is moved back, and never forwards. */
+function follow(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>): void {
+  event.dueAt = Math.min(event.dueAt, dueAt);
+  event.leaseUntil = Math.min(event.leaseUntil, leaseUntil ?? Infinity);
+}
+
+function addWait(event: ModelEvent, { dueAt, leaseUntil }: NonNullable<StoredRow['work']>, waitedMs: number): void {
+  if (dueAt > event.dueAt && dueAt <= event.dueAt + waitedMs) event.dueAt = dueAt;
+  const until = leaseUntil ?? 0;
+  if (until > event.leaseUntil && until <= event.leaseUntil + waitedMs) event.leaseUntil = until;
+}

@@ -1,0 +1,132 @@
+import { isHandled, isOf, sameEntity, waitsBefore, type ModelEvent, type Worker } from './model-event.ts';
+import { Takers } from './takers.ts';
+import { must } from './violation.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** A processor that was seen this lately is waited for by newer events of an entity. */
+const TAKEN_MS = 600_000;
+/** And this lately before the events of its types are put away. */
+const HANDLED_MS = 7 * 24 * 60 * 60_000;
+/** What is put away has been due this long. */
+const UNTAKEN_MS = 600_000;
+/** However slow a handler, and however long the queue, an event does not wait this long while somebody is there. */
+const OVERDUE_MS = 600_000;
+
+/** Who claims, and at what time by the wall clock. */
+export interface Claim extends Worker {
+  readonly now: number;
+}
+
+/** The clocks of the machine. */
+export type Clocks = Pick<VirtualClock, 'now' | 'passed'>;
+
+/** Which events that wait may have their turn, which must, and which have none. */
+export class Waiting {
+  readonly #events: readonly ModelEvent[];
+  readonly #clock: Clocks;
+  readonly #takers = new Takers();
+  /** the clock was set back since somebody claimed */
+  #isSetBack = false;
+
+  constructor(events: readonly ModelEvent[], clock: Clocks) {
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  announced(by: Worker, now: number): void {
+    this.written(now);
+    // Who has waited long to say so was there then, and perhaps not since.
+    const waited = Math.max(0, this.#clock.now() - now);
+    this.#takers.announced(by, now, this.#clock.passed - waited);
+  }
+
+  /** The clock was set back: what was written before may be moved back with it. */
+  setBack(now: number): void {
+    this.#isSetBack = true;
+    for (const event of this.#events) event.setBackAt = this.#clock.passed;
+    this.#takers.setBack(now);
+  }
+
+  /** Something is written with this time; returns `setBackAt` for it, as it may be a time before the clock was set back. */
+  written(time: number): number | null {
+    if (time <= this.#clock.now()) return null;
+    this.#isSetBack = true;
+    return this.#clock.passed;
+  }
+
+  /** Somebody claims, and finds out that the clock was set back; what was written before that it cannot know. */
+  claims(): void {
+    if (this.#isSetBack) for (const event of this.#events) event.setBackAt ??= this.#clock.passed;
+    this.#isSetBack = false;
+  }
+
+  mayRun(event: ModelEvent, claim: Claim): void {
+    const say = (why: string) => () => `${event.name} was claimed though ${why}`;
+    must(event.state !== 'processing', 'one live lease an entity', say('its own lease is alive'));
+    const isDue = event.state === 'pending' && this.#isDue(event, claim.now);
+    must(isDue, 'the store agrees with the model', say('it is not due'));
+    must(isOf(event, claim), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(isHandled(event, claim), 'the store agrees with the model', say('nobody there handles it'));
+    const leased = this.#ofEntity(event).find(({ state }) => state === 'processing');
+    must(leased === undefined, 'one live lease an entity', say(`${leased?.name} of its entity has a live lease`));
+    const older = this.#ofEntity(event).find((other) => waitsBefore(other, event) && this.#holdsBack(other, claim));
+    must(older === undefined, 'order within an entity', say(`${older?.name} is older and waits`));
+    const suspect = event.crashes > 0 ? this.#runningSuspect() : undefined;
+    must(suspect === undefined, 'suspects run one at a time', say(`${suspect?.name} runs as a suspect`));
+  }
+
+  mayBeIgnored(event: ModelEvent, by: Worker, now: number): void {
+    const say = (why: string) => () => `${event.name} was ignored though ${why}`;
+    must(event.state === 'pending', 'dead only for a reason', say(`it was ${event.state}`));
+    // One that was asked for before the clock was set back goes by the time of then.
+    const isLate = now > this.#clock.now();
+    must(isLate || this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
+    must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
+    must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
+    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt };
+    const isNew = judge.passed - by.startedAt < TAKEN_MS;
+    must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
+    const isTaken = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
+    must(!isTaken, 'dead only for a reason', say('its type was handled within seven days'));
+  }
+
+  /** Due, handled, and behind nobody: whoever claims has to take it. */
+  next(claim: Claim): ModelEvent | undefined {
+    return this.#events.find((event) => {
+      if (event.state !== 'pending' || event.dueAt > claim.now || !isHandled(event, claim)) return false;
+      if (event.crashes > 0 && this.#runningSuspect() !== undefined) return false;
+      return !this.#ofEntity(event).some((other) => other.state === 'processing' || waitsBefore(other, event));
+    });
+  }
+
+  /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
+  overdue(workers: readonly Worker[]): ModelEvent | undefined {
+    const judge = { now: this.#clock.now(), passed: this.#clock.passed, startedAt: 0 };
+    return this.#events.find((event) => {
+      if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, judge.now, OVERDUE_MS)) return false;
+      if (!workers.some((worker) => isHandled(event, worker))) return false;
+      return !this.#ofEntity(event).some(
+        (other) =>
+          other.state === 'processing' ||
+          (waitsBefore(other, event) && this.#takers.suspected(other, 2 * TAKEN_MS, judge)),
+      );
+    });
+  }
+
+  /** @param forMs - and has been for so long */
+  #isDue({ dueAt, setBackAt }: ModelEvent, now: number, forMs = 0): boolean {
+    return dueAt <= now - forMs || (setBackAt !== null && setBackAt <= this.#clock.passed - forMs);
+  }
+
+  #holdsBack(older: ModelEvent, claim: Claim): boolean {
+    return isHandled(older, claim) || this.#takers.present(older, TAKEN_MS, { ...claim, passed: this.#clock.passed });
+  }
+
+  #ofEntity(event: ModelEvent): ModelEvent[] {
+    return this.#events.filter((other) => sameEntity(other, event));
+  }
+
+  #runningSuspect(): ModelEvent | undefined {
+    return this.#events.find(({ state, crashes }) => state === 'processing' && crashes > 0);
+  }
+}
