@@ -265,7 +265,7 @@ describe('no transaction grows with the bodies:', { timeout: 120_000 }, () => {
   });
 
   it('a clock that was set back', async () => {
-    const { inbox, take, known } = await stored(own);
+    const { take, known } = await stored(own);
     await known();
     take();
     await known(START - 60 * 60_000);
