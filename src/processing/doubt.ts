@@ -16,6 +16,8 @@ export class Doubt {
   #until = 0;
   /** it was told to judge again, and has not heard yet whether that could be written */
   #isJudging = false;
+  /** the clock was set back, and no claim was made since */
+  #isSetBack = false;
 
   /** @param lookMs - how often it looks */
   constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {

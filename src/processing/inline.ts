@@ -68,7 +68,7 @@ export function createInlineRunner(
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds };
     try {
       const claimed = await inbox.claimOne(key, { ...request, ranOutBy: doubt.ranOutBy(now) });
-      doubt.wrote(now, clock.now());
+      doubt.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
       doubt.failed(clock.now());

@@ -135,7 +135,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
       },
       free,
     );
-    doubt.wrote(now, clock.now());
+    doubt.claimed(now, clock.now());
     if (!isStarted()) return giveBack(claimed);
     for (const event of claimed) run(event);
     if (claimed.length === free) again = true;
