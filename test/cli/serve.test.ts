@@ -264,7 +264,13 @@ describe('hookbox serve', () => {
   it.each([
     ['a module that is not there', 'export {}', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
     ['a key that is no type', "export default { 'order.craeted': () => {} }", ['it.mjs'], 2, '"order.craeted"'],
-    ['a handler that is none', "export default { 'order.ready': 1 }", ['it.mjs'], 2, 'The handler of order.ready is number and not a function.'],
+    [
+      'a handler that is none',
+      "export default { 'order.ready': 1 }",
+      ['it.mjs'],
+      2,
+      'The handler of order.ready is number and not a function.',
+    ],
     ['no handlers', 'export default 3', ['it.mjs'], 2, 'it.mjs exports no handlers. Write: export default {'],
     ['a syntax error', 'export default {', ['it.mjs'], 1, 'node --check it.mjs shows where.'],
     ['an import that is not there', "import 'no-such-package'", ['it.mjs'], 1, "Cannot find package 'no-such-package'"],
