@@ -304,7 +304,8 @@ describe('gauges', () => {
       'which no processor has looked at': (inbox) => store(inbox, old('oldest')),
       'which is due': async (inbox) => {
         await store(inbox, old('oldest', { type: 'order.ready' }));
-        await inbox.claim({ ...ANY, now: START - 2 * DAY }, 1);
+        // Looked at by a processor that handles another type.
+        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START - DAY, null);
       },
       'which waits for another of its entity': async (inbox) => {
         const [first, second] = [old('first', { order: 'ord' }), old('oldest', { order: 'ord', createdAt: 1 })];
