@@ -1,4 +1,4 @@
-import { createReceiver } from '../../src/index.ts';
+import { createProcessor, createReceiver, type Handlers } from '../../src/index.ts';
 import { previewBulk } from '../../src/ops/index.ts';
 import { SECRET, signed } from '../adapters/signed-event.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
@@ -11,21 +11,23 @@ const CREATED = '2026-03-14T08:02:11.480Z';
 /** A shop in which every field that a sender, a handler or an operator has a say in holds a hostile text, one after the other. */
 export async function hostileSite(): Promise<OpsSite> {
   await using opened = new AsyncDisposableStack();
-  const site = opened.use(
-    await opsSite({
-      handlers: {
-        '*'({ data }) {
-          const text = TEXTS[Number(Reflect.get(data, 'n'))] ?? 'W'.repeat(10_000);
-          throw Object.assign(new Error(text), {
-            name: text,
-            stack: `${text}\n    at ${text} (${text}:1:1)\n`.repeat(10),
-          });
-        },
-      },
-    }),
-  );
+  const handlers: Handlers = {
+    '*'({ data }) {
+      const text = TEXTS[Number(Reflect.get(data, 'n'))] ?? 'W'.repeat(10_000);
+      throw Object.assign(new Error(text), {
+        name: text,
+        stack: `${text}\n    at ${text} (${text}:1:1)\n`.repeat(10),
+      });
+    },
+  };
+  const site = opened.use(await opsSite({ handlers }));
   const { inbox } = site;
-  await site.receiver.start();
+  const { logger } = recordedLog();
+  // Each hostile text is the name of an endpoint too, and the receiver handles none but its own.
+  const processor = opened.use(
+    createProcessor({ inbox, handlers, endpoint: '*', logger, processing: { retry: { attempts: 1 } } }),
+  );
+  await processor.start();
   await Promise.all(TEXTS.map((text, n) => deliverAll(site, text, n)));
   for (const [n, data] of hostileData().entries()) {
     await deliver(site.receiver, `{"id":"evt_data_${n}","type":"shop.data","created":"${CREATED}","data":${data}}`);
