@@ -1,4 +1,4 @@
-import { startDeadline, withinDeadline } from '../src/deadline.ts';
+import { startDeadline, withinDeadline } from '../src/host/deadline.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { createReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
+export { createReceiver, type Receiver, type ReceiverOptions } from './receive/receiver.ts';
 export {
   createProcessor,
   type Processor,
@@ -14,8 +14,8 @@ export {
 export type { ProcessingOptions } from './processing/limits.ts';
 export type { RetryOptions } from './processing/backoff.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';
-export { signBody, verifySignature, type Secret } from './signature.ts';
-export type { SecretOption, SecretProvider, Secrets } from './secrets.ts';
+export { signBody, verifySignature, type Secret } from './signing/signature.ts';
+export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';
 export { parseEvent, type ParsedEvent } from './events/parse.ts';
 export {
   eventTypes,
@@ -29,10 +29,10 @@ export {
 } from './events/event.ts';
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
-export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './handlers.ts';
-export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './delivery.ts';
-export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './outcome.ts';
-export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/inbox.ts';
+export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';
+export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './receive/delivery.ts';
+export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
+export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/contract.ts';
 export type {
   Announced,
   Attempt,
@@ -48,7 +48,7 @@ export type {
   WorkQueue,
 } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
-export type { Logger } from './logger.ts';
+export type { Logger } from './host/logger.ts';
 export {
   ConfigurationError,
   HookboxError,
@@ -65,6 +65,6 @@ export {
   type VerifiedDelivery,
   type Verifier,
   type VerifierOptions,
-} from './verifier.ts';
-export type { Deadline } from './deadline.ts';
+} from './receive/verifier.ts';
+export type { Deadline } from './host/deadline.ts';
 export type { EventFacts } from './events/parse.ts';

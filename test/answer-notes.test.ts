@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { answerNotes } from '../src/answer-notes.ts';
-import { refusal } from '../src/outcome.ts';
-import { createReceiver } from '../src/receiver.ts';
-import { signBody } from '../src/signature.ts';
+import { answerNotes } from '../src/receive/delivery-statistics.ts';
+import { refusal } from '../src/receive/outcome.ts';
+import { createReceiver } from '../src/receive/receiver.ts';
+import { signBody } from '../src/signing/signature.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
-import type { Delivery } from '../src/delivery.ts';
+import type { Delivery } from '../src/receive/delivery.ts';
 import { scratchFile } from './inbox/scratch-folder.ts';
 import { ANY } from './ops/events-in-states.ts';
 import { orderEvent, store } from './processing/order-event.ts';

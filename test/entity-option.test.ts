@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { entityOf, type EntityOf } from '../src/events/entity.ts';
-import type { Inbox } from '../src/inbox/inbox.ts';
-import { memoryInbox } from '../src/inbox/memory.ts';
+import type { Inbox } from '../src/inbox/contract.ts';
+import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
 import { rerunEvents } from '../src/ops/act.ts';
 import { rerun } from '../src/ops/rerun.ts';
-import { createReceiver } from '../src/receiver.ts';
-import { signBody } from '../src/signature.ts';
+import { createReceiver } from '../src/receive/receiver.ts';
+import { signBody } from '../src/signing/signature.ts';
 import { recordedLog } from './adapters/recorded-log.ts';
 import { merchantDatabase } from './inbox/merchant-database.ts';
 import { invalidThen } from './ops/events-in-states.ts';

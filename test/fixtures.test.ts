@@ -6,9 +6,9 @@ import signatures from '../fixtures/signatures.json' with { type: 'json' };
 import { entityOf } from '../src/events/entity.ts';
 import { eventTypes, type WebhookEvent } from '../src/events/event.ts';
 import { parseEvent } from '../src/events/parse.ts';
-import { memoryInbox } from '../src/inbox/memory.ts';
-import { createReceiver } from '../src/receiver.ts';
-import { signBody } from '../src/signature.ts';
+import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
+import { createReceiver } from '../src/receive/receiver.ts';
+import { signBody } from '../src/signing/signature.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 const readme = readFileSync(new URL('README.md', folder), 'utf8');

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ephemeralHost } from '../src/host.ts';
+import { ephemeralHost } from '../src/host/ephemeral-host.ts';
 import { createReceiver, InboxOpenError, type Inbox, type Receiver, type ReceiverOptions } from '../src/index.ts';
-import { memoryInbox } from '../src/inbox/memory.ts';
+import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
 import { recordedLog, type LogLine } from './adapters/recorded-log.ts';
 import { SECRET, signedEvent } from './adapters/signed-event.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { PermanentError } from '../src/errors.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../src/receiver.ts';
-import { signBody } from '../src/signature.ts';
+import { createReceiver } from '../src/receive/receiver.ts';
+import { signBody } from '../src/signing/signature.ts';
 import { scratchFile } from './inbox/scratch-folder.ts';
 
 const SECRET = 'a secret that is never logged';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPrintable, oneLine, printableJson } from '../src/one-line.ts';
+import { isPrintable, oneLine, printableJson } from '../src/printable.ts';
 
 describe('texts that others wrote', () => {
   test('neither begin another line nor turn their neighbours around', () => {

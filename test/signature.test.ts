@@ -8,9 +8,9 @@ import fixtures from '../fixtures/signatures.json' with { type: 'json' };
 import { ConfigurationError } from '../src/errors.ts';
 import { eventTypes } from '../src/events/event.ts';
 import { parseEvent } from '../src/events/parse.ts';
-import { memoryInbox } from '../src/inbox/memory.ts';
-import { createReceiver } from '../src/receiver.ts';
-import { signBody, verifySignature, type Secret } from '../src/signature.ts';
+import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
+import { createReceiver } from '../src/receive/receiver.ts';
+import { signBody, verifySignature, type Secret } from '../src/signing/signature.ts';
 
 const computed = vi.hoisted(() => ({ hashes: 0, comparisons: 0 }));
 

@@ -1,11 +1,11 @@
 /** What a verifier holds of bodies whose senders it does not know yet: bounded over all deliveries, and given back. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../src/delivery.ts';
+import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../src/receive/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
-import type { Refusal } from '../src/outcome.ts';
-import { signBody } from '../src/signature.ts';
-import { createVerifier, isRefusal, type Verifier, type VerifierOptions } from '../src/verifier.ts';
+import type { Refusal } from '../src/receive/outcome.ts';
+import { signBody } from '../src/signing/signature.ts';
+import { createVerifier, isRefusal, type Verifier, type VerifierOptions } from '../src/receive/verifier.ts';
 import { recordedLog } from './adapters/recorded-log.ts';
 
 const secret = 'the-secret-4711';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startDeadline } from '../src/deadline.ts';
-import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/delivery.ts';
+import { startDeadline } from '../src/host/deadline.ts';
+import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/receive/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
-import type { Logger } from '../src/logger.ts';
-import type { Reason, Refusal } from '../src/outcome.ts';
-import { signBody } from '../src/signature.ts';
-import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from '../src/verifier.ts';
+import type { Logger } from '../src/host/logger.ts';
+import type { Reason, Refusal } from '../src/receive/outcome.ts';
+import { signBody } from '../src/signing/signature.ts';
+import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();

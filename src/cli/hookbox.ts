@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import './require-node.ts';
+import './shared/require-node.ts';
 import { run } from './program.ts';
 
 await run(process.argv.slice(2));

@@ -1,24 +1,24 @@
 import { Command, CommanderError } from 'commander';
-import { withExamples } from './command.ts';
-import { EXIT } from './exit.ts';
-import { tellFailure } from './failure.ts';
+import { withExamples } from './shared/command.ts';
+import { EXIT } from './shared/exit.ts';
+import { tellFailure } from './shared/failure.ts';
 import { VERSION } from '../version.ts';
-import { interruptWithReader, tell } from './output.ts';
+import { interruptWithReader, tell } from './shared/output.ts';
 
 /** How each command is made, in the order in which help lists them. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  check: async () => (await import('./commands/check.ts')).checkCommand(),
-  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
-  trigger: async () => (await import('./commands/trigger.ts')).triggerCommand(),
-  events: async () => (await import('./commands/events.ts')).eventsCommand(),
-  ui: async () => (await import('./commands/ui.ts')).uiCommand(),
-  replay: async () => (await import('./commands/replay.ts')).replayCommand(),
-  scenario: async () => (await import('./commands/scenario.ts')).scenarioCommand(),
-  sign: async () => (await import('./commands/sign.ts')).signCommand(),
-  verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
-  fixtures: async () => (await import('./commands/fixtures.ts')).fixturesCommand(),
-  schema: async () => (await import('./commands/schema.ts')).schemaCommand(),
-  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  check: async () => (await import('./check/check-command.ts')).checkCommand(),
+  serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
+  trigger: async () => (await import('./trigger/trigger-command.ts')).triggerCommand(),
+  events: async () => (await import('./events/events-command.ts')).eventsCommand(),
+  ui: async () => (await import('./ui/ui-command.ts')).uiCommand(),
+  replay: async () => (await import('./replay/replay-command.ts')).replayCommand(),
+  scenario: async () => (await import('./scenario/scenario-command.ts')).scenarioCommand(),
+  sign: async () => (await import('./sign/sign-command.ts')).signCommand(),
+  verify: async () => (await import('./verify/verify-command.ts')).verifyCommand(),
+  fixtures: async () => (await import('./fixtures/fixtures-command.ts')).fixturesCommand(),
+  schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
+  doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
 };
 
 /**

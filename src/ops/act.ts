@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
-import type { EventKey, Inbox } from '../inbox/inbox.ts';
-import { bulkStatesOf } from '../inbox/operations/act-states.ts';
-import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operations/acts.ts';
-import type { EventFilter, PageRequest } from '../inbox/operations/filter.ts';
-import { MAX_TIMER_MS, positive } from '../positive.ts';
+import type { EventKey, Inbox } from '../inbox/contract.ts';
+import { bulkStatesOf } from '../inbox/rules/operator-acts.ts';
+import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operator/acts.ts';
+import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
+import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;

@@ -1,6 +1,6 @@
-import type { Inbox } from '../inbox/inbox.ts';
-import type { AuditPage } from '../inbox/operations/audit.ts';
-import type { PageRequest } from '../inbox/operations/filter.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { AuditPage } from '../inbox/operator/audit.ts';
+import type { PageRequest } from '../inbox/operator/filter.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**

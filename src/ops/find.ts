@@ -1,6 +1,6 @@
-import type { EventKey, Inbox, StoredEvent } from '../inbox/inbox.ts';
-import type { EventFilter, PageRequest } from '../inbox/operations/filter.ts';
-import type { DeadGroup, EventPage, EventSummary } from '../inbox/operations/search.ts';
+import type { EventKey, Inbox, StoredEvent } from '../inbox/contract.ts';
+import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
+import type { DeadGroup, EventPage, EventSummary } from '../inbox/operator/search.ts';
 import type { Attempt } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,5 +1,5 @@
 import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import { operationsOf } from './operations-of.ts';
 import { unhandledEvents, type Unhandled } from './unhandled.ts';
 

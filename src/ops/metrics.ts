@@ -1,13 +1,13 @@
 import { eventTypes } from '../events/event.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import {
   LATENCY_BUCKETS_MS,
   latencyBound,
   type Counted,
   type CountTotal,
   type Gauges,
-} from '../inbox/operations/counts.ts';
-import { isReason } from '../outcome.ts';
+} from '../inbox/operator/counts.ts';
+import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import type { Operations } from '../inbox/operations/operations.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { Operations } from '../inbox/operator/operations.ts';
 
 /** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()` */
 export function operationsOf({ operations }: Pick<Inbox, 'operations'>): Operations {

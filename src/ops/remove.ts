@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import type { By } from '../inbox/operations/acts.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { By } from '../inbox/operator/acts.ts';
 import {
   prunableStates,
   type EraseOptions,
@@ -9,7 +9,7 @@ import {
   type PruneCriteria,
   type PrunePosition,
   type PruneStep,
-} from '../inbox/operations/removal.ts';
+} from '../inbox/operator/removal.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface PruneReport {

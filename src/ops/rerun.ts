@@ -1,6 +1,6 @@
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { readEvent } from '../events/parse.ts';
-import type { EventKey, Inbox } from '../inbox/inbox.ts';
+import type { EventKey, Inbox } from '../inbox/contract.ts';
 
 /** What became of the wish to rerun an event. */
 export type RerunResult =

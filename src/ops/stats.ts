@@ -1,14 +1,14 @@
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import {
   latencyBound,
   type Counted,
   type CountTotal,
   type Gauges,
   type RejectedDelivery,
-} from '../inbox/operations/counts.ts';
-import { SlicedWork } from '../inbox/operations/turns.ts';
-import { positiveWhole } from '../positive.ts';
+} from '../inbox/operator/counts.ts';
+import { SlicedWork } from '../inbox/operator/turns.ts';
+import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
 import { unhandledEvents, type Unhandled } from './unhandled.ts';

@@ -1,4 +1,4 @@
-import type { Inbox, StoredEvent } from '../inbox/inbox.ts';
+import type { Inbox, StoredEvent } from '../inbox/contract.ts';
 import type { EventState } from '../inbox/state.ts';
 
 /** Which events are meant; all that is given has to fit. */

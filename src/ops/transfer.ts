@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import type { EntityOf } from '../events/entity.ts';
-import type { By } from '../inbox/operations/acts.ts';
-import { FIRST_LINE, lastLine, readExportLine, type ExportTotals } from '../inbox/operations/export-format.ts';
-import type { EventFilter } from '../inbox/operations/filter.ts';
-import { importedEvent, type ImportRules } from '../inbox/operations/imported-event.ts';
-import type { ImportCounts, ImportRecord } from '../inbox/operations/transfer.ts';
+import type { By } from '../inbox/operator/acts.ts';
+import { FIRST_LINE, lastLine, readExportLine, type ExportTotals } from '../inbox/operator/export-format.ts';
+import type { EventFilter } from '../inbox/operator/filter.ts';
+import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
+import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface ExportOptions {

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import { EVERYTHING, RERUN_OFFERED_MS, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
 
 /** What nobody handles, or nobody did. */

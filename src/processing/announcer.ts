@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import { RERUN_OFFERED_MS, type Announced, type Scope } from '../inbox/work.ts';
-import type { Logger } from '../logger.ts';
-import type { Clock } from './clock.ts';
+import type { Logger } from '../host/logger.ts';
+import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';
 import { unhandledLog } from './unhandled-log.ts';
 

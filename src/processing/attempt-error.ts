@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { isInstance } from '../errors.ts';
-import { ERROR_CHARACTERS } from '../inbox/error-limits.ts';
+import { ERROR_CHARACTERS } from '../inbox/rules/error-limits.ts';
 import type { AttemptError } from '../inbox/work.ts';
 
 /** What is kept of whatever a handler threw, be it an Error or not; never fails, or the failure would be lost. */

@@ -1,9 +1,9 @@
-import { LATE, withinDeadline, type Deadline } from '../deadline.ts';
-import { askToWait } from '../delivery.ts';
+import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { askToWait } from '../receive/delivery.ts';
 import { messageOf } from '../errors.ts';
-import type { EventKey } from '../inbox/inbox.ts';
+import type { EventKey } from '../inbox/contract.ts';
 import type { Lease, Settlement } from '../inbox/work.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../host/clock.ts';
 import { Doubt } from './doubt.ts';
 import type { ProcessorOptions } from './processor.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf } from './limits.ts';

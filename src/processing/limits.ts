@@ -1,5 +1,5 @@
-import { handledTypes, type Handlers } from '../handlers.ts';
-import { MAX_TIMER_MS, positive, positiveWhole } from '../positive.ts';
+import { handledTypes, type Handlers } from './handlers.ts';
+import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
 
 export interface ProcessingOptions {

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { endpointsOf } from '../endpoint.ts';
+import { endpointsOf } from './endpoint.ts';
 import { messageOf } from '../errors.ts';
-import { assertHandlers, type Handlers } from '../handlers.ts';
+import { assertHandlers, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operations/keep-handy.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operator/background-upkeep.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } from '../inbox/work.ts';
-import { movedBack } from '../inbox/set-back.ts';
-import { consoleLogger, throttle, unfailing, type Logger } from '../logger.ts';
+import { movedBack } from '../inbox/rules/set-back.ts';
+import { consoleLogger, throttle, unfailing, type Logger } from '../host/logger.ts';
 import { createAnnouncer } from './announcer.ts';
-import { systemClock, type Clock } from './clock.ts';
+import { systemClock, type Clock } from '../host/clock.ts';
 import { Doubt } from './doubt.ts';
-import { positive } from '../positive.ts';
+import { positive } from '../number-option.ts';
 import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 

@@ -1,13 +1,13 @@
 import { isPermanent, messageOf } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent } from '../events/parse.ts';
-import type { Handler, HandlerContext, Handlers } from '../handlers.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Handler, HandlerContext, Handlers } from './handlers.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../host/logger.ts';
 import { attemptError } from './attempt-error.ts';
 import { backoffMs, type RetryOptions } from './backoff.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../host/clock.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
 /** What an attempt needs to know of its processor. */

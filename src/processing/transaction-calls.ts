@@ -1,5 +1,5 @@
 import { isInstance, TransactionError } from '../errors.ts';
-import type { HandlerContext } from '../handlers.ts';
+import type { HandlerContext } from './handlers.ts';
 import { OfferedPromise } from './offered-promise.ts';
 
 /** What somebody has thrown, which may be anything, also `null`. */

@@ -1,7 +1,7 @@
 import { isEventType } from '../events/event.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
-import { throttle, type Logger } from '../logger.ts';
-import { oneLine } from '../one-line.ts';
+import { throttle, type Logger } from '../host/logger.ts';
+import { oneLine } from '../printable.ts';
 import { rerunIgnoredCommand } from '../ops/words/act-command.ts';
 
 const HOUR_MS = 60 * 60_000;

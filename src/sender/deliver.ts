@@ -1,7 +1,7 @@
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { messageOf } from '../errors.ts';
-import { signBody, type Secret } from '../signature.ts';
+import { signBody, type Secret } from '../signing/signature.ts';
 import type { WireFault } from './faults.ts';
 
 /** How the receiver answered a delivery. */

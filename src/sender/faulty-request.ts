@@ -1,6 +1,6 @@
 import type { Agent } from 'node:http';
 import { messageOf } from '../errors.ts';
-import type { Secret } from '../signature.ts';
+import type { Secret } from '../signing/signature.ts';
 import { deliver, isSuccess } from './deliver.ts';
 import { isWireFault, tamperedBody, tamperedSignature, type Fault } from './faults.ts';
 

@@ -1,4 +1,4 @@
-import { signBody, type Secret } from '../signature.ts';
+import { signBody, type Secret } from '../signing/signature.ts';
 import { tamperedSignature } from './faults.ts';
 import type { SignedBody } from './faulty-request.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_TIMER_MS, positive } from '../positive.ts';
+import { MAX_TIMER_MS, positive } from '../number-option.ts';
 
 /** Where the sender gets its time from, and how it waits. */
 export interface SenderClock {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { positiveWhole } from '../positive.ts';
-import { signBody, signingKeys, type Secret } from '../signature.ts';
+import { positiveWhole } from '../number-option.ts';
+import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
 import { labelOf, type EventLabel } from './event-label.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan } from './faults.ts';
 import { requestWith, type Seen, type SignedBody } from './faulty-request.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { eventTypes, isEventType, type EventOf, type EventType } from '../events/event.ts';
-import { fixture } from '../fixtures.ts';
+import { fixture } from './fixtures.ts';
 
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
 export type EventOverrides<T extends EventType> = Merged<Omit<EventOf<T>, 'type'>>;

@@ -1,4 +1,4 @@
-import type { Secret } from '../signature.ts';
+import type { Secret } from '../signing/signature.ts';
 import type { DeliveryAnswer } from './delivery-answer.ts';
 import { handOver, type DeliveryTarget, type LambdaTarget } from './delivery-target.ts';
 import type { LambdaShape } from './lambda-events.ts';

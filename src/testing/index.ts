@@ -20,4 +20,4 @@ export type {
 export type { LambdaShape } from './lambda-events.ts';
 export { testInbox, type TestInbox, type TestInboxOptions } from './test-inbox.ts';
 export type { TestClock } from './test-clock.ts';
-export type { Clock } from '../processing/clock.ts';
+export type { Clock } from '../host/clock.ts';

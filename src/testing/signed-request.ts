@@ -1,5 +1,5 @@
 import { writtenWithDecimals } from '../sender/exact-json.ts';
-import { signBody, type Secret } from '../signature.ts';
+import { signBody, type Secret } from '../signing/signature.ts';
 
 /** An event, or the exact bytes or text of a body. */
 export type Deliverable = object | Uint8Array | string;

@@ -1,6 +1,6 @@
 import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Inbox, StoredEvent } from '../inbox/inbox.ts';
-import { memoryInbox } from '../inbox/memory.ts';
+import type { Inbox, StoredEvent } from '../inbox/contract.ts';
+import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';

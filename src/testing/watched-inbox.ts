@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import type { Inbox } from '../inbox/inbox.ts';
+import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Lease } from '../inbox/work.ts';
 
 /** An inbox that knows whether anything is under way in it. */

@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { webhookHandler, webhookVerifier } from '../../adapters/express.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { requirePart } from '../runtimes/parts.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';

@@ -5,7 +5,7 @@ import type { Express, RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/express.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { EXPRESSES, serveBehind, serveExpress } from './express-app.ts';
 import { recordedLog } from './recorded-log.ts';

@@ -6,7 +6,7 @@ import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/fastify.ts';
 import { createReceiver, type Inbox, type Receiver, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused, type ExpectedRefusal } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { connectHttp2, warningsDuring, type Http2Client } from './served-node.ts';

@@ -3,7 +3,7 @@ import { fastify, type FastifyInstance, type FastifyServerOptions } from 'fastif
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/fastify.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog } from './recorded-log.ts';
 import { SECRET, signedEvent, signedEventOfSize, type SignedDelivery } from './signed-event.ts';

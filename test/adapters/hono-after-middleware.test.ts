@@ -8,7 +8,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler, webhookVerifier } from '../../adapters/hono.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveApp } from './served-app.ts';

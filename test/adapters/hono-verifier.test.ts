@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler, webhookVerifier, type WebhookVariables } from '../../adapters/hono.ts';
 import { ConfigurationError, createReceiver, isKnown, type VerifierOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
 import { recordedLog } from './recorded-log.ts';

@@ -3,7 +3,7 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/hono.ts';
 import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { endless, sourceOf } from './byte-source.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';

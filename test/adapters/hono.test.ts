@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/hono.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { testHttpAdapter } from './conformance.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog } from './recorded-log.ts';

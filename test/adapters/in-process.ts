@@ -1,5 +1,5 @@
 import * as hookbox from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Open } from './http-adapter-case.ts';
 import type { ReceiverSetup } from './receiver-setup.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { webhookHandler, type FunctionContext, type HttpEvent, type HttpResult } from '../../adapters/aws-lambda.ts';
 import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { GatewayRequest } from './lambda-events.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { SECRET, type SignedDelivery } from './signed-event.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveHttp2, serveNode, warningsDuring, type Listener, type ServedNode } from './served-node.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { recordedLog, type LogLine } from './recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';

@@ -7,7 +7,7 @@ import { describe, it } from 'vitest';
 import { webhookHandler as fastifyHandler } from '../../adapters/fastify.ts';
 import { webhookHandler as nodeHandler } from '../../adapters/node.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { recordedLog } from './recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
 import { SECRET, WELL_FORMED } from './signed-event.ts';

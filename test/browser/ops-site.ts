@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { webhookHandler } from '../../adapters/hono.ts';
 import { createReceiver, type Handlers, type Receiver } from '../../src/index.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { opsPage } from '../../src/ops/page/page.tsx';
+import { opsPage } from '../../src/page/operators-page.tsx';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { serveApp } from '../adapters/served-app.ts';
 import { SECRET, signed } from '../adapters/signed-event.ts';

@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
-import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/operations/counts.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/operator/counts.ts';
 import type { AttemptError, Settlement } from '../../src/inbox/work.ts';
 import { cancelBulk, previewBulk } from '../../src/ops/index.ts';
 import { later } from '../inbox/incoming-event.ts';

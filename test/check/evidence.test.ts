@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { probeNames } from '../../src/check/probe-names.ts';
+import { probeNames } from '../../src/cli/check/probe-names.ts';
 import { check, findingOf, probesWith } from './checking.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';
 

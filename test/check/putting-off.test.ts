@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
-import { probeNames } from '../../src/check/probe-names.ts';
+import { probeNames } from '../../src/cli/check/probe-names.ts';
 import { createReceiver } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { rightEndpoint } from './right-endpoint.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { SECRET } from './checking.ts';
 
 /** One request, as an endpoint sees it. */

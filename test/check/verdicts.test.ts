@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';
 

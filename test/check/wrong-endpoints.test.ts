@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { probeNames, type ProbeName } from '../../src/check/probe-names.ts';
+import { probeNames, type ProbeName } from '../../src/cli/check/probe-names.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { rightEndpoint } from './right-endpoint.ts';
 import { acceptsForged } from './wrong-endpoints/accepts-forged.ts';

@@ -1,9 +1,9 @@
 import { Command, type Argument, type Option } from 'commander';
 import { format } from 'prettier';
-import { examplesOf, examplesText } from '../../src/cli/command.ts';
-import { withBy, withFilter, withInbox } from '../../src/cli/events/options.ts';
-import { withSecret } from '../../src/cli/secret.ts';
-import { withSending } from '../../src/cli/sending/options.ts';
+import { examplesOf, examplesText } from '../../src/cli/shared/command.ts';
+import { withBy, withFilter, withInbox } from '../../src/cli/events/event-options.ts';
+import { withSecret } from '../../src/cli/shared/secret.ts';
+import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
 
 /** What several commands have: the page describes it once. */
 const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from 'commander';
-import { examplesOf } from '../../src/cli/command.ts';
+import { examplesOf } from '../../src/cli/shared/command.ts';
 import { hookboxProgram } from '../../src/cli/program.ts';
 import { cliPage } from './cli-page.ts';
 

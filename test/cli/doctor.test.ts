@@ -25,7 +25,7 @@ import { unusable } from '../../src/cli/doctor/port.ts';
 import { checkHost, checkNode } from '../../src/cli/doctor/runtime.ts';
 import { openFile } from '../../src/inbox/sqlite/open.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 

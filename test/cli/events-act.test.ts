@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { actOn } from '../../src/cli/events/act-on.ts';
-import { typedCount } from '../../src/cli/confirm.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import { typedCount } from '../../src/cli/shared/confirm.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { foundForAct } from '../../src/cli/events/found-for-act.ts';
 import {

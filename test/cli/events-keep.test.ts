@@ -2,8 +2,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { linesOf } from '../../src/cli/events/lines.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import { linesOf } from '../../src/cli/events/input-lines.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines, listEvents } from '../../src/ops/index.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';

@@ -7,7 +7,7 @@ import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
 import { prettyJson, readablePayload } from '../../src/cli/events/payload.ts';
 import { eventFilterOf } from '../../src/cli/events/filter.ts';
 import { timelineLines } from '../../src/cli/events/timeline.ts';
-import { withFilter } from '../../src/cli/events/options.ts';
+import { withFilter } from '../../src/cli/events/event-options.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
 import { EXACT, HOSTILE, sharedStockedFolder, stockedFolder, STOCKED } from './stocked-inbox.ts';
 

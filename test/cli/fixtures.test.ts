@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../src/events/event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
-import { fixture, fixturesFolder } from '../../src/fixtures.ts';
+import { fixture, fixturesFolder } from '../../src/testing/fixtures.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
-import { signBody } from '../../src/signature.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { deliverTo } from '../../src/testing/index.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { momentOf } from '../../src/cli/moment.ts';
+import { momentOf } from '../../src/cli/shared/time-option.ts';
 
 const NOW = Date.parse('2026-03-14T03:59:07.250Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { print, printBytes, printJson, printNdjson, styled, tell } from '../../src/cli/output.ts';
-import { table } from '../../src/cli/table.ts';
+import { print, printBytes, printJson, printNdjson, styled, tell } from '../../src/cli/shared/output.ts';
+import { table } from '../../src/cli/shared/table.ts';
 
 describe('JSON output', () => {
   it.each([printJson, printNdjson])('%o escapes what steers a terminal, and stays the same JSON', (printing) => {

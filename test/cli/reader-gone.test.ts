@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fixture } from '../../src/fixtures.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
 import { recordingServer, statuses } from './recording-server.ts';

@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { fixture } from '../../src/fixtures.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { nobodyThere } from './listening.ts';
 import { incoming, invalidIncoming, later, severalIncoming } from '../inbox/incoming-event.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';

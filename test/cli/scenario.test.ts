@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
-import type { Handlers } from '../../src/handlers.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { endpoint, nobody } from '../sender/endpoint.ts';
 import { runHookbox, SECRET, startHookbox, type Ran } from './run-hookbox.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fixture } from '../../src/fixtures.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
 import { nobodyThere } from './listening.ts';
 import { recordingServer, statuses } from './recording-server.ts';

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { fixture } from '../../src/fixtures.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { scratchFolder } from '../inbox/scratch-folder.ts';
 import { SECRET } from './run-hookbox.ts';
 
 const script = fileURLToPath(
   new URL(
-    process.env['HOOKBOX_FROM_SOURCE'] === '1' ? '../../src/cli/start.ts' : '../../dist/src/cli/start.js',
+    process.env['HOOKBOX_FROM_SOURCE'] === '1' ? '../../src/cli/demo/start.ts' : '../../dist/src/cli/demo/start.js',
     import.meta.url,
   ),
 );

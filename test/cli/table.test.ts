@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { growingTable } from '../../src/cli/table.ts';
+import { growingTable } from '../../src/cli/shared/table.ts';
 
 function printed(work: () => void): readonly string[] {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixture } from '../../src/fixtures.ts';
-import { signBody } from '../../src/signature.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
 
 let folder: string;

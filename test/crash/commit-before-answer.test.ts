@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/database.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';

@@ -3,7 +3,7 @@
 // was answered 200, in the same turn of the event loop: what has been written was acknowledged.
 import { writeSync } from 'node:fs';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 
 const [file = '', round = ''] = process.argv.slice(2);

@@ -5,8 +5,8 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
-import type { Handlers } from '../../src/handlers.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 
 const [file = '', behaviour = ''] = process.argv.slice(2);

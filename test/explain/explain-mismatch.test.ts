@@ -2,11 +2,11 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { explainMismatch, type Mismatch } from '../../src/explain/explain-mismatch.ts';
-import type { Cause } from '../../src/explain/causes.ts';
+import { explainMismatch, type Mismatch } from '../../src/cli/verify/explain/explain-mismatch.ts';
+import type { Cause } from '../../src/cli/verify/explain/causes.ts';
 import { eventTypes } from '../../src/events/event.ts';
-import { fixture } from '../../src/fixtures.ts';
-import { signBody } from '../../src/signature.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import { signBody } from '../../src/signing/signature.ts';
 
 const SECRET = 'whsec_dGhlIHNlY3JldCBvZiB0aGUgdGVzdHM';
 const OLD = 'the secret before it';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver, type Receiver } from '../../src/receiver.ts';
+import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from './order-delivery.ts';
 import { watchStalls } from './stall-watch.ts';
 

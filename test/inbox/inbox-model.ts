@@ -1,4 +1,4 @@
-import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/inbox.ts';
+import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/contract.ts';
 
 type Known = Omit<StoredEvent, 'seq'>;
 type Times = { readonly all: number[] };

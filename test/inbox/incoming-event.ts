@@ -1,4 +1,4 @@
-import type { IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { IncomingEvent } from '../../src/inbox/contract.ts';
 
 type Parts = Partial<Omit<IncomingEvent, 'body'>> & { readonly body?: Uint8Array | string };
 

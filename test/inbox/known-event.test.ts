@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolve, type KnownEvent, type Resolution } from '../../src/inbox/known-event.ts';
+import { resolve, type KnownEvent, type Resolution } from '../../src/inbox/rules/known-event.ts';
 import { eventStates } from '../../src/inbox/state.ts';
 
 const valid: KnownEvent = { state: 'pending', invalid: false, verified: true };

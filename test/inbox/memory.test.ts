@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { testInbox } from './conformance.ts';
 import { incoming, later } from './incoming-event.ts';
 

@@ -1,6 +1,6 @@
-import type { Delivery } from '../../src/delivery.ts';
-import type { Logger } from '../../src/logger.ts';
-import { signBody } from '../../src/signature.ts';
+import type { Delivery } from '../../src/receive/delivery.ts';
+import type { Logger } from '../../src/host/logger.ts';
+import { signBody } from '../../src/signing/signature.ts';
 
 export const SECRET = 'the secret of these tests';
 

@@ -3,7 +3,7 @@
 // ids that were answered 200 and those that were not.
 import { createInterface } from 'node:readline';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from './order-delivery.ts';
 
 await using inbox = sqliteInbox(process.argv[2] ?? '');

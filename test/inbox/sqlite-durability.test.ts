@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { incoming, later, severalIncoming } from './incoming-event.ts';
 import { merchantDatabase } from './merchant-database.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InboxUnavailableError } from '../../src/errors.ts';
-import type { Acceptance, Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Acceptance, Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { incoming, later, severalIncoming } from './incoming-event.ts';
 import { merchantDatabase } from './merchant-database.ts';

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
-import type { EventKey, Inbox } from '../../src/inbox/inbox.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
-import type { ActResult, By } from '../../src/inbox/operations/acts.ts';
+import type { EventKey, Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
 import type { EventState } from '../../src/inbox/state.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents, rerunEvents } from '../../src/ops/act.ts';

@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { By } from '../../src/inbox/operations/acts.ts';
-import type { Operations } from '../../src/inbox/operations/operations.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
+import type { Operations } from '../../src/inbox/operator/operations.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

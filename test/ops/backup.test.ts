@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { By } from '../../src/inbox/operations/acts.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { backup } from '../../src/ops/transfer.ts';

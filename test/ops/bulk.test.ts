@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
-import type { EventKey, Inbox } from '../../src/inbox/inbox.ts';
-import type { Bulk, By } from '../../src/inbox/operations/acts.ts';
-import type { EventFilter } from '../../src/inbox/operations/filter.ts';
+import type { EventKey, Inbox } from '../../src/inbox/contract.ts';
+import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { cancelBulk, discardEvents, getBulk, listBulks, previewBulk, rerunEvents, runBulk } from '../../src/ops/act.ts';
 import { auditLines } from '../../src/ops/audit.ts';

@@ -1,6 +1,6 @@
-import type { Operations } from '../../src/inbox/operations/operations.ts';
-import type { Counted } from '../../src/inbox/operations/counts.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Operations } from '../../src/inbox/operator/operations.ts';
+import type { Counted } from '../../src/inbox/operator/counts.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 
 export const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { Counted, CountTotal, Gauges } from '../../src/inbox/operations/counts.ts';
-import { counts } from '../../src/inbox/sqlite/operations/counts/counts.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
+import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../inbox/incoming-event.ts';

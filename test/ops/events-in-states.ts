@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { orderEvent, store } from '../processing/order-event.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, getEvent } from '../../src/ops/find.ts';

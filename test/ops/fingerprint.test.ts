@@ -1,6 +1,6 @@
 import { assert, property, string, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf } from '../../src/inbox/fingerprint.ts';
+import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';

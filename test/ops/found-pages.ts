@@ -1,6 +1,6 @@
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { EventFilter } from '../../src/inbox/operations/filter.ts';
-import type { EventPage, Search } from '../../src/inbox/operations/search.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventPage, Search } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 
 /** All pages of a search, as far as they go. */

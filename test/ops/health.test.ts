@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InboxUnavailableError } from '../../src/errors.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/index.ts';
 import { ConfigurationError } from '../../src/errors.ts';

@@ -1,13 +1,13 @@
 import { register } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventTypes } from '../../src/events/event.ts';
-import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operations/counts.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { rerun } from '../../src/ops/rerun.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { readPlaces, tokensAt } from '../../src/inbox/operations/payload-places.ts';
-import type { PayloadStep } from '../../src/inbox/operations/payload-path.ts';
+import { readPlaces, tokensAt } from '../../src/inbox/operator/payload-places.ts';
+import type { PayloadStep } from '../../src/inbox/operator/payload-path.ts';
 
 /** What JSON.parse has at a place, as it is written again. */
 function atPlace(json: unknown, steps: readonly PayloadStep[]): string | null {

@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { readiness } from '../../src/ops/health.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 
 await using inbox = sqliteInbox(process.argv[2] ?? '');

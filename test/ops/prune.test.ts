@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { By } from '../../src/inbox/operations/acts.ts';
-import type { Operations } from '../../src/inbox/operations/operations.ts';
-import { prunableStates, type PruneCriteria, type PruneStep } from '../../src/inbox/operations/removal.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
+import type { Operations } from '../../src/inbox/operator/operations.ts';
+import { prunableStates, type PruneCriteria, type PruneStep } from '../../src/inbox/operator/removal.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { EventFilter } from '../../src/inbox/operations/filter.ts';
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { eventStates } from '../../src/inbox/state.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteImported } from '../../src/inbox/sqlite/operations/search/ranges.ts';
+import { noteImported } from '../../src/inbox/sqlite/operator/search/ranges.ts';
 
 const conditions: EventFilter = {
   endpoint: 'default',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../../src/events/event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import expectations from '../../fixtures/edge/expectations.json' with { type: 'json' };
-import { fixture } from '../../src/fixtures.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
 import { redactBody } from '../../src/ops/redact.ts';
 import { buildEvent } from '../../src/testing/index.ts';
 

@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { memoryInbox } from '../../src/inbox/memory.ts';
-import type { Operations } from '../../src/inbox/operations/operations.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { later, severalIncoming } from '../inbox/incoming-event.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import type { EventFilter, PayloadCondition } from '../../src/inbox/operations/filter.ts';
-import type { EventPage } from '../../src/inbox/operations/search.ts';
-import type { Access } from '../../src/inbox/sqlite/operations/access.ts';
-import { search } from '../../src/inbox/sqlite/operations/search/search.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { EventFilter, PayloadCondition } from '../../src/inbox/operator/filter.ts';
+import type { EventPage } from '../../src/inbox/operator/search.ts';
+import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

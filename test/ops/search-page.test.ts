@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { EventFilter } from '../../src/inbox/operations/filter.ts';
-import { noteImported } from '../../src/inbox/sqlite/operations/search/ranges.ts';
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import { noteImported } from '../../src/inbox/sqlite/operator/search/ranges.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents, rerunEvents } from '../../src/ops/act.ts';
 import { listEvents } from '../../src/ops/find.ts';

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operations/counts.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { percentilesOf } from '../../src/ops/percentiles.ts';
 import { stats } from '../../src/ops/stats.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';

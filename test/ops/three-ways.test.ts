@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import {
   backup,
@@ -20,7 +20,7 @@ import {
   runBulk,
   type Act,
 } from '../../src/ops/index.ts';
-import { opsPage } from '../../src/ops/page/page.tsx';
+import { opsPage } from '../../src/page/operators-page.tsx';
 import { runHookbox } from '../cli/run-hookbox.ts';
 import { stockedInbox } from '../cli/stocked-inbox.ts';
 import { ownFolder, scratchFolder } from '../inbox/scratch-folder.ts';

@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readEvent } from '../../src/events/parse.ts';
-import type { EventKey, Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
-import type { By } from '../../src/inbox/operations/acts.ts';
-import type { EventFilter } from '../../src/inbox/operations/filter.ts';
-import type { Operations } from '../../src/inbox/operations/operations.ts';
+import type { EventKey, Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { listEvents } from '../../src/ops/find.ts';

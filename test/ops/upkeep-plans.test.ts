@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { By } from '../../src/inbox/operations/acts.ts';
-import { prunableStates } from '../../src/inbox/operations/removal.ts';
+import type { By } from '../../src/inbox/operator/acts.ts';
+import { prunableStates } from '../../src/inbox/operator/removal.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { eraseEntity, pruneEvents } from '../../src/ops/remove.ts';
 import { exportEvents, importEvents } from '../../src/ops/transfer.ts';

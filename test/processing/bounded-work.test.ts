@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';

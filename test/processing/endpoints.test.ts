@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
-import { createReceiver, type ReceiverOptions } from '../../src/receiver.ts';
+import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';

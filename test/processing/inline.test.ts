@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
-import type { HandlerContext, Handlers } from '../../src/handlers.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { systemClock, type Clock } from '../../src/processing/clock.ts';
-import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receiver.ts';
-import { signBody } from '../../src/signature.ts';
+import { systemClock, type Clock } from '../../src/host/clock.ts';
+import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { recordedLog } from '../adapters/recorded-log.ts';
 import { Child } from '../inbox/child.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';

@@ -1,6 +1,6 @@
 import { readEvent } from '../../src/events/parse.ts';
 import { entityOf } from '../../src/events/entity.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { START } from './virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type ClaimRequest, type Scope } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';
 import { START } from './virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import { createReceiver, type HandlerContext, type Inbox, type Receiver } from '../../src/index.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 
 describe('ctx.transaction', () => {
   it('gives its function the connection, and gives back what that returns', () => {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
-import type { Handlers } from '../../src/handlers.ts';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
-import { createReceiver } from '../../src/receiver.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { recordedLog, type RecordedLog } from '../adapters/recorded-log.ts';
 import { SECRET, silent } from '../inbox/order-delivery.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';

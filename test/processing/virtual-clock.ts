@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../src/processing/clock.ts';
+import type { Clock } from '../../src/host/clock.ts';
 
 /** 2026-01-01T00:00:00Z, when these tests begin. */
 export const START = 1_767_225_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/inbox.ts';
+import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
 import {
   EVERYTHING,
   IGNORE_AFTER_MS,

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { Inbox } from '../../src/inbox/inbox.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING, TAKER_MS, type Lease } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';

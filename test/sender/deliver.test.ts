@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { deliver } from '../../src/sender/deliver.ts';
-import { signBody } from '../../src/signature.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { endpoint, eventBody, nobody, SECRET, type Behaviour, type Endpoint } from './endpoint.ts';
 
 const body = eventBody();

@@ -4,7 +4,7 @@ import { FORGERIES, forged } from '../../src/sender/forge.ts';
 import { isFailing, tamperedBody, tamperedSignature, type Fault } from '../../src/sender/faults.ts';
 import { FAULT_KINDS, randomFaults } from '../../src/sender/random-faults.ts';
 import { seeded } from '../../src/sender/random.ts';
-import { signBody, verifySignature } from '../../src/signature.ts';
+import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { eventBody, SECRET } from './endpoint.ts';
 
 const where = fc.double({ min: 0, max: 1, noNaN: true });

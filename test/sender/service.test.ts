@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../src/errors.ts';
 import type { Fault } from '../../src/sender/faults.ts';
 import { realClock, virtualClock } from '../../src/sender/sender-clock.ts';
 import { createService, type DeliveryAttempt, type Service, type ServiceOptions } from '../../src/sender/service.ts';
-import { signBody, verifySignature } from '../../src/signature.ts';
+import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { endpoint, eventBody, nobody, SECRET } from './endpoint.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');

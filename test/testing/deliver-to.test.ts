@@ -11,8 +11,8 @@ import * as forFastify from '../../adapters/fastify.ts';
 import * as forFetch from '../../adapters/fetch.ts';
 import * as forHono from '../../adapters/hono.ts';
 import * as forNode from '../../adapters/node.ts';
-import { fixture } from '../../src/fixtures.ts';
-import { createReceiver, type Receiver } from '../../src/receiver.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import {
   buildEvent,
   deliverTo,

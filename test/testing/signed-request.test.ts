@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../../src/events/event.ts';
-import { fixture } from '../../src/fixtures.ts';
-import { signBody, verifySignature } from '../../src/signature.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { buildEvent, signedRequest } from '../../src/testing/index.ts';
 
 const SECRET = 'a secret that only the tests know';

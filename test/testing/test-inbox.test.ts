@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
-import type { Handlers } from '../../src/handlers.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { createReceiver, type Receiver } from '../../src/receiver.ts';
+import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox, type TestInbox, type TestInboxOptions } from '../../src/testing/index.ts';
 
 const secret = 'a secret that only the tests know';

@@ -12,7 +12,7 @@ import {
   type UnknownEvent,
   type WebhookEvent,
 } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 
 type Text = string | null | undefined;
 type Numeric = number | null | undefined;

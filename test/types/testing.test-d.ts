@@ -8,7 +8,7 @@ import { webhookHandler as expressHandler } from '../../adapters/express.ts';
 import { webhookHandler as fetchHandler } from '../../adapters/fetch.ts';
 import { webhookHandler as nodeHandler } from '../../adapters/node.ts';
 import { createReceiver, type EventOf, type EventType, type Inbox, type StoredEvent } from '../../src/index.ts';
-import { memoryInbox } from '../../src/inbox/memory.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import {
   buildEvent,

@@ -1,7 +1,7 @@
 import { arch, platform, release } from 'node:os';
 import { messageOf } from '../../errors.ts';
-import { ephemeralHost } from '../../host.ts';
-import { nodeTooOld } from '../../node-version.ts';
+import { ephemeralHost } from '../../host/ephemeral-host.ts';
+import { nodeTooOld } from '../../host/node-version.ts';
 import { ok, problem, type Finding } from './finding.ts';
 
 /** Whether hookbox runs on this Node. */

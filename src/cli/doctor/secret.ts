@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
-import { signBody } from '../../signature.ts';
+import { signBody } from '../../signing/signature.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 const SHORT = 16;

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readEvent } from '../../events/parse.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { EventKey, Inbox, StoredEvent } from '../../inbox/inbox.ts';
-import { statesOf } from '../../inbox/operations/act-states.ts';
+import type { EventKey, Inbox, StoredEvent } from '../../inbox/contract.ts';
+import { statesOf } from '../../inbox/rules/operator-acts.ts';
 import { discardEvents, getEvent, rerunEvents, type Act, type ActReport, type ActResult } from '../../ops/index.ts';
-import { resultInWords } from '../../ops/words/words.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { print, printNdjson, styled, tell } from '../output.ts';
+import { resultInWords } from '../../ops/words/in-words.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import { tellPending } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundEvent } from './found-event.ts';
-import type { ByOptions } from './options.ts';
+import type { ByOptions } from './event-options.ts';
 import { idText } from './reading.ts';
 
 interface IdsOptions extends ByOptions {

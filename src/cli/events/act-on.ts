@@ -1,11 +1,11 @@
 import type { Act } from '../../ops/index.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { usageError, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { usageError, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
 import { actOnIds } from './act-on-ids.ts';
-import { actOnFound, cancel, resume } from './bulk.ts';
+import { actOnFound, cancel, resume } from './act-on-found.ts';
 import { eventFilterOf, isEverything } from './filter.ts';
-import type { ByOptions, FilterOptions, InboxOptions } from './options.ts';
+import type { ByOptions, FilterOptions, InboxOptions } from './event-options.ts';
 
 /** What the arguments of `events rerun` and `events discard` say. */
 export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions {

@@ -1,12 +1,12 @@
 import { backup } from '../../ops/index.ts';
 import { bytes } from '../../ops/words/format.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
-import { printJson, tell } from '../output.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { printJson, tell } from '../shared/output.ts';
 import { byOf } from './by.ts';
-import type { ByOptions, InboxOptions } from './options.ts';
+import type { ByOptions, InboxOptions } from './event-options.ts';
 
 /** Copies the inbox into a new file, and resolves with how to exit. */
 export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {

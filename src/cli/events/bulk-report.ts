@@ -1,9 +1,9 @@
 import type { Act, ActCounts, ActResult, Bulk } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
-import { resultInWords } from '../../ops/words/words.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { print, tell } from '../output.ts';
+import { resultInWords } from '../../ops/words/in-words.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { print, tell } from '../shared/output.ts';
 import { eventTable } from './event-table.ts';
 import type { FoundForAct } from './found-for-act.ts';
 

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { By } from '../../ops/index.ts';
-import type { ByOptions } from './options.ts';
+import type { ByOptions } from './event-options.ts';
 
 /** Who acts through the command line, and why. */
 export function byOf({ actor = userAtHost(), reason }: ByOptions): By {

@@ -1,5 +1,5 @@
 import type { EventSummary } from '../../ops/index.ts';
-import { growingTable, type Cell } from '../table.ts';
+import { growingTable, type Cell } from '../shared/table.ts';
 import { errorText, idText, lineWidth, momentText, orDash, stateCell } from './reading.ts';
 
 /** Prints events as rows, pages of them one after the other. */

@@ -4,17 +4,17 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents } from '../../ops/index.ts';
 import { plural } from '../../ops/words/format.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { CommandError, EXIT, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { oneLine, printableJson } from '../../one-line.ts';
-import { OWNER_ONLY } from '../../owner-only.ts';
-import { tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
-import { refuseFolder } from '../read-input.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine, printableJson } from '../../printable.ts';
+import { OWNER_ONLY } from '../../host/owner-only.ts';
+import { tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
+import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { eventFilterOf } from './filter.ts';
-import type { ByOptions, FilterOptions } from './options.ts';
+import type { ByOptions, FilterOptions } from './event-options.ts';
 import { underWay } from './stopping.ts';
 
 /** What the arguments of `events export` say. */

@@ -1,7 +1,7 @@
 import type { EventFilter, PayloadCondition } from '../../ops/index.ts';
-import { usageError } from '../exit.ts';
-import { momentOf } from '../moment.ts';
-import type { FilterOptions } from './options.ts';
+import { usageError } from '../shared/exit.ts';
+import { momentOf } from '../shared/time-option.ts';
+import type { FilterOptions } from './event-options.ts';
 
 /**
  * The filter that options name.

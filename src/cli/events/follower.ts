@@ -1,6 +1,6 @@
-import type { Inbox } from '../../inbox/inbox.ts';
+import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../shared/progress.ts';
 import { MOST_A_PAGE, pagesOf } from './pages.ts';
 
 /** What has happened to an event since one looked the last time. */

@@ -1,8 +1,8 @@
-import type { EventKey, Inbox } from '../../inbox/inbox.ts';
+import type { EventKey, Inbox } from '../../inbox/contract.ts';
 import { listEvents } from '../../ops/index.ts';
-import { usageError } from '../exit.ts';
-import { oneLine } from '../../one-line.ts';
-import { tell } from '../output.ts';
+import { usageError } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { tell } from '../shared/output.ts';
 
 /**
  * The event with an id, at whatever endpoint unless that is given; `null`, after saying so, where there is none.

@@ -1,8 +1,8 @@
-import type { Inbox } from '../../inbox/inbox.ts';
-import { bulkStatesOf, isTaken } from '../../inbox/operations/act-states.ts';
-import { BreakdownSums } from '../../inbox/operations/breakdown.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { bulkStatesOf, isTaken } from '../../inbox/rules/operator-acts.ts';
+import { BreakdownSums } from '../../inbox/operator/breakdown.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
-import { progressBar } from '../progress.ts';
+import { progressBar } from '../shared/progress.ts';
 import { pagesOf } from './pages.ts';
 
 /** What an act would find now. */

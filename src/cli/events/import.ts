@@ -1,20 +1,20 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { Inbox } from '../../inbox/inbox.ts';
+import type { Inbox } from '../../inbox/contract.ts';
 import { importEvents, type ImportCounts } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { CommandError, EXIT, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
-import { openInbox } from '../open-inbox.ts';
-import { printJson, tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
-import { refuseFolder } from '../read-input.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { openInbox } from '../shared/open-inbox.ts';
+import { printJson, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
+import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
-import { linesOf } from './lines.ts';
-import type { ByOptions, InboxOptions } from './options.ts';
+import { linesOf } from './input-lines.ts';
+import type { ByOptions, InboxOptions } from './event-options.ts';
 import { underWay } from './stopping.ts';
 
 /** What the arguments of `events import` say. */

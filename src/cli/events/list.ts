@@ -1,17 +1,17 @@
-import type { Inbox } from '../../inbox/inbox.ts';
+import type { Inbox } from '../../inbox/contract.ts';
 import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, usageError, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
-import { printNdjson, tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
-import { table, type Cell } from '../table.ts';
-import { tellUnknownTypes } from '../unknown-types.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { printNdjson, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
+import { table, type Cell } from '../shared/table.ts';
+import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import { eventTable } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter.ts';
-import type { FilterOptions, InboxOptions } from './options.ts';
+import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { pagesOf } from './pages.ts';
 import { errorText, idText, momentText } from './reading.ts';
 

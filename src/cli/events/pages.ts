@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Inbox } from '../../inbox/inbox.ts';
+import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventPage } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../shared/progress.ts';
 
 /** The longest page there is. */
 export const MOST_A_PAGE = 500;

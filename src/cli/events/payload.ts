@@ -1,5 +1,5 @@
 import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
-import { printableJson } from '../../one-line.ts';
+import { printableJson } from '../../printable.ts';
 
 /**
  * A body for people to read, in lines. What does not print is escaped as JSON does it, where it is JSON; the lines of other texts are

@@ -1,14 +1,14 @@
 import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { requireConsent, typedCount } from '../confirm.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { momentOf } from '../moment.ts';
-import { printJson, tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
+import { requireConsent, typedCount } from '../shared/confirm.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { momentOf } from '../shared/time-option.ts';
+import { printJson, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
 import { byOf } from './by.ts';
-import type { ByOptions, InboxOptions } from './options.ts';
+import type { ByOptions, InboxOptions } from './event-options.ts';
 import { momentText } from './reading.ts';
 import { underWay } from './stopping.ts';
 

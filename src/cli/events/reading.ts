@@ -1,8 +1,8 @@
 import type { EventSummary } from '../../ops/index.ts';
-import { oneLine } from '../../one-line.ts';
-import { stateText } from '../../ops/words/words.ts';
-import type { Style } from '../output.ts';
-import type { Cell } from '../table.ts';
+import { oneLine } from '../../printable.ts';
+import { stateText } from '../../ops/words/in-words.ts';
+import type { Style } from '../shared/output.ts';
+import type { Cell } from '../shared/table.ts';
 
 /** A moment as `--since` takes it: `2026-01-01T03:12:07Z`. */
 export function momentText(at: Date): string {

@@ -1,12 +1,12 @@
 import { rejectedDeliveries, type RejectedDelivery } from '../../ops/index.ts';
 import { number } from '../../ops/words/format.ts';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { printNdjson, tell } from '../output.ts';
-import { table, type Cell } from '../table.ts';
-import { oneLine } from '../../one-line.ts';
-import type { InboxOptions } from './options.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { printNdjson, tell } from '../shared/output.ts';
+import { table, type Cell } from '../shared/table.ts';
+import { oneLine } from '../../printable.ts';
+import type { InboxOptions } from './event-options.ts';
 import { momentText, orDash } from './reading.ts';
 
 /** What the arguments of `events rejected` say. */

@@ -2,13 +2,13 @@ import { stats, type Percentiles, type Stats, type Totals } from '../../ops/inde
 import { TOTALS } from '../../ops/stats.ts';
 import { rerunIgnoredCommand } from '../../ops/words/act-command.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, usageError, type ExitCode } from '../exit.ts';
-import { momentOf } from '../moment.ts';
-import { oneLine } from '../../one-line.ts';
-import { print, printJson, styled } from '../output.ts';
-import { table } from '../table.ts';
-import type { InboxOptions } from './options.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { momentOf } from '../shared/time-option.ts';
+import { oneLine } from '../../printable.ts';
+import { print, printJson, styled } from '../shared/output.ts';
+import { table } from '../shared/table.ts';
+import type { InboxOptions } from './event-options.ts';
 import { idText, momentText } from './reading.ts';
 
 /** What the arguments of `events stats` say. */

@@ -1,5 +1,5 @@
-import { tell } from '../output.ts';
-import type { Progress } from '../progress.ts';
+import { tell } from '../shared/output.ts';
+import type { Progress } from '../shared/progress.ts';
 
 /** Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop. */
 export async function underWay<T>(signal: AbortSignal, progress: Progress, work: () => Promise<T>): Promise<T> {

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { plural } from '../../ops/words/format.ts';
-import { stateText } from '../../ops/words/words.ts';
-import { existingInbox } from '../existing-inbox.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { print, printNdjson, styled } from '../output.ts';
-import { progressBar } from '../progress.ts';
+import { stateText } from '../../ops/words/in-words.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { print, printNdjson, styled } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
 import { eventFilterOf } from './filter.ts';
 import { Follower, type Change } from './follower.ts';
-import type { FilterOptions, InboxOptions } from './options.ts';
+import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
 
 /** What the arguments of `events tail` say. */

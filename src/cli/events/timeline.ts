@@ -1,8 +1,8 @@
 import type { Attempt } from '../../inbox/work.ts';
 import type { TimelineEntry } from '../../ops/index.ts';
 import { latency, plural } from '../../ops/words/format.ts';
-import { oneLine } from '../../one-line.ts';
-import { styled } from '../output.ts';
+import { oneLine } from '../../printable.ts';
+import { styled } from '../shared/output.ts';
 import { errorText } from './reading.ts';
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */

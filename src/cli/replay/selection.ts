@@ -1,7 +1,7 @@
 import type { EventState } from '../../inbox/state.ts';
 import type { StoredEventFilter } from '../../ops/stored-events.ts';
-import { usageError } from '../exit.ts';
-import { momentOf } from '../moment.ts';
+import { usageError } from '../shared/exit.ts';
+import { momentOf } from '../shared/time-option.ts';
 
 /** What the arguments of `replay` say about which events are meant. */
 export interface SelectionOptions {

@@ -1,13 +1,13 @@
 import { readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
+import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
 import { newestSeq, storedEvents, type StoredEventFilter } from '../../ops/stored-events.ts';
 import { labelOf } from '../../sender/event-label.ts';
-import { CommandError, EXIT } from '../exit.ts';
-import { oneLine } from '../../one-line.ts';
-import { tell } from '../output.ts';
-import { readInput } from '../read-input.ts';
-import { nameOf, type Outgoing } from '../sending/lines.ts';
+import { CommandError, EXIT } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { tell } from '../shared/output.ts';
+import { readInput } from '../shared/read-input.ts';
+import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
 
 /** Something that the arguments name: the body in a file, or a stored event. */
 export type Named = { readonly file: string } | { readonly id: string };

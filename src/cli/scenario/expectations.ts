@@ -1,8 +1,8 @@
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../printable.ts';
 import type { FoundEvent } from './receiver.ts';
-import type { EndedDelivery, ScenarioRun } from './run.ts';
-import type { Scenario } from './schema.ts';
-import { faultsIn, statusOf, statusesIn } from './tally.ts';
+import type { EndedDelivery, ScenarioRun } from './run-scenario.ts';
+import type { Scenario } from './scenario-schema.ts';
+import { faultsIn, statusOf, statusesIn } from './request-counts.ts';
 
 /** One thing that a scenario expects, and whether it is so. */
 export interface Verdict {

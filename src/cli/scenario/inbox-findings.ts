@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
+import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
 import { PATIENCE_MS, type FoundEvent } from './receiver.ts';
 
 const POLL_MS = 20;

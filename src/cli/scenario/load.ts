@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { fixturesFolder } from '../../fixtures.ts';
-import { CommandError, EXIT, usageError } from '../exit.ts';
-import { oneLine } from '../../one-line.ts';
-import { readInput } from '../read-input.ts';
-import { scenarioSchema, type Scenario } from './schema.ts';
+import { fixturesFolder } from '../../testing/fixtures.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { readInput } from '../shared/read-input.ts';
+import { scenarioSchema, type Scenario } from './scenario-schema.ts';
 
 /** A scenario with what it is called. */
 export interface LoadedScenario {

@@ -9,14 +9,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { webhookHandler } from '../../../adapters/node.ts';
 import { PermanentError } from '../../errors.ts';
-import type { Handlers } from '../../handlers.ts';
-import type { Inbox } from '../../inbox/inbox.ts';
+import type { Handlers } from '../../processing/handlers.ts';
+import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
-import { createReceiver, type Receiver } from '../../receiver.ts';
+import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { allEvents, foundEvent, whenSettled } from './inbox-findings.ts';
 import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './receiver.ts';
-import type { HandlerBehaviour, Scenario } from './schema.ts';
+import type { HandlerBehaviour, Scenario } from './scenario-schema.ts';
 
 interface Running {
   readonly inbox: Inbox;

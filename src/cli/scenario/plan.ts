@@ -1,13 +1,13 @@
 import type { EventType } from '../../events/event.ts';
 import { messageOf } from '../../errors.ts';
-import { fixture } from '../../fixtures.ts';
+import { fixture } from '../../testing/fixtures.ts';
 import { labelOf, type EventLabel } from '../../sender/event-label.ts';
 import type { Fault, FaultPlan } from '../../sender/faults.ts';
 import { randomFault, randomFaults, type RandomFaultOptions } from '../../sender/random-faults.ts';
 import { letters, seeded } from '../../sender/random.ts';
-import { usageError } from '../exit.ts';
+import { usageError } from '../shared/exit.ts';
 import { parseExactly, writtenExactly } from '../../sender/exact-json.ts';
-import type { AttemptFaults, Scenario, ScenarioDelivery } from './schema.ts';
+import type { AttemptFaults, Scenario, ScenarioDelivery } from './scenario-schema.ts';
 
 /** One event on its way, with the place in the file that asked for it. */
 export interface PlannedDelivery extends EventLabel {

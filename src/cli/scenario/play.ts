@@ -1,22 +1,22 @@
 import { randomInt } from 'node:crypto';
-import { whyUnreachable } from '../../check/reach.ts';
+import { whyUnreachable } from '../check/unreachable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from '../exit.ts';
-import { interruption } from '../interruption.ts';
-import { oneLine } from '../../one-line.ts';
-import { styled, tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
-import { secretOf, type SecretOptions } from '../secret.ts';
-import { targetOf } from '../target.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { styled, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
+import { secretOf, type SecretOptions } from '../shared/secret.ts';
+import { targetOf } from '../shared/target.ts';
 import { asClock } from './duration.ts';
 import { verdictsOn } from './expectations.ts';
 import { loadScenario } from './load.ts';
 import { ownReceiver } from './own-receiver.ts';
 import { PATIENCE_MS, type ScenarioReceiver } from './receiver.ts';
 import { remoteReceiver } from './remote-receiver.ts';
-import { printReport, reportOn } from './report.ts';
-import { runScenario } from './run.ts';
-import type { Scenario } from './schema.ts';
+import { printReport, reportOn } from './scenario-report.ts';
+import { runScenario } from './run-scenario.ts';
+import type { Scenario } from './scenario-schema.ts';
 
 /** The options of `scenario run`. */
 export interface PlayOptions extends SecretOptions {

@@ -1,5 +1,5 @@
-import type { Inbox, StoredEvent } from '../../inbox/inbox.ts';
-import { existingInbox } from '../existing-inbox.ts';
+import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
 import { foundEvent, whenSettled } from './inbox-findings.ts';
 import type { ScenarioReceiver } from './receiver.ts';
 import { takenTypes } from './taken-types.ts';

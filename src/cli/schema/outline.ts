@@ -1,4 +1,4 @@
-import { styled } from '../output.ts';
+import { styled } from '../shared/output.ts';
 import type { JsonSchema } from './json-schemas.ts';
 
 interface Line {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
-import { oneLine } from '../../one-line.ts';
-import { tell } from '../output.ts';
+import { oneLine } from '../../printable.ts';
+import { tell } from '../shared/output.ts';
 import { FORWARDED_HEADER, forwardRequest, type ForwardAnswer, type Forwarded } from './forward-request.ts';
 import type { ForwardHappening } from './happenings.ts';
 

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
-import { assertHandlers, type Handlers } from '../../handlers.ts';
-import { CommandError, EXIT, usageError } from '../exit.ts';
-import { oneLine } from '../../one-line.ts';
-import { refuseFolder } from '../read-input.ts';
+import { assertHandlers, type Handlers } from '../../processing/handlers.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { refuseFolder } from '../shared/read-input.ts';
 
 /**
  * The handlers that a module exports: as its default, or as `handlers`.

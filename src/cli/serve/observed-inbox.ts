@@ -1,5 +1,5 @@
 import { TransactionError } from '../../errors.ts';
-import type { Acceptance, Inbox, IncomingEvent } from '../../inbox/inbox.ts';
+import type { Acceptance, Inbox, IncomingEvent } from '../../inbox/contract.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { attemptError } from '../../processing/attempt-error.ts';
 import { labelOf } from '../../sender/event-label.ts';

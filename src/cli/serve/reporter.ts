@@ -1,6 +1,6 @@
 import type { Issue } from '../../events/event.ts';
-import { oneLine } from '../../one-line.ts';
-import { print, printNdjson, styled, tell, tenths } from '../output.ts';
+import { oneLine } from '../../printable.ts';
+import { print, printNdjson, styled, tell, tenths } from '../shared/output.ts';
 import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
 
 /** The ways to print. */

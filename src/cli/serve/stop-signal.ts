@@ -1,5 +1,5 @@
-import { EXIT } from '../exit.ts';
-import { tell } from '../output.ts';
+import { EXIT } from '../shared/exit.ts';
+import { tell } from '../shared/output.ts';
 
 /** The signals that stop a server. */
 export type StopSignal = 'SIGINT' | 'SIGTERM';

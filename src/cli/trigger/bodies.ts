@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { eventTypes, isEventType } from '../../events/event.ts';
-import { fixture } from '../../fixtures.ts';
+import { fixture } from '../../testing/fixtures.ts';
 import { newEventId } from '../../testing/build-event.ts';
-import { CommandError, EXIT, usageError } from '../exit.ts';
-import { readInput } from '../read-input.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { readInput } from '../shared/read-input.ts';
 import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
 import { override, remove } from './override.ts';
-import { hintFor } from '../nearest.ts';
+import { hintFor } from '../shared/nearest.ts';
 
 /** What is to be changed in a body. */
 export interface Changes {

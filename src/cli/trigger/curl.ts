@@ -1,4 +1,4 @@
-import { isPrintable } from '../../one-line.ts';
+import { isPrintable } from '../../printable.ts';
 
 /**
  * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long

@@ -1,10 +1,10 @@
 import { realClock } from '../../sender/sender-clock.ts';
 import { MAX_ATTEMPTS, retryAfter } from '../../sender/schedule.ts';
 import { createService, type DeliveryAttempt } from '../../sender/service.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
-import { oneLine } from '../../one-line.ts';
-import { print, printNdjson, styled, STOPPING, tell, tenths } from '../output.ts';
-import { exitCodeOf } from '../sending/send-all.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { print, printNdjson, styled, STOPPING, tell, tenths } from '../shared/output.ts';
+import { exitCodeOf } from '../shared/sending/send-all.ts';
 import type { BodyMaker } from './bodies.ts';
 
 /** Where to deliver, and how fast. */

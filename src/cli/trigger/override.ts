@@ -1,4 +1,4 @@
-import { usageError } from '../exit.ts';
+import { usageError } from '../shared/exit.ts';
 import { isContainer, parseExactly } from '../../sender/exact-json.ts';
 
 /**

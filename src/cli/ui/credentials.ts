@@ -1,8 +1,8 @@
-import type { OpsPageOptions, Visitor } from '../../ops/page/page.tsx';
-import { isLoopbackAddress } from '../../ops/page/safety/peer.ts';
+import type { OpsPageOptions, Visitor } from '../../page/operators-page.tsx';
+import { isLoopbackAddress } from '../../page/safety/peer.ts';
 import { userAtHost } from '../events/by.ts';
-import { usageError } from '../exit.ts';
-import { secretFromFile } from '../secret.ts';
+import { usageError } from '../shared/exit.ts';
+import { secretFromFile } from '../shared/secret.ts';
 
 /** What decides who may see the page. */
 export interface CredentialOptions {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { explainMismatch, type Explanation, type Mismatch } from '../../explain/explain-mismatch.ts';
-import { print, printJson, styled } from '../output.ts';
-import { readInput } from '../read-input.ts';
-import { secretOf } from '../secret.ts';
+import { explainMismatch, type Explanation, type Mismatch } from './explain/explain-mismatch.ts';
+import { print, printJson, styled } from '../shared/output.ts';
+import { readInput } from '../shared/read-input.ts';
+import { secretOf } from '../shared/secret.ts';
 
 interface ExplainOptions {
   readonly also?: readonly string[];

@@ -1,4 +1,4 @@
-import { latestTime, movedBack, setBackBy } from '../set-back.ts';
+import { latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import type { ClaimRequest } from '../work.ts';
 import { readyEndpoints } from './takers.ts';
 import type { TimeSlice } from './time-slice.ts';

@@ -1,5 +1,5 @@
-import { fingerprintOf } from '../fingerprint.ts';
-import type { EventKey } from '../inbox.ts';
+import { fingerprintOf } from '../rules/fingerprint.ts';
+import type { EventKey } from '../contract.ts';
 import {
   MAX_CRASHES,
   type Attempt,

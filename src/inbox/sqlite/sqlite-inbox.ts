@@ -1,7 +1,7 @@
-import { assertLasting } from '../../host.ts';
-import { positive } from '../../positive.ts';
-import type { Acceptance, Inbox, IncomingEvent } from '../inbox.ts';
-import { resolve, type Resolution } from '../known-event.ts';
+import { assertLasting } from '../../host/ephemeral-host.ts';
+import { positive } from '../../number-option.ts';
+import type { Acceptance, Inbox, IncomingEvent } from '../contract.ts';
+import { resolve, type Resolution } from '../rules/known-event.ts';
 import type { EventState } from '../state.ts';
 import type { ClaimRequest, Settlement } from '../work.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
@@ -15,10 +15,10 @@ import { FRESH } from './work-statements.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from './announce.ts';
 import { claim, claimOne, type ClaimProgress } from './claim.ts';
 import { unparkNext } from './entity-queue.ts';
-import { sqliteOperations } from './operations/operations.ts';
-import { forgetTerms, reindex } from './operations/search/terms.ts';
+import { sqliteOperations } from './operator/operations.ts';
+import { forgetTerms, reindex } from './operator/search/search-words.ts';
 import { noteLateError, renew, settle } from './settle.ts';
-import { ignoredSince, unhandled } from './unhandled.ts';
+import { ignoredSince, unhandled } from './unhandled-events.ts';
 import { attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';

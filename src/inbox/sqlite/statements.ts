@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from './database.ts';
-import { Tally } from './tally.ts';
+import { Tally } from './minute-counts.ts';
 import { prepareWorkStatements } from './work-statements.ts';
 
 export type Statements = ReturnType<typeof prepareStatements>;

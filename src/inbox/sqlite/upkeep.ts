@@ -1,9 +1,9 @@
-import type { EventKey, IncomingEvent } from '../inbox.ts';
+import type { EventKey, IncomingEvent } from '../contract.ts';
 import type { Attempt, Scope } from '../work.ts';
 import { noteTime } from './follow-clock.ts';
 import { timeSlice } from './time-slice.ts';
 import { makeTombstone } from './tombstone.ts';
-import { reindex } from './operations/search/terms.ts';
+import { reindex } from './operator/search/search-words.ts';
 import type { WorkStatements } from './work-statements.ts';
 
 export function rerun(

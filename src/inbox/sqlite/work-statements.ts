@@ -1,6 +1,6 @@
-import { TOLERATED_MS } from '../set-back.ts';
+import { TOLERATED_MS } from '../rules/set-back.ts';
 import type { SqliteDatabase } from './database.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './minute-counts.ts';
 
 export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import type { EventFilter } from '../../inbox/operations/filter.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { jsonText, JsonTokens, unquoted } from '../../events/json-tokens.ts';
 
 /** What stands in the place of a masked value. */

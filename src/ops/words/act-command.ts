@@ -1,5 +1,5 @@
-import type { EventKey } from '../../inbox/inbox.ts';
-import type { EventFilter } from '../../inbox/operations/filter.ts';
+import type { EventKey } from '../../inbox/contract.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
 
 /**
  * The command that does the same as a button of the page.

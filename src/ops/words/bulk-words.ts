@@ -1,6 +1,6 @@
-import type { Bulk } from '../../inbox/operations/acts.ts';
+import type { Bulk } from '../../inbox/operator/acts.ts';
 import { deadReasons } from '../../inbox/state.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../printable.ts';
 import { listed, number, percent, plural } from './format.ts';
 
 /** How much of a bulk act is done, from 0 to 1. */

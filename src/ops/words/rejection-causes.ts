@@ -1,5 +1,5 @@
-import { isReason, type Reason } from '../../outcome.ts';
-import { oneLine } from '../../one-line.ts';
+import { isReason, type Reason } from '../../receive/outcome.ts';
+import { oneLine } from '../../printable.ts';
 
 interface Cause {
   readonly cause: string;

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createReceiver, type Receiver } from '../../../src/index.ts';
-import { memoryInbox } from '../../../src/inbox/memory.ts';
+import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import { SECRET } from '../signed-event.ts';
 
 /** Long enough for a slow machine to send what is to be refused. */

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { restApi } from '../aws-events.ts';
 import { expectConsole } from '../console.ts';
 import { createReceiver, signBody, type Delivery, type Outcome, type Reason } from '../../../src/index.ts';
-import { memoryInbox } from '../../../src/inbox/memory.ts';
+import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import { forged, SECRET, send, signedOrder } from '../deliveries.ts';
 import { startFunction } from '../function-host.ts';
 import { changed, example } from '../page.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusal, type Reason } from '../../../src/outcome.ts';
+import { refusal, type Reason } from '../../../src/receive/outcome.ts';
 import { rowsUnder } from '../page.ts';
 
 /** Each reason there is, and whether the table of docs/answers.md has it: those are not, which have no line or one of another kind. */

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
-import { createAuthorization, type AuthorizationOptions } from '../../../src/ops/page/safety/authorization.ts';
-import type { Visitor } from '../../../src/ops/page/visit.ts';
+import { createAuthorization, type AuthorizationOptions } from '../../../src/page/safety/authorization.ts';
+import type { Visitor } from '../../../src/page/visit.ts';
 
 const ADA = { user: 'ada', password: 'pass:wörd', role: 'operator' } as const;
 const VIC = { user: 'vic', password: 'another' } as const;

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { createBrakes, type Brakes } from '../../../src/ops/page/safety/brakes.ts';
-import { createAuthorization, type AuthorizationOptions } from '../../../src/ops/page/safety/authorization.ts';
+import { createBrakes, type Brakes } from '../../../src/page/safety/brakes.ts';
+import { createAuthorization, type AuthorizationOptions } from '../../../src/page/safety/authorization.ts';
 import { recordedLog } from '../../adapters/recorded-log.ts';
 import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
 

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EventFilter } from '../../../src/inbox/operations/filter.ts';
+import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
 import { deadReasons, eventStates } from '../../../src/inbox/state.ts';
-import { readFilter } from '../../../src/ops/page/parts/filter-query.ts';
-import { filterFields } from '../../../src/ops/page/parts/links.ts';
+import { readFilter } from '../../../src/page/parts/filter-query.ts';
+import { filterFields } from '../../../src/page/parts/links.ts';
 
 const NOW = new Date('2026-03-14T03:59:07.250Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/errors.ts';
-import { createGuard, type GuardOptions } from '../../../src/ops/page/safety/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/page/safety/guard.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
-import type { CountRow } from '../../../src/inbox/operations/counts.ts';
-import { watchChanges, type Standing } from '../../../src/ops/page/live/changes.ts';
-import { liveStreams } from '../../../src/ops/page/live/live.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import { watchChanges, type Standing } from '../../../src/page/live/changes.ts';
+import { liveStreams } from '../../../src/page/live/event-stream.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';
 import { openedPage } from './opened-page.ts';
 import { bulkOf, noGauges, summary } from './stub-visit.ts';

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
-import { opsPage, type OpsPageOptions } from '../../../src/ops/page/page.tsx';
+import { opsPage, type OpsPageOptions } from '../../../src/page/operators-page.tsx';
 import { Hono } from 'hono';
 import { scratchFile } from '../../inbox/scratch-folder.ts';
 

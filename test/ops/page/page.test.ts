@@ -3,12 +3,12 @@ import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../../src/errors.ts';
 import { createReceiver } from '../../../src/index.ts';
-import { memoryInbox } from '../../../src/inbox/memory.ts';
-import type { Operations } from '../../../src/inbox/operations/operations.ts';
-import { opsPage } from '../../../src/ops/page/page.tsx';
+import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
+import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../inbox/incoming-event.ts';
-import { eventHref } from '../../../src/ops/page/parts/links.ts';
+import { eventHref } from '../../../src/page/parts/links.ts';
 import { ADA, openedPage, signedIn, tokenIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 

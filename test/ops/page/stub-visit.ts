@@ -1,10 +1,10 @@
-import type { Inbox } from '../../../src/inbox/inbox.ts';
-import type { Bulk } from '../../../src/inbox/operations/acts.ts';
-import type { CountRow, Gauges } from '../../../src/inbox/operations/counts.ts';
-import type { Operations } from '../../../src/inbox/operations/operations.ts';
-import type { DeadGroup, EventSummary } from '../../../src/inbox/operations/search.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Bulk } from '../../../src/inbox/operator/acts.ts';
+import type { CountRow, Gauges } from '../../../src/inbox/operator/counts.ts';
+import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { DeadGroup, EventSummary } from '../../../src/inbox/operator/search.ts';
 import { createMask } from '../../../src/ops/body/mask.ts';
-import type { Screen, Visit } from '../../../src/ops/page/visit.ts';
+import type { Screen, Visit } from '../../../src/page/visit.ts';
 
 export const NOW = new Date('2026-03-14T03:59:07.000Z');
 

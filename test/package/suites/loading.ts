@@ -41,7 +41,7 @@ export function loadingSuite(installed: () => Installed): void {
 
   it('hookbox loads nothing of the inboxes for SQLite and memory', async () => {
     const { files } = await loadedBy(plain(), 'hookbox');
-    expect(files).toContain('dist/src/receiver.js');
+    expect(files).toContain('dist/src/receive/receiver.js');
     expect(files.filter((file) => /sqlite|memory|adapters|ops\/page/.test(file))).toEqual([]);
   });
 

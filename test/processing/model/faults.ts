@@ -1,4 +1,4 @@
-import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Lease } from '../../../src/inbox/work.ts';
 import type { Mutation } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { HandlerContext } from '../../../src/handlers.ts';
+import type { HandlerContext } from '../../../src/processing/handlers.ts';
 import { PermanentError } from '../../../src/index.ts';
-import type { Clock } from '../../../src/processing/clock.ts';
+import type { Clock } from '../../../src/host/clock.ts';
 import type { SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 
 /** What a handler does in one run. */

@@ -1,7 +1,7 @@
 import type { Scheduler } from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { InboxUnavailableError } from '../../../src/errors.ts';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { InboxModel } from './inbox-model.ts';
 import type { Worker } from './model-event.ts';
 import type { Life } from './life.ts';

@@ -1,4 +1,4 @@
-import type { Handlers } from '../../../src/handlers.ts';
+import type { Handlers } from '../../../src/processing/handlers.ts';
 import type { Handled } from './model-event.ts';
 
 /** The webhook registrations of the merchant; both come into one inbox. */

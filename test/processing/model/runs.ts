@@ -1,4 +1,4 @@
-import type { HandlerContext } from '../../../src/handlers.ts';
+import type { HandlerContext } from '../../../src/processing/handlers.ts';
 import { PermanentError } from '../../../src/index.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { nameOf, type ModelEvent } from './model-event.ts';

@@ -1,8 +1,8 @@
 import { createProcessor, createReceiver, signBody, type Outcome } from '../../../src/index.ts';
-import type { Handlers } from '../../../src/handlers.ts';
-import type { Inbox } from '../../../src/inbox/inbox.ts';
-import type { Logger } from '../../../src/logger.ts';
-import type { Clock } from '../../../src/processing/clock.ts';
+import type { Handlers } from '../../../src/processing/handlers.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Logger } from '../../../src/host/logger.ts';
+import type { Clock } from '../../../src/host/clock.ts';
 import type { Life } from './life.ts';
 import { dutyOf, handlersOf, type Role } from './roles.ts';
 

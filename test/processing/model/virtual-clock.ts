@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/processing/clock.ts';
+import type { Clock } from '../../../src/host/clock.ts';
 
 /** Whose timers these are: those of a dead process never fire, those of a frozen one fire when it thaws. */
 export interface TimerOwner {

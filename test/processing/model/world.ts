@@ -1,5 +1,5 @@
 import type { Scheduler } from 'fast-check';
-import type { EventKey, Inbox } from '../../../src/inbox/inbox.ts';
+import type { EventKey, Inbox } from '../../../src/inbox/contract.ts';
 import { compareAttempts, compareFacts } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';

@@ -1,5 +1,0 @@
-import type { ProbeOutcome } from '../report.ts';
-import type { CheckRun } from '../run.ts';
-
-/** Sends something and judges what comes back. */
-export type Probe = (run: CheckRun) => Promise<ProbeOutcome>;

@@ -1,0 +1,164 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { duration } from './exchange.ts';
+import { fault, outcome, unknown, type Advice } from './judge.ts';
+import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
+import { duplicates, duplicatesAtOnce } from './probes/duplicates.ts';
+import { foreignSignature, signatureForm, tamperedBody, tamperedSignatures, unsigned } from './probes/forging.ts';
+import { keepAlive } from './probes/keep-alive.ts';
+import { forgedMalformedJson, malformedJson } from './probes/malformed.ts';
+import { otherMethods } from './probes/methods.ts';
+import type { Probe } from './probes/probe.ts';
+import { invalidUtf8, rawBytes } from './probes/raw-bytes.ts';
+import { sized } from './probes/sizes.ts';
+import { slowBody } from './probes/slow-body.ts';
+import { storedFirst } from './probes/stored-first.ts';
+import { additionalFields, everyType, unknownType, valid } from './probes/taking.ts';
+import { burst, inTime } from './probes/time.ts';
+import { UnreachableError, whyUnreachable } from './unreachable.ts';
+import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './report.ts';
+import { CheckRun } from './check-run.ts';
+
+/** What to check, and with what help. */
+export interface CheckOptions {
+  /** the signing secret of the endpoint */
+  readonly secret: string;
+  /** an address with `{id}` in it that answers what became of an event: `{"rows": n, "count": n}`, or a number */
+  readonly effects?: string | undefined;
+  /** only these, and `valid`, without which nothing can be judged */
+  readonly only?: readonly ProbeName[] | undefined;
+  readonly skip?: readonly ProbeName[] | undefined;
+  /** what is answered later is a fault; 10,000 as interface 6.4 says */
+  readonly deadlineMs?: number | undefined;
+  /** how long an effect may take to be seen; 1,500 unless set */
+  readonly settleMs?: number | undefined;
+  /** ends the run; the report then holds what was found so far */
+  readonly signal?: AbortSignal | undefined;
+  /** called before the first delivery, with how the id of every event begins */
+  readonly onStart?: (ids: string) => void;
+  readonly onResult?: (result: ProbeResult) => void;
+}
+
+const DEADLINE_MS = 10_000;
+const SETTLE_MS = 1_500;
+
+const RUN: Readonly<Record<ProbeName, Probe>> = {
+  valid,
+  'every-type': everyType,
+  'unknown-type': unknownType,
+  'additional-fields': additionalFields,
+  'raw-bytes': rawBytes,
+  'invalid-utf8': invalidUtf8,
+  unsigned,
+  'tampered-body': tamperedBody,
+  'tampered-signature': tamperedSignatures,
+  'foreign-signature': foreignSignature,
+  'signature-form': signatureForm,
+  'malformed-json': malformedJson,
+  'forged-malformed-json': forgedMalformedJson,
+  'other-methods': otherMethods,
+  'stored-first': storedFirst,
+  duplicates,
+  'duplicates-at-once': duplicatesAtOnce,
+  'one-mebibyte': sized(1),
+  'two-mebibytes': sized(2),
+  'slow-body': slowBody,
+  'keep-alive': keepAlive,
+  burst,
+  'in-time': inTime,
+};
+
+/**
+ * Delivers to an endpoint as the service does, on good days and bad ones, and tells what it does right and wrong. It is a
+ * black box: what cannot be seen from outside is `unknown`, never a pass or a fault.
+ *
+ * @throws UnreachableError when no connection can be made
+ * @throws ConfigurationError for a secret that cannot be used
+ */
+export async function checkEndpoint(url: string | URL, options: CheckOptions): Promise<CheckReport> {
+  const { secret, effects, deadlineMs = DEADLINE_MS, settleMs = SETTLE_MS, signal } = options;
+  const never = new AbortController().signal;
+  const run = new CheckRun({ url: new URL(url), secret, effects, deadlineMs, settleMs, signal: signal ?? never });
+  const why = await whyUnreachable(run.url);
+  if (why !== null)
+    throw new UnreachableError(`${run.url.href} cannot be reached: ${why}. Is it started, and is this its address?`);
+
+  options.onStart?.(run.ids);
+  const names = chosen(options);
+  const probes: ProbeResult[] = [];
+  let hindrance: Advice | null = null;
+  try {
+    for (const name of names) {
+      const began = performance.now();
+      const isSeen = name === 'in-time' && run.isLateAlone();
+      const found: ProbeOutcome = hindrance === null || isSeen ? await probed(run, name) : notJudged(hindrance);
+      const ms = Math.round(performance.now() - began);
+      const result = { name, title: PROBES[name], verdict: verdictOf(found), ...found, ms };
+      probes.push(result);
+      options.onResult?.(result);
+      hindrance ??= await hindranceAfter(run, result);
+    }
+  } catch (failure) {
+    if (!run.signal.aborted) throw failure;
+  } finally {
+    run.close();
+  }
+  const marks = marksOf(probes);
+  const interrupted = probes.length < names.length;
+  const full = !interrupted && marks.passed === names.length && names.length === probeNames.length;
+  return { url: run.url.href, ids: run.ids, deadlineMs, interrupted, marks, full, probes };
+}
+
+function chosen({ only, skip = [] }: CheckOptions): readonly ProbeName[] {
+  return probeNames.filter((name) => name === 'valid' || ((only?.includes(name) ?? true) && !skip.includes(name)));
+}
+
+function notJudged(hindrance: Advice): ProbeOutcome {
+  return outcome([unknown('nothing', 'nothing', hindrance)]);
+}
+
+async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
+  const { waitedMs } = run.putOffs;
+  const found = withWait(await RUN[name](run), run.putOffs.waitedMs - waitedMs);
+  const gone = await gonePatiently(run);
+  if (gone === null) return found;
+  const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
+    why: 'The endpoint is gone: until somebody starts it again, every delivery fails.',
+    mend: 'Look into its log for the exception that ended it. Catch what a request causes within that request, and answer 500.',
+  });
+  return { ...found, findings: [...found.findings, crash] };
+}
+
+function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
+  if (waitedMs === 0) return found;
+  const waited = `put off, waited ${duration(waitedMs)}`;
+  return { ...found, note: found.note === undefined ? waited : `${found.note}; ${waited}` };
+}
+
+const COMES_BACK_MS = 3_000;
+
+/** Why the endpoint cannot be reached any more; one that is started again at once has the time for it. */
+async function gonePatiently({ url, signal }: CheckRun): Promise<string | null> {
+  const giveUpAt = performance.now() + COMES_BACK_MS;
+  for (;;) {
+    const why = await whyUnreachable(url);
+    if (why === null || performance.now() > giveUpAt) return why;
+    await delay(200, undefined, { signal });
+  }
+}
+
+/** Why nothing more can be judged. */
+async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Promise<Advice | null> {
+  const gone = verdict === 'pass' ? null : await whyUnreachable(run.url);
+  if (gone !== null) {
+    return { why: `Since ${name}, the endpoint is gone: ${gone}.`, mend: `Mend ${name}, start it and check again.` };
+  }
+  if (name !== 'valid' || verdict === 'pass') return null;
+  if (run.isLateAlone()) {
+    return {
+      why: 'A valid delivery is answered late, and so would be all that follow.',
+      mend: 'Mend valid, then check again. To see the rest first, give a longer --deadline.',
+    };
+  }
+  const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Mend valid, then check again.';
+  return { why: 'A valid delivery is not taken, so nothing else can be told.', mend };
+}

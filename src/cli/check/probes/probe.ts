@@ -1,0 +1,5 @@
+import type { ProbeOutcome } from '../report.ts';
+import type { CheckRun } from '../check-run.ts';
+
+/** Sends something and judges what comes back. */
+export type Probe = (run: CheckRun) => Promise<ProbeOutcome>;

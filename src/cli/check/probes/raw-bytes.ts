@@ -1,0 +1,81 @@
+import { notTaken, outcome, putOff, warning, type Advice } from '../judge.ts';
+import { isPutOff } from '../put-offs.ts';
+import type { Finding } from '../report.ts';
+import type { CheckEvent, CheckRun } from '../check-run.ts';
+import type { Probe } from './probe.ts';
+
+const WRITES_IT_AGAIN: Advice = {
+  why:
+    'The signature covers the bytes as they were sent. Parsed and written again, or decoded, they are others: an amount of ' +
+    '6.50 comes back as 6.5, and the authentic event is refused and lost.',
+  mend:
+    'Compute the HMAC over the raw bytes, not over JSON.stringify(request.body). Express: give the route ' +
+    "express.raw({ type: '*/*' }) and mount it before express.json(). Next.js: await request.arrayBuffer().",
+};
+const CANNOT_READ_IT: Advice = {
+  why: 'It is well-formed JSON with the same meaning. Nothing says that the service writes it only in the usual form.',
+  mend: 'Read it with the JSON parser of the language, from the raw bytes as UTF-8.',
+};
+
+/** The same event, as JSON may also be written: parsing it and writing it again changes the bytes. */
+const WAYS: readonly (readonly [how: string, write: (json: string) => string])[] = [
+  ['with white space and a newline at its end', (json) => `${JSON.stringify(JSON.parse(json), null, 3)}\r\n`],
+  [
+    'with 6.50 for 6.5 and 3.005e1 for 30.05',
+    (json) => json.replace(/"price":6\.5(?=[,}])/, '"price":6.50').replace(/"total":30\.05(?=[,}])/, '"total":3.005e1'),
+  ],
+  ['with escapes that are not needed', (json) => json.replace('"USD"', String.raw`"\u0055\u0053D"`)],
+  ['with its keys the other way round', (json) => JSON.stringify(reversed(JSON.parse(json) as object), null, 1)],
+];
+
+/** Sends events whose bytes change when they are parsed and written again. */
+export const rawBytes: Probe = async (run) => {
+  const findings = [];
+  for (const [how, write] of WAYS) findings.push(await findingFor(run, rewritten(run, how, write)));
+  return outcome(findings);
+};
+
+async function findingFor(run: CheckRun, event: CheckEvent): Promise<Finding | null> {
+  const answer = await run.deliver(event);
+  return notTaken(event.what, answer, answer.status === 401 ? WRITES_IT_AGAIN : CANNOT_READ_IT);
+}
+
+function rewritten(run: CheckRun, how: string, write: (json: string) => string): CheckEvent {
+  const { id, body, what } = run.event();
+  return run.eventOf(id, write(Buffer.from(body).toString()), `${what}, ${how}`);
+}
+
+function reversed(value: object): object {
+  return Object.fromEntries(Object.entries(value).toReversed());
+}
+
+const DECODES_FIRST: Advice = {
+  why:
+    'The signature was right. It was computed over the decoded text, in which bytes that are no UTF-8, or a byte order mark, ' +
+    'are replaced: what is verified is not what was sent.',
+  mend: 'Give the raw bytes to the HMAC, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
+};
+const STUMBLES: Advice = {
+  why: 'An exception that nobody expected. The service takes it for an outage and sends the same bytes again for a day.',
+  mend: 'Catch what the decoder and the parser throw, and answer 400.',
+};
+
+/** Signed as it is: what verifies the decoded text finds another signature. */
+export const invalidUtf8: Probe = async (run) => {
+  const { id, body, what } = run.event('order.created', { note: '#' });
+  const bytes = Buffer.concat(split(Buffer.from(body), '#').flatMap((part, n) => (n === 0 ? part : [C3_28, part])));
+  const event = run.eventOf(id, bytes, `${what}, with the bytes C3 28 in a string, which are no UTF-8`);
+  const answer = await run.send(event.body);
+  if (isPutOff(answer)) return outcome([putOff(event.what, answer)]);
+  if (answer.status === 401) return outcome([warning(event.what, answer, DECODES_FIRST)]);
+  if (answer.status !== null && answer.status >= 500) return outcome([warning(event.what, answer, STUMBLES)]);
+  // A 2xx may have stored the raw bytes, and a 4xx is what a strict reader says.
+  return answer.status === null ? outcome([notTaken(event.what, answer)]) : outcome([], `answered ${answer.status}`);
+};
+
+const C3_28 = Buffer.from([0xc3, 0x28]);
+
+function split(bytes: Buffer, at: string): readonly Buffer[] {
+  const index = bytes.indexOf(at);
+  return [bytes.subarray(0, index), bytes.subarray(index + at.length)];
+}

@@ -1,0 +1,44 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { messageOf } from '../../errors.ts';
+
+const PATIENCE_MS = 5_000;
+
+/** Nothing answers at the address, so there is nothing to check. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** Why no connection to the endpoint can be made, or `null` when one can. */
+export function whyUnreachable({ protocol, hostname, port }: URL): Promise<string | null> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return new Promise((resolve) => {
+    const isTls = protocol === 'https:';
+    const options = { host, port: port === '' ? (isTls ? 443 : 80) : Number(port) };
+    const socket: Socket = isTls
+      ? connectTls({ ...options, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp(options);
+    const settle = (why: string | null): void => {
+      resolve(why);
+      socket.destroy();
+    };
+    socket.setTimeout(PATIENCE_MS, () => settle('it does not take connections'));
+    socket.once(isTls ? 'secureConnect' : 'connect', () => settle(null));
+    socket.on('error', (failure) => settle(connectionFailure(failure)));
+  });
+}
+
+/** What went wrong with a connection, in a few words. Trying several addresses of a name throws them all in one. */
+export function connectionFailure(failure: unknown): string {
+  const first: unknown = failure instanceof AggregateError ? failure.errors[0] : failure;
+  switch ((first as NodeJS.ErrnoException | undefined)?.code) {
+    case 'ECONNREFUSED':
+      return 'the connection was refused';
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return 'the connection was reset without an answer';
+    case undefined:
+    default:
+      return messageOf(first);
+  }
+}

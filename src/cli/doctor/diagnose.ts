@@ -1,0 +1,66 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { print, printJson, styled, tell } from '../shared/output.ts';
+import { checkClock } from './clock.ts';
+import { checkDatabase } from './database.ts';
+import { checkFolder } from './disk.ts';
+import type { Finding } from './finding.ts';
+import { checkPort } from './port.ts';
+import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime.ts';
+import { checkSecret } from './secret.ts';
+
+/** Which receiver is meant, and how to print. */
+export interface DoctorOptions {
+  readonly db: string;
+  readonly port: number;
+  readonly secretFile?: string;
+  readonly json?: boolean;
+}
+
+/**
+ * Runs every check, prints what it finds, and tells whether there is no problem.
+ *
+ * @param signal - ends it between two checks, when what was written is removed again
+ */
+export async function doctor({ db, port, secretFile, json }: DoctorOptions, signal: AbortSignal): Promise<boolean> {
+  const sqlite = await checkSqlite();
+  const loads = sqlite.status === 'ok';
+  const findings = [checkNode(), checkPlatform(), sqlite, checkHost(), ...(loads ? checkFolder(db) : [])];
+  await turn(); // Ctrl-C is heard only here
+  if (signal.aborted) return false;
+  findings.push(
+    ...(loads ? await checkDatabase(db) : []),
+    checkSecret(secretFile),
+    await checkClock([db, process.execPath, import.meta.filename]),
+    await checkPort(port),
+  );
+  if (signal.aborted) return false;
+  const healthy = findings.every(({ status }) => status !== 'problem');
+  if (json === true) {
+    printJson({ healthy, checks: findings });
+    return healthy;
+  }
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  for (const finding of findings) print(linesOf(finding, width));
+  tell(summary(findings));
+  return healthy;
+}
+
+const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+const STATUS_WIDTH = 'problem'.length;
+
+function linesOf({ check, status, what, advice }: Finding, width: number): readonly string[] {
+  const label = styled(STYLES[status], status.padEnd(STATUS_WIDTH));
+  const indent = ' '.repeat(STATUS_WIDTH + width + 4);
+  return [`${label}  ${check.padEnd(width)}  ${what}`, ...(advice === null ? [] : [`${indent}To do: ${advice}`])];
+}
+
+function summary(findings: readonly Finding[]): string {
+  const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  if (problems + warnings === 0) return 'Everything is as it should be.';
+  return `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`;
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

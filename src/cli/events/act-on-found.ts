@@ -1,0 +1,137 @@
+import type { Inbox } from '../../inbox/contract.ts';
+import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
+import { quoted } from '../../ops/words/act-command.ts';
+import { sentenceOf } from '../../ops/words/bulk-words.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import { requireConsent, typedCount } from '../shared/confirm.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { printJson, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress.ts';
+import { tellUnknownTypes } from '../shared/unknown-types.ts';
+import type { ActOnOptions } from './act-on.ts';
+import { concludeBulk, printFound } from './bulk-report.ts';
+import { byOf } from './by.ts';
+import { foundForAct } from './found-for-act.ts';
+import { underWay } from './stopping.ts';
+
+/** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
+export async function actOnFound(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { db, dryRun = false, yes = false, json = false, force = false } = options;
+  if (!dryRun) requireConsent(yes);
+  const found = await foundForAct(inbox, act, filter, { force, enough: dryRun ? Infinity : 1, signal });
+  if (signal.aborted) return EXIT.interrupted;
+  if (found.total === 0) {
+    tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
+    if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
+      tell('Ignored events need --state ignored.');
+    tellUnknownTypes(options.type);
+    return EXIT.notFound;
+  }
+  if (dryRun) {
+    if (json) printJson(found);
+    else printFound(found);
+    return EXIT.ok;
+  }
+  const bulk = await preview(inbox, act, filter, options, signal);
+  if (bulk === null) return EXIT.interrupted;
+  let isAgreedTo = false;
+  try {
+    isAgreedTo = await isAgreed(bulk, yes, signal);
+  } finally {
+    // Nobody else knows of this preview, so nobody else would run it.
+    if (!isAgreedTo) await cancelBulk(inbox, bulk.id, byOf(options));
+  }
+  if (!isAgreedTo) return signal.aborted ? EXIT.interrupted : EXIT.failed;
+  return run(inbox, bulk, options, signal);
+}
+
+/** `null` when it was interrupted: nothing is left of it then. */
+async function preview(
+  inbox: Inbox,
+  act: Act,
+  filter: EventFilter,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<Bulk | null> {
+  const progress = progressBar();
+  try {
+    return await previewBulk(inbox, act, filter, byOf(options), {
+      force: options.force ?? false,
+      signal,
+      onProgress: (examined, found) =>
+        progress.show(null, `${plural(examined, 'event')} looked at, ${number(found)} found`),
+    });
+  } catch (failure) {
+    if (signal.aborted) return null;
+    throw failure;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Shows the preview, and has the count typed unless that was agreed beforehand. */
+async function isAgreed(bulk: Bulk, yes: boolean, signal: AbortSignal): Promise<boolean> {
+  tell(sentenceOf(bulk));
+  if (yes || (await typedCount(bulk.total, `${bulk.act} them`, signal))) return true;
+  tell('Nothing was done.');
+  return false;
+}
+
+/** Goes on with a bulk act that was stopped, or runs one that was previewed on the page. */
+export async function resume(
+  inbox: Inbox,
+  act: Act,
+  id: number,
+  options: ActOnOptions,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const bulk = await knownBulk(inbox, act, id, options.db);
+  if (bulk === null) return EXIT.notFound;
+  const { yes = false } = options;
+  if (bulk.state === 'previewed') {
+    requireConsent(yes);
+    if (!(await isAgreed(bulk, yes, signal))) return signal.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+  return run(inbox, bulk, options, signal);
+}
+
+/** Ends a bulk act for good. */
+export async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<ExitCode> {
+  const before = await knownBulk(inbox, act, id, options.db);
+  if (before === null) return EXIT.notFound;
+  const bulk = await cancelBulk(inbox, id, byOf(options));
+  if (options.json === true) printJson(bulk);
+  if (before.endedAt !== null) {
+    tell(`Bulk ${id} has ended already: ${before.state}.`);
+    return EXIT.failed;
+  }
+  tell(`Cancelled bulk ${id} after ${number(bulk.worked)} of ${plural(bulk.total, 'event')}.`);
+  return EXIT.ok;
+}
+
+async function knownBulk(inbox: Inbox, act: Act, id: number, db: string): Promise<Bulk | null> {
+  const bulk = await getBulk(inbox, id);
+  if (bulk === null) tell(`There is no bulk act ${id} in ${db}. hookbox events bulks lists them.`);
+  else if (bulk.act !== act) throw usageError(`Bulk ${id} is to ${bulk.act}: use hookbox events ${bulk.act}.`);
+  return bulk;
+}
+
+async function run(inbox: Inbox, { id, act }: Bulk, options: ActOnOptions, signal: AbortSignal): Promise<ExitCode> {
+  const progress = progressBar();
+  const bulk = await underWay(signal, progress, () =>
+    runBulk(inbox, id, byOf(options), {
+      ...(options.rate !== undefined && { ratePerSecond: options.rate }),
+      signal,
+      onProgress: ({ worked, total }) => progress.show(worked / total, `${number(worked)} of ${number(total)}`),
+    }),
+  );
+  if (options.json === true) printJson(bulk);
+  const db = options.db === 'hookbox.db' ? '' : ` --db ${quoted(options.db)}`;
+  return concludeBulk(bulk, `hookbox events ${act} --resume ${id}${db}`, signal);
+}

@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
+import { collected, collectedFrom } from '../shared/option-values.ts';
+
+/** Where the inbox is, and how the answer is to read. */
+export interface InboxOptions {
+  readonly db: string;
+  readonly json?: boolean;
+}
+
+/** What `--db` says of itself. */
+export const DB = 'the inbox; one of an older hookbox gets the tables that this version needs';
+
+/** Adds the options that every command on stored events has. */
+export function withInbox(command: Command, json = 'print it as JSON'): Command {
+  return command.option('--db <file>', DB, 'hookbox.db').option('--json', json);
+}
+
+/** Which events are meant, as options say it. */
+export interface FilterOptions {
+  readonly type?: readonly string[];
+  readonly state?: readonly EventState[];
+  readonly deadReason?: readonly DeadReason[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly id?: string;
+  readonly entity?: string;
+  readonly merchant?: string;
+  readonly error?: string;
+  readonly redelivered?: boolean;
+  readonly conflict?: boolean;
+  readonly ignoredSince?: string;
+  readonly retrying?: boolean;
+  readonly payload?: readonly string[];
+  readonly fingerprint?: string;
+  readonly endpoint?: string;
+}
+
+/** Adds the options of a filter. */
+export function withFilter(command: Command): Command {
+  return command
+    .option('--type <type>', 'events of this type; may be repeated', collected)
+    .option(
+      '--state <state>',
+      `events in this state (${eventStates.join(', ')}); may be repeated`,
+      collectedFrom(eventStates),
+    )
+    .option(
+      '--dead-reason <reason>',
+      `dead events of this reason (${deadReasons.join(', ')}); may be repeated`,
+      collectedFrom(deadReasons),
+    )
+    .option('--since <time>', 'received then or later: an age such as 2h, or an ISO date (UTC)')
+    .option('--until <time>', 'received before then')
+    .option('--id <id>', 'the event with exactly this id')
+    .option('--entity <name>', 'about this entity: its name, or the id of an order, cart or product')
+    .option('--merchant <id>', 'with this merchant_id in their data')
+    .option('--error <text>', 'with this text in the name or message of the last error, in any case')
+    .option('--redelivered', 'that came more than once')
+    .option('--conflict', 'whose id also came with other bytes')
+    .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
+    .option('--retrying', 'pending, and failed before')
+    .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
+    .option('--fingerprint <group>', 'of this group of dead events; hookbox events list --groups shows its name')
+    .option('--endpoint <name>', 'received at this endpoint; at any unless given');
+}
+
+/** Who acts, and why. */
+export interface ByOptions {
+  readonly actor?: string;
+  readonly reason?: string;
+}
+
+/** Adds the options of what stands in the audit. */
+export function withBy(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why you do it, for the audit')
+    .option('--actor <name>', 'who does it, for the audit; your name on this machine unless given');
+}

@@ -1,0 +1,38 @@
+import { auditLines, type AuditLine } from '../../ops/index.ts';
+import { number } from '../../ops/words/format.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { printNdjson, tell } from '../shared/output.ts';
+import { growingTable, type Cell } from '../shared/table.ts';
+import type { NewestOptions } from './print-bulks.ts';
+import { lineWidth, momentText, orDash } from './reading.ts';
+
+/** Prints what operators did, the newest first. */
+export async function audit({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
+  await using inbox = existingInbox(db);
+  const { lines, next } = await auditLines(inbox, { limit, ...(before !== undefined && { before }) });
+  if (json) for (const line of lines) printNdjson(line);
+  else if (lines.length > 0) growingTable(HEAD, lineWidth())(lines.map(rowOf));
+  if (lines.length === 0) tell('Nobody has done anything yet.');
+  if (next !== null) tell(`There are older ones. To go on, add --before ${next}`);
+  return EXIT.ok;
+}
+
+const HEAD = ['at', 'who', 'through', 'act', 'counts', 'why', 'what'];
+
+function rowOf({ at, actor, via, act, counts, reason, filter }: AuditLine): readonly Cell[] {
+  return [
+    momentText(at),
+    oneLine(actor),
+    via,
+    oneLine(act),
+    oneLine(
+      Object.entries(counts)
+        .map(([what, count]) => `${what} ${number(count)}`)
+        .join(', '),
+    ),
+    orDash(reason),
+    oneLine(JSON.stringify(filter)),
+  ];
+}

@@ -1,0 +1,43 @@
+import { listBulks, type Bulk } from '../../ops/index.ts';
+import { number } from '../../ops/words/format.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { oneLine } from '../../printable.ts';
+import { printNdjson, tell } from '../shared/output.ts';
+import { growingTable, type Cell } from '../shared/table.ts';
+import type { InboxOptions } from './event-options.ts';
+import { lineWidth, momentText, orDash } from './reading.ts';
+
+/** What the arguments of `events bulks` and `events audit` say. */
+export interface NewestOptions extends InboxOptions {
+  readonly limit: number;
+  readonly before?: number;
+}
+
+/** Prints the acts on many events, the newest first. */
+export async function bulks({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
+  await using inbox = existingInbox(db);
+  const page = await listBulks(inbox, { limit, ...(before !== undefined && { before }) });
+  if (json) for (const bulk of page) printNdjson(bulk);
+  else if (page.length > 0) growingTable(HEAD, lineWidth())(page.map(rowOf));
+  if (page.length === 0) tell('There are none.');
+  const last = page.at(-1);
+  if (last !== undefined && page.length === limit) tell(`There may be older ones. To go on, add --before ${last.id}`);
+  return EXIT.ok;
+}
+
+const HEAD = ['id', 'created', 'act', 'state', 'done', 'of', 'who', 'why', 'filter'];
+
+function rowOf({ id, createdAt, act, state, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
+  return [
+    String(id),
+    momentText(createdAt),
+    act,
+    state === 'running' ? { text: state, style: 'yellow' } : state,
+    number(worked),
+    number(total),
+    oneLine(actor),
+    orDash(reason),
+    oneLine(JSON.stringify(filter)),
+  ];
+}

@@ -1,0 +1,104 @@
+import { messageOf } from '../../errors.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { print, printNdjson, tell } from '../shared/output.ts';
+import { secretOf } from '../shared/secret.ts';
+import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
+import type { SendingOptions } from '../shared/sending/sending-options.ts';
+import { exitCodeOf, sendAll, tellGone, tellSummary, type Tally } from '../shared/sending/send-all.ts';
+import { targetOf } from '../shared/target.ts';
+import { tellUnknownTypes } from '../shared/unknown-types.ts';
+import { filterOf, type SelectionOptions } from './selection.ts';
+import { fromInbox, fromNames, named, remarkingUnverified } from './sources.ts';
+
+/** What the arguments of `replay` say. */
+export interface ReplayOptions extends SendingOptions, SelectionOptions {
+  readonly db: string;
+  readonly rate?: number;
+  readonly quiet?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** Sends what the arguments name to a URL, and resolves with how to exit. */
+export async function replay(sources: readonly string[], options: ReplayOptions): Promise<ExitCode> {
+  const { db, endpoint, dryRun = false, unsigned = false } = options;
+  const to = targetOf(options.to, options.allowRemote ?? false);
+  const filter = filterOf(sources, options);
+  const names = named(sources);
+  const needsInbox = filter !== null || names.some((name) => 'id' in name);
+  const inbox = needsInbox ? existingInbox(db) : null;
+  let missing = 0;
+  const noteMissing = (id: string): void => {
+    missing += 1;
+    tell(`${oneLine(id)} is neither a file nor stored in ${db} under the endpoint ${endpoint}.`);
+  };
+
+  try {
+    const items =
+      filter === null
+        ? fromNames(names, inbox, endpoint, options.skip ?? 0, noteMissing)
+        : fromInbox(inbox as Inbox, filter);
+    const signal = interruption();
+    if (dryRun) {
+      const listed = await listAll(items, options, signal);
+      if (listed.ok + listed.failed === 0) tellUnknownTypes(options.type);
+      return concluded(listed, missing, signal);
+    }
+    const secret = unsigned ? null : await secretOf(options);
+    const watched = unsigned ? items : remarkingUnverified(items);
+    const tally = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
+    if (tally.ok + tally.failed > 0) tellEnd(tally, to);
+    else if (missing === 0 && !signal.aborted) {
+      tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
+      tellUnknownTypes(options.type);
+    }
+    if (tally.next !== null) tell(`Stopped before ${nameOf(tally.next)}. To go on, add ${tally.next.resume}`);
+    return concluded(tally, missing, signal);
+  } finally {
+    await inbox?.close().catch((failure: unknown) => tell(messageOf(failure)));
+  }
+}
+
+/** What would be sent. */
+async function listAll(
+  items: AsyncIterable<Outgoing>,
+  { json = false }: ReplayOptions,
+  signal: AbortSignal,
+): Promise<Pick<Tally, 'ok' | 'failed'>> {
+  let ok = 0;
+  let failed = 0;
+  for await (const { id, type, body, source } of items) {
+    if (signal.aborted) break;
+    if (body === null) failed += 1;
+    else ok += 1;
+    const bytes = body?.byteLength ?? null;
+    if (json) printNdjson({ id, type, ...source, bytes });
+    else {
+      const size = bytes === null ? 'pruned: cannot be sent' : `${bytes} bytes`;
+      print([(type === null ? '-' : oneLine(type)).padEnd(22), nameOf({ id, source }), size].join('  '));
+    }
+  }
+  tell(`${ok} would be sent${failed > 0 ? `, ${failed} cannot be: their bytes are gone` : ''}`);
+  return { ok, failed };
+}
+
+function tellEnd(tally: Tally, to: URL): void {
+  const { duplicates, gone } = tally;
+  tellSummary(tally);
+  if (duplicates > 0) {
+    const [were, them] = duplicates === 1 ? ['was', 'it'] : ['were', 'them'];
+    tell(
+      `note: ${duplicates} of them ${were} known there already, so no handler ran for ${them}: that would be a rerun.`,
+    );
+  }
+  if (gone) tellGone(to);
+}
+
+function concluded({ ok, failed }: Pick<Tally, 'ok' | 'failed'>, missing: number, signal: AbortSignal): ExitCode {
+  if (signal.aborted) return EXIT.interrupted;
+  if (ok + failed === 0) return EXIT.notFound;
+  return exitCodeOf({ ok, failed: failed + missing });
+}

@@ -1,0 +1,88 @@
+import { ConfigurationError } from '../../errors.ts';
+import { handledTypes, type Handlers } from '../../processing/handlers.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { consoleLogger, type Logger } from '../../host/logger.ts';
+import { createReceiver, type Receiver } from '../../receive/receiver.ts';
+import { usageError } from '../shared/exit.ts';
+import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
+import { openInbox } from '../shared/open-inbox.ts';
+import { tell } from '../shared/output.ts';
+import type { Forwarded } from './forward-request.ts';
+import { createForwarder } from './forwarder.ts';
+import { observedInbox } from './observed-inbox.ts';
+import { isOwnAddress } from './own-address.ts';
+import { reporter, type Output } from './reporter.ts';
+import { stopSignal, type StopSignal } from './stop-signal.ts';
+import { noteAcceptance, webhookServer } from './webhook-server.ts';
+
+/** What `serve` is told. */
+export interface ServeOptions extends ListenOptions {
+  readonly path: string;
+  readonly db: string;
+  /** `null` takes unsigned deliveries */
+  readonly secret: string | null | undefined;
+  readonly handlers?: Handlers;
+  readonly forwardTo?: URL;
+  readonly output: Output;
+  /** prints the stacks of what handlers throw */
+  readonly verbose?: boolean;
+}
+
+const UNCHECKED =
+  'Signatures are not checked, whether SIGNING_SECRET is set or not: --unsafe-unsigned takes deliveries from anybody.';
+
+/**
+ * Receives until a signal says to stop, and resolves with it once everything under way is answered and closed.
+ *
+ * @throws Error with a message for people when it cannot start
+ */
+export async function serve(options: ServeOptions): Promise<StopSignal> {
+  const { db, path, secret, handlers = {}, forwardTo } = options;
+  const stopped = stopSignal();
+  const handled = handledTypes(handlers);
+  const report = reporter(options.output, options.verbose ?? false);
+  await using stored = openInbox(db);
+  await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
+  const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
+  const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
+  const server = webhookServer({ receiver, path, handled, delivered: report, accepted });
+  try {
+    const url = `http://${await listen(server, options)}${path}`;
+    if (forwardTo !== undefined && isOwnAddress(forwardTo, addressOf(server))) {
+      throw usageError(`${forwardTo.href} is this serve itself. Give --forward-to the URL of another server.`);
+    }
+    if (handled.length > 0) await receiver.start();
+    else tell('There are no handlers: events are stored, and nothing handles them.');
+    if (secret === null) tell(UNCHECKED);
+    tell(`hookbox receives at ${url} and stores in ${db}`);
+    return await stopped;
+  } finally {
+    await stopListening(server, async () => {
+      await receiver.close();
+      await forwarder?.close();
+    });
+  }
+}
+
+function receiverOf(inbox: Inbox, { secret, handlers = {} }: ServeOptions): Receiver {
+  try {
+    return createReceiver({
+      ...(secret === null ? { unsafeUnsigned: true } : { secret }),
+      inbox,
+      handlers,
+      processing: { mode: 'background' },
+      logger: notices,
+    });
+  } catch (failure) {
+    throw failure instanceof ConfigurationError ? usageError(failure.message) : failure;
+  }
+}
+
+/** What handlers log, and what concerns more than one delivery or event: those have lines of their own. */
+const notices: Logger = { info: notice, warn: notice, error: notice };
+
+function notice(facts: Readonly<Record<string, unknown>>, message: string): void {
+  const isOfHandler = 'type' in facts;
+  const hasItsLine = 'id' in facts || ('reason' in facts && !('cause' in facts));
+  if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);
+}

@@ -1,0 +1,94 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { EXIT } from '../shared/exit.ts';
+import { tellFailure } from '../shared/failure.ts';
+import { wholeNumber } from '../shared/option-values.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
+import { outputs, type Output } from './reporter.ts';
+import type { StopSignal } from './stop-signal.ts';
+
+interface ServeCommandOptions extends SecretOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly path: string;
+  readonly db: string;
+  readonly unsafeUnsigned?: boolean;
+  readonly forwardTo?: string;
+  readonly allowRemote?: boolean;
+  readonly output?: Output;
+  readonly verbose?: boolean;
+}
+
+/** `hookbox serve` */
+export function serveCommand(): Command {
+  const serve = command('serve', 'receive deliveries, store them, and run your handlers', [
+    'hookbox serve',
+    'hookbox serve handlers.ts --port 4000',
+    'hookbox serve --forward-to http://localhost:8080/webhooks',
+    'hookbox serve handlers.mjs --output ndjson | jq .outcome',
+  ])
+    .argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`')
+    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)
+    .option('--host <address>', 'listen on this address', '127.0.0.1')
+    .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
+    .option('--db <file>', 'the inbox; created if missing', 'hookbox.db')
+    .option('--unsafe-unsigned', 'take unsigned deliveries (an account without a signing secret)')
+    .option('--forward-to <url>', 'send accepted deliveries on, after the answer')
+    .option('--allow-remote', 'forward to other machines, too')
+    .addOption(new Option('--output <how>', 'how to print; interactive, or compact in a pipe').choices(outputs))
+    .option('--verbose', 'print the stack of what handlers throw');
+  return withSecret(serve)
+    .addHelpText(
+      'after',
+      "\nSuch a module: export default { 'order.created': (event) => console.log('a new order:', event.data.id) };\n" +
+        'Forwarding keeps the bytes, X-Signature and Content-Type. Its result does not change the answer, and what another\n' +
+        'serve forwarded is not forwarded again. What handlers print goes to standard error. inbox.attempts() has the stack\n' +
+        'of each error. Ctrl-C finishes what is under way; a second Ctrl-C does not wait.',
+    )
+    .action(run);
+}
+
+async function run(file: string | undefined, options: ServeCommandOptions): Promise<void> {
+  try {
+    const signal = await served(file, options);
+    process.exitCode = signal === 'SIGTERM' ? EXIT.ok : EXIT.interrupted;
+  } catch (failure) {
+    tellFailure(failure);
+  }
+  await Promise.all([process.stdout, process.stderr].map(flushed));
+  // The user's modules may hold something open.
+  process.exit();
+}
+
+async function served(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
+  const { unsafeUnsigned = false, forwardTo, allowRemote = false, verbose = false } = options;
+  const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
+    import('./run-server.ts'),
+    import('./load-handlers.ts'),
+    import('../shared/target.ts'),
+  ]);
+  const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
+  const handlers = file === undefined ? undefined : await loadHandlers(file);
+  const { port, host, path, db } = options;
+  return serve({
+    port,
+    portOption: '--port',
+    host,
+    path,
+    db,
+    secret: unsafeUnsigned ? null : await secretOf(options),
+    output: options.output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
+    verbose,
+    ...(handlers && { handlers }),
+    ...(target && { forwardTo: target }),
+  });
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<unknown> {
+  return new Promise((resolve) => stream.write('', resolve));
+}
+
+function absolutePath(text: string): string {
+  if (/^\/[^?#\s]*$/.test(text)) return text;
+  throw new InvalidArgumentError('Give a path that begins with /.');
+}

@@ -1,0 +1,25 @@
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import { sqliteCode } from '../../inbox/sqlite/database.ts';
+import { CommandError, EXIT, type ExitCode } from './exit.ts';
+import { styled, tell } from './output.ts';
+
+/** Says in one line why a command failed, and with which code it will exit. */
+export function tellFailure(failure: unknown): void {
+  tell(`${styled('red', 'error:', process.stderr)} ${messageOf(failure)}${isOfFullDisk(failure) ? FULL_DISK : ''}`);
+  process.exitCode = exitCodeOf(failure);
+}
+
+function exitCodeOf(failure: unknown): ExitCode {
+  if (failure instanceof CommandError) return failure.exitCode;
+  return failure instanceof ConfigurationError ? EXIT.usage : EXIT.failed;
+}
+
+/** Pruning is what one thinks of first, and it writes before it makes room. */
+const FULL_DISK =
+  '. Free some tens of megabytes on that disk first (logs, old exports), or move the inbox to a larger one; then prune. ' +
+  'Pruning itself needs room.';
+
+function isOfFullDisk(failure: unknown): boolean {
+  if (sqliteCode(failure) === 'SQLITE_FULL') return true;
+  return failure instanceof Error && failure.cause !== undefined && isOfFullDisk(failure.cause);
+}

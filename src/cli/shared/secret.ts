@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { messageOf } from '../../errors.ts';
+import { CommandError, EXIT, usageError } from './exit.ts';
+import { tell } from './output.ts';
+import { refuseFolder } from './read-input.ts';
+
+/** Where the user says the secret is. */
+export interface SecretOptions {
+  readonly secretFile?: string;
+}
+
+/** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
+export function withSecret(command: Command): Command {
+  return command.option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET, or a prompt');
+}
+
+/**
+ * The signing secret that a command was given.
+ *
+ * @throws CommandError when there is none
+ */
+export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
+  if (secretFile !== undefined) return secretFromFile(secretFile);
+  const variable = process.env['SIGNING_SECRET'];
+  if (variable !== undefined && variable !== '') return variable;
+  if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
+  throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
+}
+
+/**
+ * What stands in a file, without the newline that editors end it with.
+ *
+ * @throws CommandError for a file that cannot be read, or is empty
+ */
+export function secretFromFile(path: string, what = 'secret'): string {
+  refuseFolder(path);
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (failure) {
+    const exitCode = (failure as NodeJS.ErrnoException).code === 'ENOENT' ? EXIT.notFound : EXIT.usage;
+    throw new CommandError(`The ${what} cannot be read: ${messageOf(failure)}.`, exitCode);
+  }
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw usageError(`${path} is empty. Put the ${what} into it.`);
+  if (secret.trim() !== secret) tell(`note: the ${what} in ${path} begins or ends with white space, which counts.`);
+  return secret;
+}
+
+/**
+ * Asks for a secret, without showing what is typed.
+ *
+ * @throws CommandError on Ctrl-C, and when nothing is typed
+ */
+export function prompted(
+  question: string,
+  input: NodeJS.ReadableStream,
+  shown: NodeJS.WritableStream,
+): Promise<string> {
+  shown.write(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input, output: nowhere, terminal: true });
+  return new Promise((resolve, reject) => {
+    terminal.once('SIGINT', () => {
+      shown.write('\n');
+      reject(new CommandError('Interrupted before a secret was given.', EXIT.interrupted));
+      terminal.close();
+    });
+    terminal.once('close', () => reject(usageError('No secret was given.')));
+    terminal.question('', (secret) => {
+      shown.write('\n');
+      resolve(secret);
+      terminal.close();
+    });
+  });
+}

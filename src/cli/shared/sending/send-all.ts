@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandError, EXIT, type ExitCode } from '../exit.ts';
+import { STOPPING, tell } from '../output.ts';
+import { progressBar } from '../progress.ts';
+import { printSent, type Outgoing } from './sent-lines.ts';
+import { createSender, type Sent } from './sender.ts';
+
+/** Where to send, and how. */
+export interface SendAllOptions {
+  readonly to: URL;
+  /** `null` sends no signature */
+  readonly secret: string | null;
+  readonly concurrency: number;
+  /** as many a second at most */
+  readonly rate?: number;
+  readonly json: boolean;
+  /** prints only what is not as expected */
+  readonly quiet?: boolean;
+  /** the only status that is as expected, instead of every 2xx */
+  readonly expectStatus?: number;
+  /** sends nothing more once it is aborted; what is under way is finished */
+  readonly signal: AbortSignal;
+}
+
+/** How sending went as a whole. */
+export interface Tally {
+  /** answered as expected */
+  readonly ok: number;
+  readonly failed: number;
+  /** of those that are ok, what the receiver had already */
+  readonly duplicates: number;
+  readonly ms: number;
+  /** nobody listened any more */
+  readonly gone: boolean;
+  /** what would have come next when it was interrupted, or the first that nobody took any more */
+  readonly next: Outgoing | null;
+}
+
+const PRUNED: Sent = {
+  status: null,
+  ms: 0,
+  duplicate: null,
+  code: null,
+  problem: 'pruned: its bytes are gone',
+  refused: false,
+};
+
+/** So many refused connections in a row are no restart that is over in a moment. */
+const MOST_REFUSED = 5;
+
+/**
+ * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early
+ * when nobody listens any more.
+ *
+ * @throws CommandError when nobody listens at the URL from the beginning
+ */
+export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<Tally> {
+  const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
+  const startedAt = performance.now();
+  const sender = createSender(to, secret ?? '', concurrency);
+  const progress = progressBar();
+  const turn = pace(options.rate, signal);
+  const unsent: Outgoing[] = [];
+  let silence: Silence | null = null;
+  let ok = 0;
+  let failed = 0;
+  let duplicates = 0;
+  let answered = false;
+  let stopped = false;
+
+  const isExpected = (status: number | null): boolean =>
+    expectStatus === undefined ? status !== null && status >= 200 && status < 300 : status === expectStatus;
+
+  async function sendOne(item: Outgoing): Promise<void> {
+    const signature = secret === null ? null : item.signature;
+    const before = silence;
+    const sent = item.body === null ? PRUNED : await sender.send(item.body, signature);
+    if (sent.refused && !answered) throw nobodyListens(to);
+    answered ||= sent.status !== null;
+    noteSilence(item, sent, before);
+    const asExpected = isExpected(sent.status);
+    if (asExpected) ok += 1;
+    else failed += 1;
+    if (asExpected && sent.duplicate === true) duplicates += 1;
+    if (!quiet || !asExpected)
+      progress.above(() => printSent(item, sent, { asExpected, expected: expectStatus }, json));
+    progress.show(item.share, `${counted(ok + failed)} sent, ${counted(failed)} failed`);
+  }
+
+  /** @param before - the silence that there was when it was sent */
+  function noteSilence(item: Outgoing, sent: Sent, before: Silence | null): void {
+    if (sent === PRUNED || isGone()) return;
+    if (sent.status === null) silence = longer(silence, item, sent);
+    else if (before !== null) silence = null;
+  }
+
+  function isGone(): boolean {
+    return (silence?.refused ?? 0) >= MOST_REFUSED;
+  }
+
+  async function work(): Promise<void> {
+    try {
+      for (;;) {
+        if (stopped || isGone() || signal.aborted) break;
+        const item = await items.next();
+        if (item.done === true) break;
+        await turn();
+        if (isGone() || signal.aborted) unsent.push(item.value);
+        else await sendOne(item.value);
+      }
+    } finally {
+      stopped = true;
+    }
+  }
+
+  async function nextOne(): Promise<Outgoing | null> {
+    const unheard = isGone() && silence !== null ? [silence.first] : [];
+    const [first] = [...unsent, ...unheard].toSorted((a, b) => a.share - b.share);
+    if (first !== undefined) return first;
+    const item = await items.next();
+    return item.done === true ? null : item.value;
+  }
+
+  const tellStopping = (): void => {
+    progress.above(() => tell(STOPPING));
+  };
+  signal.addEventListener('abort', tellStopping);
+  try {
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    const next = signal.aborted || isGone() ? await nextOne() : null;
+    return { ok, failed, duplicates, ms: performance.now() - startedAt, gone: isGone(), next };
+  } finally {
+    signal.removeEventListener('abort', tellStopping);
+    progress.end();
+    sender.close();
+    await items.return();
+  }
+}
+
+/** Deliveries without an answer, and none since that was sent after them and answered. */
+interface Silence {
+  readonly first: Outgoing;
+  readonly refused: number;
+}
+
+function longer(silence: Silence | null, item: Outgoing, { refused }: Sent): Silence {
+  const first = silence === null || item.share < silence.first.share ? item : silence.first;
+  return { first, refused: (silence?.refused ?? 0) + (refused ? 1 : 0) };
+}
+
+/** Says when the next one may begin. */
+function pace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
+  if (rate === undefined) return () => Promise.resolve();
+  let free = 0;
+  return async () => {
+    const now = performance.now();
+    const at = Math.max(free, now);
+    free = at + 1_000 / rate;
+    if (at > now) await delay(at - now, undefined, { signal }).catch(() => {});
+  };
+}
+
+function nobodyListens({ origin }: URL): CommandError {
+  return new CommandError(
+    `Nobody listens at ${origin}. Start a receiver with hookbox serve, or give --to another URL.`,
+  );
+}
+
+/** Tells people how it went. */
+export function tellSummary({ ok, failed, duplicates, ms }: Tally): void {
+  const rate = Math.round((ok + failed) / Math.max(ms / 1_000, 0.001));
+  const known = duplicates === 0 ? '' : ` (${counted(duplicates)} duplicate${duplicates === 1 ? '' : 's'})`;
+  tell(`${counted(ok + failed)} sent: ${counted(ok)} ok${known}, ${counted(failed)} failed, ${counted(rate)} a second`);
+}
+
+/** Tells people why it ended before its end. */
+export function tellGone({ origin }: URL): void {
+  tell(`Nobody listens at ${origin} any more. The rest was not sent.`);
+}
+
+/** All, some or none were as expected. */
+export function exitCodeOf({ ok, failed }: Pick<Tally, 'ok' | 'failed'>): ExitCode {
+  if (failed === 0) return EXIT.ok;
+  return ok === 0 ? EXIT.failed : EXIT.partial;
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en-US');
+}

@@ -1,0 +1,72 @@
+import type { StoredEvent } from '../../../inbox/contract.ts';
+import { oneLine } from '../../../printable.ts';
+import { print, printNdjson, styled } from '../output.ts';
+import type { Sent } from './sender.ts';
+
+/** One delivery that is to be made. */
+export interface Outgoing {
+  readonly id: string | null;
+  readonly type: string | null;
+  /** `null` for an event that was pruned: its bytes are gone */
+  readonly body: Uint8Array | null;
+  /** sent instead of the right one; `null` sends none */
+  readonly signature?: string | null;
+  /** how much of the work is done with it, from 0 to 1 */
+  readonly share: number;
+  readonly source?: Source;
+  /** the option that begins with it when the same is sent again */
+  readonly resume?: string;
+}
+
+/** Where a body came from. */
+export type Source =
+  { readonly file: string } | Pick<StoredEvent, 'endpoint' | 'seq' | 'state' | 'verified' | 'receivedAt'>;
+
+/** What an answer is measured by. */
+export interface Judged {
+  readonly asExpected: boolean;
+  /** the only status that is right; `undefined` where every 2xx is */
+  readonly expected: number | undefined;
+}
+
+/** Prints how one delivery went: a line for people, or a JSON document. */
+export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Judged, json: boolean): void {
+  const { asExpected, expected } = judged;
+  const { status, ms, duplicate, code, problem } = sent;
+  if (json) {
+    printNdjson({
+      id,
+      type,
+      ...source,
+      ok: asExpected,
+      status,
+      ...(expected !== undefined && { expected }),
+      ms,
+      duplicate,
+      code,
+      problem,
+    });
+    return;
+  }
+  const colour = asExpected ? 'green' : 'red';
+  const columns = [
+    styled(colour, String(status ?? '---')),
+    (problem ?? word(duplicate)).padEnd(9),
+    (type === null ? '-' : oneLine(type)).padEnd(22),
+    nameOf({ id, source }),
+    `${ms.toFixed(1)} ms`,
+    ...(asExpected || expected === undefined ? [] : [`expected ${expected}`]),
+  ];
+  print(columns.join('  '));
+}
+
+/** The event's id, or the file of a body that does not say one. */
+export function nameOf({ id, source }: { readonly id: string | null; readonly source?: Source | undefined }): string {
+  if (id !== null) return oneLine(id);
+  return source !== undefined && 'file' in source ? oneLine(source.file) : '-';
+}
+
+function word(duplicate: boolean | null): string {
+  if (duplicate === null) return 'accepted';
+  return duplicate ? 'duplicate' : 'stored';
+}

@@ -1,0 +1,100 @@
+import { signBody } from '../../signing/signature.ts';
+import { tamperedBody, tamperedSignature } from '../../sender/faults.ts';
+import { labelOf } from '../../sender/event-label.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { print, printBytes, tell } from '../shared/output.ts';
+import { secretOf } from '../shared/secret.ts';
+import type { Outgoing } from '../shared/sending/sent-lines.ts';
+import type { SendingOptions } from '../shared/sending/sending-options.ts';
+import { exitCodeOf, sendAll, tellGone, tellSummary } from '../shared/sending/send-all.ts';
+import { targetOf } from '../shared/target.ts';
+import { bodiesOf, isOfId, type BodyMaker, type Changes } from './bodies.ts';
+import { curlCommand } from './curl.ts';
+
+/** What the arguments of `trigger` say. */
+export interface TriggerOptions extends SendingOptions, Changes {
+  readonly count: number;
+  readonly tamper?: 'body' | 'signature';
+  readonly schedule?: 'service';
+  readonly timeScale?: number;
+  readonly printCurl?: boolean;
+  readonly dryRun?: boolean;
+  readonly expectStatus?: number;
+}
+
+/** What is sent: bytes, and the signature that goes with them. */
+interface Signed {
+  readonly body: Uint8Array;
+  readonly signature: string | null;
+}
+
+/** Sends an event, or several, and resolves with how to exit. */
+export async function trigger(source: string, options: TriggerOptions): Promise<ExitCode> {
+  const { count, dryRun = false, printCurl = false, unsigned = false, schedule, json = false } = options;
+  const to = targetOf(options.to, options.allowRemote ?? false);
+  assertTogether(options);
+  const makeBody = await bodiesOf(source, options);
+  if (dryRun) return printBodies(makeBody, options);
+
+  const secret = unsigned ? null : await secretOf(options);
+  const next = (): Signed => signed(makeBody(), secret, options);
+  if (printCurl) {
+    for (let made = 0; made < count; made += 1) {
+      const { body, signature } = next();
+      print(curlCommand(to, body, signature).split('\n'));
+    }
+    return EXIT.ok;
+  }
+
+  const signal = interruption();
+  if (schedule === 'service') {
+    const { deliverOnSchedule } = await import('./on-schedule.ts');
+    return deliverOnSchedule(makeBody, { timeScale: 1, ...options, to, secret: secret ?? '', json, signal });
+  }
+  const tally = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
+  if (count > 1) tellSummary(tally);
+  if (tally.gone) tellGone(to);
+  if (signal.aborted) return EXIT.interrupted;
+  return exitCodeOf(tally);
+}
+
+async function* outgoing(next: () => Signed, count: number): AsyncGenerator<Outgoing, void> {
+  for (let made = 1; made <= count; made += 1) {
+    const { body, signature } = next();
+    yield { ...labelOf(body), body, signature, share: made / count };
+  }
+}
+
+/** Signed first and changed then, as on the way. */
+function signed(body: Uint8Array, secret: string | null, { tamper }: TriggerOptions): Signed {
+  const signature = secret === null ? null : signBody(body, secret);
+  return {
+    body: tamper === 'body' ? tamperedBody(body, 0.5) : body,
+    signature: tamper === 'signature' && signature !== null ? tamperedSignature(signature, 0.5) : signature,
+  };
+}
+
+/** Nothing but the bytes, so that a pipe gets the body; several are put on lines. */
+function printBodies(makeBody: BodyMaker, { count, tamper }: TriggerOptions): ExitCode {
+  for (let made = 0; made < count; made += 1) {
+    if (made > 0) print('');
+    const body = makeBody();
+    printBytes(tamper === 'body' ? tamperedBody(body, 0.5) : body);
+  }
+  if (process.stdout.isTTY) tell('');
+  return EXIT.ok;
+}
+
+function assertTogether(options: TriggerOptions): void {
+  const { schedule, timeScale, tamper, unsigned, expectStatus, dryRun, printCurl, eventId, override } = options;
+  if (schedule === undefined && timeScale !== undefined) throw usageError('--time-scale is for --schedule. Add it.');
+  if (dryRun === true && printCurl === true) throw usageError('Give --dry-run or --print-curl, not both.');
+  if (eventId !== undefined && override?.some(isOfId) === true) {
+    throw usageError('Give --event-id or --override id=…, not both.');
+  }
+  if (tamper === 'signature' && unsigned === true) throw usageError('--unsigned leaves no signature to tamper with.');
+  if (schedule !== undefined && (unsigned ?? tamper ?? expectStatus) !== undefined) {
+    throw usageError('--schedule delivers as the service does: without --tamper, --unsigned and --expect-status.');
+  }
+}

@@ -1,0 +1,37 @@
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import { opsPage } from '../../page/operators-page.tsx';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { listen, stopListening } from '../shared/listen.ts';
+import { tell } from '../shared/output.ts';
+import { stopSignal, type StopSignal } from '../serve/stop-signal.ts';
+import { accessOf, type CredentialOptions } from './credentials.ts';
+
+/** What the arguments of `ui` say. */
+export interface UiOptions extends CredentialOptions {
+  readonly db: string;
+  readonly port: number;
+  readonly mask?: readonly string[];
+}
+
+/**
+ * Serves the page until a signal says to stop, and resolves with it.
+ *
+ * @throws CommandError when it cannot start
+ */
+export async function ui(options: UiOptions): Promise<StopSignal> {
+  const { db, port, host, mask = [] } = options;
+  const { page, note } = accessOf(options);
+  await using inbox = existingInbox(db);
+  const app = opsPage({ inbox }, { ...page, mask, db });
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server; // of HTTP/1, because no other was asked for
+  const stopped = stopSignal();
+  try {
+    const address = await listen(server, { port, portOption: '--port', host });
+    tell(`hookbox shows ${db} at http://${address}/`);
+    tell(note);
+    return await stopped;
+  } finally {
+    await stopListening(server);
+  }
+}

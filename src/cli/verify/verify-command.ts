@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { EXIT, usageError } from '../shared/exit.ts';
+import { print, printJson, tell } from '../shared/output.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
+
+interface VerifyOptions extends SecretOptions {
+  readonly signature: string;
+  readonly explain?: boolean;
+  readonly also?: readonly string[];
+  readonly oldSecretFile?: string;
+  readonly json?: boolean;
+}
+
+/** `hookbox verify` */
+export function verifyCommand(): Command {
+  const verify = command('verify', 'check the signature of a body, and with --explain find the mistake', [
+    'hookbox verify body.json --signature "$(cat signature.txt)"',
+    'hookbox verify body.json --signature 5f3a… --explain',
+    'hookbox verify body.json --signature 5f3a… --explain --old-secret-file old.txt --also other.json',
+  ])
+    .argument('<file>', 'the body, byte for byte; - for standard input')
+    .requiredOption('--signature <hex>', 'the value of X-Signature')
+    .option('--explain', 'try the usual mistakes, and name the one that was made')
+    .option('--also <file...>', 'other bodies that may have this signature')
+    .option('--old-secret-file <path>', 'file with the secret before a rotation, instead of SIGNING_SECRET_OLD')
+    .option('--json', 'print the verdict as JSON');
+  return withSecret(verify).action(async (file: string, options: VerifyOptions) => {
+    if (options.signature === '') throw usageError('--signature is empty.');
+    if (options.explain !== true && (options.also !== undefined || options.oldSecretFile !== undefined)) {
+      throw usageError('--also and --old-secret-file are for --explain. Add it.');
+    }
+    const [{ noteWhenEmpty, readInput }, { verifySignature }] = await Promise.all([
+      import('../shared/read-input.ts'),
+      import('../../signing/signature.ts'),
+    ]);
+    const body = await readInput(file);
+    noteWhenEmpty(body);
+    const secret = await secretOf(options);
+    const valid = verifySignature(body, options.signature, secret);
+    if (!valid) process.exitCode = EXIT.failed;
+
+    if (valid || options.explain !== true) {
+      if (options.json === true) printJson({ valid });
+      else print(valid ? 'valid' : 'not valid');
+      if (!valid) tell('Add --explain to hear what made it fail.');
+      return;
+    }
+    const { explained } = await import('./explained.ts');
+    await explained({ body, signature: options.signature, secret }, options);
+  });
+}

@@ -1,0 +1,84 @@
+import { InboxOpenError } from '../errors.ts';
+
+/** A host on whose disk nothing lasts. */
+export interface EphemeralHost {
+  readonly name: string;
+  /** what becomes of a file there */
+  readonly fate: string;
+  /** it stops, or is frozen, once a request is answered */
+  readonly frozenBetweenRequests: boolean;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const FUNCTION = { fate: 'each instance has a disk of its own that is thrown away', frozenBetweenRequests: true };
+const CONTAINER = { fate: 'the disk is memory that is gone with the instance', frozenBetweenRequests: true };
+
+/** How each host makes itself known, as its own documentation says. */
+const HOSTS: readonly (EphemeralHost & { readonly isHere: (variables: Variables, userAgent: string) => boolean })[] = [
+  {
+    name: 'AWS Lambda',
+    ...FUNCTION,
+    isHere: ({ AWS_LAMBDA_FUNCTION_NAME: name, AWS_SAM_LOCAL: local }) => isSet(name) && !isSet(local),
+  },
+  // Also set, with VERCEL_ENV=development, on a developer's own machine.
+  { name: 'Vercel', ...FUNCTION, isHere: ({ VERCEL, VERCEL_ENV }) => isSet(VERCEL) && VERCEL_ENV !== 'development' },
+  {
+    name: 'Cloudflare Workers',
+    fate: 'there is no disk',
+    frozenBetweenRequests: true,
+    isHere: (_, userAgent) => userAgent === 'Cloudflare-Workers',
+  },
+  { name: 'Deno Deploy', ...FUNCTION, isHere: ({ DENO_DEPLOYMENT_ID: id }) => isSet(id) },
+  { name: 'Cloud Run or Cloud Functions', ...CONTAINER, isHere: ({ K_SERVICE: service }) => isSet(service) },
+  { name: 'Cloud Run jobs', ...CONTAINER, isHere: ({ CLOUD_RUN_JOB: job }) => isSet(job) },
+  { name: 'App Engine', ...CONTAINER, isHere: ({ GAE_ENV }) => GAE_ENV === 'standard' },
+  {
+    name: 'Azure Functions',
+    ...FUNCTION,
+    isHere: ({ FUNCTIONS_WORKER_RUNTIME: worker, AZURE_FUNCTIONS_ENVIRONMENT: environment }) =>
+      isSet(worker) && environment !== 'Development',
+  },
+  {
+    name: 'Heroku',
+    fate: "the dyno's disk is emptied at every restart, at least once a day",
+    frozenBetweenRequests: false,
+    isHere: ({ DYNO }) => isSet(DYNO),
+  },
+];
+
+/** The host this process runs on, if nothing that is written to its disk lasts; `null` on an ordinary machine. */
+export function ephemeralHost(variables?: Variables, userAgent?: string): EphemeralHost | null {
+  const here = variables ?? globalThis.process?.env ?? {};
+  const agent = userAgent ?? globalThis.navigator?.userAgent ?? '';
+  return HOSTS.find(({ isHere }) => allowed(() => isHere(here, agent))) ?? null;
+}
+
+/** In a sandbox, such as Deno's, a variable that may not be read is as good as not set. */
+function allowed(ask: () => boolean): boolean {
+  try {
+    return ask();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Refuses to keep events where they would be lost, unless the merchant has said that this is meant.
+ *
+ * @throws InboxOpenError `EPHEMERAL_HOST`
+ */
+export function assertLasting(inbox: string, ephemeral: boolean): void {
+  const host = ephemeral ? null : ephemeralHost();
+  if (host === null) return;
+  throw new InboxOpenError(
+    'EPHEMERAL_HOST',
+    `${inbox} would lose events on ${host.name}: ${host.fate}. Verify there with webhookVerifier and hand the verified ` +
+      `body to a queue that lasts, or run the receiver on a machine with a disk. Where loss is meant, as in a ` +
+      `preview or a test, give ${inbox} the option ephemeral: true.`,
+  );
+}
+
+function isSet(variable: string | undefined): boolean {
+  return variable !== undefined && variable !== '';
+}

@@ -1,0 +1,107 @@
+import type { EntityOf } from '../../events/entity.ts';
+import type { EventKey } from '../contract.ts';
+import type { DeadReason, EventState } from '../state.ts';
+import type { EventFilter, PageRequest } from './filter.ts';
+
+/** Who does something to stored events, and why: it stands in the audit. */
+export interface By {
+  /** a name that tells people apart, such as `ada` or `ada@shop-1` */
+  readonly actor: string;
+  /** through what: `code` unless given */
+  readonly via?: 'code' | 'cli' | 'page';
+  readonly reason?: string;
+  /** milliseconds since 1970; now unless given */
+  readonly now?: number;
+}
+
+/** What can be done to events that are picked or found. */
+export type Act =
+  /** run the handler again: of dead and ignored events (of these only if told to), and of processed ones when forced */
+  | 'rerun'
+  /** put away events that nobody shall handle: dead and pending ones become ignored */
+  | 'discard';
+
+/** What became of one event under an act. */
+export type ActResult =
+  /** it was rerun, or discarded */
+  | 'done'
+  /** there is no event of this key */
+  | 'unknown'
+  /** its state is none that the act applies to: it is there already, or in processing, or processed and not forced */
+  | 'not needed'
+  /**
+   * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an
+   * ignored event has a type and a time. It stays dead; once pruned or erased it is a tombstone, which is counted no more
+   */
+  | 'still invalid'
+  /** its body is gone: it cannot be rerun, nor an invalid one discarded */
+  | 'pruned';
+
+export type ActCounts = Readonly<Partial<Record<ActResult, number>>>;
+
+export interface ActReport {
+  /** in the order of the keys given */
+  readonly results: readonly { readonly key: EventKey; readonly result: ActResult }[];
+  readonly counts: ActCounts;
+  /** its line in the audit */
+  readonly audit: number;
+}
+
+export interface ActOptions {
+  /** rerun: processed events too, whose handlers then run once more */
+  readonly force?: boolean;
+  /** how invalid events get their entity: the receiver's option of that name, where it has one */
+  readonly entity?: EntityOf;
+}
+
+/** An act on all events that a filter has found at one moment; what arrives or changes later is not among them. */
+export interface Bulk {
+  readonly id: number;
+  readonly act: Act;
+  /** `previewed` waits for somebody to run it; `running` may be resumed by anybody when whoever ran it has gone */
+  readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
+  readonly filter: EventFilter;
+  readonly force: boolean;
+  readonly actor: string;
+  readonly reason: string | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  /** how many events the snapshot has */
+  readonly total: number;
+  /** what they were at the preview */
+  readonly breakdown: {
+    readonly states: Readonly<Partial<Record<EventState, number>>>;
+    /** `invalid` for those whose type cannot be read; `other` for the rest after a hundred types */
+    readonly types: Readonly<Record<string, number>>;
+    readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
+  };
+  /** how many have a result */
+  readonly worked: number;
+  readonly counts: ActCounts;
+  /** its line in the audit, whose counts grow with it; `null` while it is only previewed */
+  readonly audit: number | null;
+}
+
+/** Acts on stored events, each written into the audit in the transaction that does it. */
+export interface Acts {
+  /**
+   * All keys in one transaction; 500 at most, whose bodies have 512 KiB together at most, or one.
+   */
+  act(act: Act, keys: readonly EventKey[], by: By, options: ActOptions): Promise<ActReport>;
+  /** Begins a snapshot; `addToBulk` fills it, `sealBulk` makes it ready to run. */
+  createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
+  /** 1,000 at most. Takes those that the act applies to, as they are at this moment, and each once. */
+  addToBulk(id: number, seqs: readonly number[]): Promise<void>;
+  sealBulk(id: number): Promise<Bulk>;
+  bulk(id: number): Promise<Bulk | null>;
+  /** newest first */
+  bulks(page: PageRequest): Promise<readonly Bulk[]>;
+  /**
+   * Acts on up to `limit` (1,000 at most) of the events that have no result yet, the oldest first, in one transaction that
+   * also notes their results; on fewer when it takes long. One that has ended stays as it is.
+   */
+  advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<Bulk>;
+  /** What has no result yet will get none. One that has ended stays as it is. */
+  cancelBulk(id: number, by: By): Promise<Bulk>;
+}

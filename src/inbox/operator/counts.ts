@@ -1,0 +1,126 @@
+import type { EventKey } from '../contract.ts';
+
+/** What is counted, by the minute. */
+export type Counted =
+  /** detail: the type of the event, one of the eleven; `other`, or `invalid`. None for duplicates and conflicts. */
+  | 'stored'
+  | 'duplicate'
+  | 'conflict'
+  | 'processed'
+  /** an attempt that failed and is tried again; detail: the type */
+  | 'failed'
+  | 'dead'
+  | 'ignored'
+  | 'rerun'
+  | 'discarded'
+  /** detail: the reason */
+  | 'rejected'
+  /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
+  | 'answer-ms'
+  | 'handler-ms';
+
+/** Upper bounds, in milliseconds, of what latencies are counted in. */
+export const LATENCY_BUCKETS_MS = [
+  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 9_000,
+  10_000, 20_000, 30_000, 60_000,
+] as const;
+
+/** The bucket that a latency is counted in: its upper bound, or `inf`. */
+export function latencyBucket(ms: number): string {
+  return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
+}
+
+/** The upper bound that the detail of a latency says. */
+export function latencyBound(detail: string): number {
+  return detail === 'inf' ? Infinity : Number(detail);
+}
+
+export interface CountRow {
+  /** the beginning of the minute, or of the hour for counts that are older than a day; milliseconds since 1970 */
+  readonly at: number;
+  readonly what: Counted;
+  readonly detail: string;
+  readonly count: number;
+}
+
+/** Everything that was counted of a kind. */
+export type CountTotal = Omit<CountRow, 'at'>;
+
+/** The minutes and hours that begin in it; milliseconds since 1970. */
+export interface CountSpan {
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A delivery that was not taken in. */
+export interface Rejection {
+  readonly endpoint: string;
+  readonly reason: string;
+  /** the size of its body, as far as it was read */
+  readonly bytes: number | null;
+  /** SHA-256 of its body, in lowercase hex, where it was read */
+  readonly sha256: string | null;
+  /** the address it came from, where the adapter knows */
+  readonly source: string | null;
+}
+
+/** Rejections that are alike in everything but the time. */
+export interface RejectedDelivery extends Rejection {
+  readonly seq: number;
+  readonly count: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+/** How many events there are now, as far as it can be known without reading all of them. */
+export interface Gauges {
+  readonly pending: Gauge;
+  /** pending, with a failed attempt behind them */
+  readonly retrying: Gauge;
+  readonly processing: Gauge;
+  /** without tombstones: nothing can be done about these any more */
+  readonly dead: Gauge;
+  readonly ignored: Gauge;
+  /** the pending event that has waited for the longest time */
+  readonly oldestPending: WaitingEvent | null;
+  /** the pending events that have waited for the longest time, one of each entity, the oldest first; 20 at most */
+  readonly oldest: readonly WaitingEvent[];
+}
+
+/** A pending event, and since when it is. */
+export interface WaitingEvent extends EventKey {
+  readonly receivedAt: Date;
+  /** when it was received, or was rerun, unless it has failed since */
+  readonly since: Date;
+}
+
+/** Counted up to a bound; with `more` there are more than that. */
+export interface Gauge {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+export interface Counts {
+  /** Adds to the counts of a minute. */
+  count(rows: readonly CountRow[]): Promise<void>;
+  /** Of the minutes and hours that begin in this span, oldest first. */
+  counts(since: number, until: number): Promise<readonly CountRow[]>;
+  /** What was counted in a span; without one, ever: sums that only grow, also when their minutes and hours are forgotten. */
+  totals(span?: CountSpan): Promise<readonly CountTotal[]>;
+  gauges(): Promise<Gauges>;
+  /** Notes rejections, each with how often; only the latest thousand kinds are kept. */
+  noteRejected(rejections: readonly (Rejection & { readonly count: number; readonly at: number })[]): Promise<void>;
+  /** The latest first. */
+  rejected(limit: number): Promise<readonly RejectedDelivery[]>;
+  /**
+   * Writes something and takes it back: whether deliveries could be stored now.
+   *
+   * @throws InboxUnavailableError within two seconds, whatever it waits for
+   */
+  ping(): Promise<void>;
+  /**
+   * Turns the minutes of before into hours, forgets hours that are more than 400 days older, and keeps `totals` quick. In
+   * many small steps; call it every few minutes, with the time of a day ago.
+   */
+  coarsen(before: number): Promise<void>;
+}

@@ -1,0 +1,69 @@
+import type { EventKey } from '../contract.ts';
+import type { DeadReason, EventState } from '../state.ts';
+import type { EventFilter, PageRequest } from './filter.ts';
+
+/** A stored event as lists show it: everything but its bytes. */
+export interface EventSummary extends EventKey {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly verified: boolean;
+  readonly state: EventState;
+  readonly deadReason: DeadReason | null;
+  readonly receivedAt: Date;
+  /** when it was processed, declared dead or ignored */
+  readonly settledAt: Date | null;
+  /** when a pending event may be claimed */
+  readonly dueAt: Date | null;
+  /** how many runs of a handler have begun */
+  readonly attempts: number;
+  /** how many have failed since it was stored or rerun */
+  readonly failures: number;
+  /** how often the service sent it again */
+  readonly redeliveries: number;
+  /** how often it was sent with other bytes */
+  readonly conflicts: number;
+  /** of its last attempt that has one; of an invalid event, what today's schemas find wrong with it */
+  readonly lastError: { readonly name: string; readonly message: string } | null;
+  /** the group of dead letters that it belongs to; `null` for a tombstone */
+  readonly fingerprint: string | null;
+  /** a tombstone: its body is gone */
+  readonly pruned: boolean;
+}
+
+export interface EventPage {
+  /** newest first */
+  readonly events: readonly EventSummary[];
+  /** where the next page begins: give it as `before`; `null` when everything was looked at */
+  readonly next: number | null;
+  /** how many stored events were looked at for this page. A page may have few events, or none, and still have a next one. */
+  readonly examined: number;
+}
+
+/** Dead events whose last errors say the same, but for ids, numbers and quoted text; tombstones are in no group. */
+export interface DeadGroup {
+  readonly fingerprint: string;
+  readonly reason: DeadReason;
+  /** the error of the newest one */
+  readonly sample: { readonly name: string; readonly message: string } | null;
+  readonly count: number;
+  /** there are more than `count` */
+  readonly more: boolean;
+  readonly newest: EventSummary;
+  readonly oldest: EventSummary;
+}
+
+/** Finding events without reading all of them. */
+export interface Search {
+  /** Newest first. Looks at no more than a few thousand events for one page, and says where to go on. */
+  search(filter: EventFilter, page: PageRequest): Promise<EventPage>;
+  /** The summary of one event, or `null`. */
+  summary(key: EventKey): Promise<EventSummary | null>;
+  /** The groups of dead events, the largest first; 200 at most. */
+  deadGroups(): Promise<readonly DeadGroup[]>;
+  /**
+   * Makes newly stored events known to the index of entities and merchants, a batch at a time; resolves with how many are
+   * left. Deliveries do not wait for this, and a search finds events that are not in it yet.
+   */
+  indexNew(limit: number): Promise<number>;
+}

@@ -1,0 +1,14 @@
+import type { CountRow } from '../operator/counts.ts';
+import type { SqliteDatabase } from './database.ts';
+import { statement } from './operator/access.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Adds to what was counted in a minute. */
+export function addCount(database: SqliteDatabase, { at, what, detail, count }: CountRow): void {
+  statement(
+    database,
+    `INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES (?, ?, ?, ?)
+     ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`,
+  ).run(Math.floor(at / MINUTE_MS) * MINUTE_MS, what, detail, count);
+}

@@ -1,0 +1,52 @@
+import type { Audit, AuditLine } from '../../../operator/audit.ts';
+import { statement, type Access } from '../access.ts';
+import { addAuditLine, authorOf, recountAuditLine } from './audit-line.ts';
+import { pageBounds } from '../page-request.ts';
+
+/** A row of hookbox_audit; its CHECKs hold the union and that the texts are JSON. */
+interface AuditRow {
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly actor: string;
+  readonly via: AuditLine['via'];
+  readonly act: string;
+  readonly reason: string | null;
+  readonly filter: string;
+  readonly counts: string;
+}
+
+/** What operators did, in the file itself: whoever restores a backup has it too. */
+export function audit(access: Access): Audit {
+  return {
+    async note(act, by, filter, counts) {
+      const author = authorOf(by);
+      return access.write((database) => addAuditLine(database, act, author, filter, counts));
+    },
+    async recount(seq, counts) {
+      await access.write((database) => recountAuditLine(database, seq, counts));
+    },
+    async lines(page) {
+      const { before, limit } = pageBounds(page);
+      const rows = statement(
+        access.database(),
+        `SELECT seq, at_ms, actor, via, act, reason, filter, counts FROM hookbox_audit
+         WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+      ).all(before, limit + 1) as AuditRow[];
+      const lines = rows.slice(0, limit).map(auditLine);
+      return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };
+    },
+  };
+}
+
+function auditLine({ seq, at_ms, actor, via, act, reason, filter, counts }: AuditRow): AuditLine {
+  return {
+    seq,
+    at: new Date(at_ms),
+    actor,
+    via,
+    act,
+    reason,
+    filter: JSON.parse(filter) as unknown,
+    counts: JSON.parse(counts) as AuditLine['counts'], // written by addAuditLine
+  };
+}

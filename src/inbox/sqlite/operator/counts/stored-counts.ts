@@ -1,0 +1,22 @@
+import type { Counts } from '../../../operator/counts.ts';
+import type { Access } from '../access.ts';
+import { addCount } from '../../add-count.ts';
+import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { gauges } from './gauges.ts';
+import { pinger } from './ping.ts';
+import { noteRejected, rejected } from './rejections.ts';
+
+export function counts(access: Access): Counts {
+  return {
+    async count(rows) {
+      if (rows.length > 0) await access.write((connection) => rows.forEach((row) => addCount(connection, row)));
+    },
+    counts: async (since, until) => countsBetween(access.database(), { since, until }),
+    totals: async (span) => totals(access.database(), span),
+    coarsen: (before) => coarsen(access, before),
+    gauges: async () => gauges(access.database()),
+    noteRejected: (rejections) => noteRejected(access, rejections),
+    rejected: async (limit) => rejected(access.database(), limit),
+    ping: pinger(access),
+  };
+}

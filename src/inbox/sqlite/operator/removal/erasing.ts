@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { ConfigurationError } from '../../../../errors.ts';
+import type { EraseOptions, EraseReport, Removal } from '../../../operator/removal.ts';
+import type { SqliteDatabase } from '../../database.ts';
+import { unparkNext } from '../../entity-queue.ts';
+import type { Statements } from '../../statements.ts';
+import { hashOf } from '../../tombstone.ts';
+import { statement, type Access } from '../access.ts';
+import { addToAuditLine } from '../audit/audit-counts.ts';
+import { addAuditLine, authorOf } from '../audit/audit-line.ts';
+import { ErasedNames, hideInActs } from './erased-names.ts';
+import { eventAbout, eventsAbout, type EventAbout } from './events-about.ts';
+import { emptyLog, securely } from './secure-deletion.ts';
+import { forgetTerms, idsIn } from '../search/search-words.ts';
+
+/** Deliveries share the commit: what is overwritten has to be written, and a body can have a mebibyte. */
+const BATCH_EVENTS = 100;
+const BATCH_MS = 10;
+const BATCH_BYTES = 512 * 1024;
+
+/** Removes what is kept about an entity. */
+export function erasing(access: Access): Pick<Removal, 'erase'> {
+  return {
+    async erase(entity, by, { dryRun = false, signal, onProgress }): Promise<EraseReport> {
+      if (typeof entity !== 'string' || entity === '') {
+        throw new ConfigurationError('INVALID_OPTION', 'Say which entity is to be erased.');
+      }
+      const author = authorOf(by);
+      const names = new ErasedNames();
+      names.addEntity(entity);
+      const found: EventAbout[] = [];
+      let examined = 0;
+      for await (const page of eventsAbout(access, entity)) {
+        if (signal?.aborted === true) break;
+        found.push(...page.events);
+        for (const event of page.events) if (event.whole) addNames(names, event, entity);
+        examined += page.examined;
+        onProgress?.({ step: 'looking', examined, found: found.length });
+      }
+      if (signal?.aborted === true && !dryRun) return { ...NOTHING, audit: null, logEmptied: false };
+      if (dryRun) {
+        const inProcessing = found.filter(isLeft).length;
+        // Where nothing is left to erase, an earlier time may have left something in the log.
+        const logEmptied = found.length === 0 && (await emptyLog(access));
+        return { erased: found.length - inProcessing, inProcessing, audit: null, logEmptied };
+      }
+
+      const reason = author.reason === null ? null : names.hideIn(author.reason);
+      const audit = await access.write((database) =>
+        addAuditLine(database, 'erase', { ...author, reason }, { entity: printOf(entity) }, NOTHING),
+      );
+      // Before the events go: whoever goes on after a crash could not tell any more which ids to hide.
+      const hiddenUpTo = await hideInActs(access, names);
+      const done = await eraseAll(access, found, { entity, audit, now: author.now, signal, onProgress });
+      await access.write((database) =>
+        securely(database, () => statement(database, 'DELETE FROM hookbox_entities WHERE entity = ?').run(entity)),
+      );
+      // And what was done to them meanwhile.
+      await hideInActs(access, names, hiddenUpTo);
+      access.notify();
+      return { ...done, audit, logEmptied: await emptyLog(access) };
+    },
+  };
+}
+
+const NOTHING = { erased: 0, inProcessing: 0 };
+
+/** What its handler needs stays until it has ended. */
+function isLeft({ whole, state }: EventAbout): boolean {
+  return whole && state === 'processing';
+}
+
+/** What tells later whether a request was followed, without saying whose it was. */
+function printOf(entity: string): string {
+  return `sha256:${createHash('sha256').update(entity).digest('hex').slice(0, 16)}`;
+}
+
+function addNames(names: ErasedNames, { id, entity: name }: EventAbout, entity: string): void {
+  names.addId(id);
+  if (name === null) return;
+  names.addEntity(name);
+  // An order's or a cart's id is a name for it; a product's is one for all of its locations, too.
+  const [only, ...others] = idsIn(name);
+  if (only !== undefined && others.length === 0 && (name === entity || only === entity)) names.addEntity(only);
+}
+
+interface Erasing {
+  readonly entity: string;
+  readonly audit: number;
+  readonly now: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: EraseOptions['onProgress'];
+}
+
+/** In as many transactions as their size asks for. */
+async function eraseAll(access: Access, events: readonly EventAbout[], erasing: Erasing): Promise<typeof NOTHING> {
+  const done = { ...NOTHING };
+  const { signal, onProgress } = erasing;
+  for (let at = 0; at < events.length;) {
+    if (signal?.aborted === true) break;
+    const rest = events.slice(at, at + BATCH_EVENTS);
+    const batch = await access.write((database, statements) =>
+      securely(database, () => eraseSome(database, statements, rest, erasing)),
+    );
+    at += batch.worked;
+    done.erased += batch.erased;
+    done.inProcessing += batch.inProcessing;
+    onProgress?.({ step: 'erasing', worked: at, total: events.length });
+  }
+  return done;
+}
+
+function eraseSome(
+  database: SqliteDatabase,
+  statements: Statements,
+  events: readonly EventAbout[],
+  { entity, audit, now }: Erasing,
+): typeof NOTHING & { worked: number } {
+  const startedAt = performance.now();
+  const done = { ...NOTHING, worked: 0 };
+  const fronts = new Map<string, EventAbout>();
+  let bytes = 0;
+  for (const { seq } of events) {
+    done.worked += 1;
+    const event = eventAbout(database, seq, entity);
+    if (event === null) continue;
+    if (isLeft(event)) {
+      done.inProcessing += 1;
+      continue;
+    }
+    bytes += event.whole ? eraseEvent(database, event, entity, now) : eraseConflict(database, seq);
+    done.erased += 1;
+    if (event.whole && event.state === 'pending') {
+      statements.tally.countType('discarded', event.type);
+      fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
+    }
+    if (bytes > BATCH_BYTES || performance.now() - startedAt > BATCH_MS) break;
+  }
+  // Events of an entity that somebody named otherwise may have waited for these.
+  for (const front of fronts.values()) unparkNext(statements.work, front, now);
+  addToAuditLine(database, audit, { erased: done.erased, inProcessing: done.inProcessing });
+  return done;
+}
+
+/** The body goes; that other bytes came, and when, stays. Returns how many bytes it had. */
+function eraseConflict(database: SqliteDatabase, seq: number): number {
+  const size = statement(database, 'SELECT length(body) AS bytes FROM hookbox_conflicts WHERE seq = ?').get(seq);
+  statement(database, "UPDATE hookbox_conflicts SET body = x'' WHERE seq = ?").run(seq);
+  return (size as { bytes: number }).bytes;
+}
+
+/** Returns how many bytes its bodies had. */
+function eraseEvent(database: SqliteDatabase, event: EventAbout, name: string, now: number): number {
+  const { seq, entity, endpoint } = event;
+  // While the row still says what they are; of a pruned one nothing but the index may know what it was found by.
+  forgetTerms(database, event);
+  statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?').run(`entity ${name}`, seq);
+  const row = statement(
+    database,
+    `SELECT body, (SELECT length(body) FROM hookbox_conflicts WHERE hookbox_conflicts.seq = hookbox_events.seq) AS other
+     FROM hookbox_events WHERE seq = ?`,
+  ).get(seq);
+  const { body, other } = row as { body: Uint8Array | null; other: number | null };
+  statement(
+    database,
+    `UPDATE hookbox_events
+     SET state = CASE state WHEN 'pending' THEN 'ignored' ELSE state END, settled_ms = coalesce(settled_ms, :now),
+         parked = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
+         entity = NULL, fingerprint = NULL, erased_ms = :now
+     WHERE seq = :seq`,
+  ).run({ seq, now, hash: body === null ? null : hashOf(body) });
+  // That an attempt has failed stays known.
+  statement(
+    database,
+    `UPDATE hookbox_attempts SET error_name = 'Erased', error_message = NULL, error_stack = NULL
+     WHERE seq = ? AND error_name IS NOT NULL`,
+  ).run(seq);
+  statement(database, 'DELETE FROM hookbox_conflicts WHERE seq = ?').run(seq);
+  if (entity !== null) {
+    statement(database, 'DELETE FROM hookbox_entities WHERE entity = ? AND endpoint = ?').run(entity, endpoint);
+  }
+  return (body?.byteLength ?? 0) + (other ?? 0);
+}

@@ -1,0 +1,73 @@
+import type { DeadGroup } from '../../../operator/search.ts';
+import type { SqliteDatabase } from '../../database.ts';
+import { statement, type Access } from '../access.ts';
+import { SlicedWork } from '../../../operator/turns.ts';
+import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
+
+const GROUPS = 200;
+/** So many are counted to find the largest ones. */
+const COUNTED_GROUPS = 2_000;
+const COUNTED = 10_000;
+
+/** What a dead event is grouped by, as its index has it. */
+const PRINT = 'ifnull(fingerprint, dead_reason)';
+const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
+/** Dead events that somebody can still do something about: no tombstones. No print is before the empty one, nor is it. */
+export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
+
+/** One step through the index for each group, however many events it has. */
+const PRINTS = `
+  WITH RECURSIVE prints (print) AS (
+    VALUES ('')
+    UNION ALL
+    SELECT (SELECT ${PRINT} FROM ${DEAD} AND ${PRINT} > prints.print ORDER BY ${PRINT} LIMIT 1)
+    FROM prints WHERE prints.print IS NOT NULL
+  )
+  SELECT print FROM prints WHERE print > '' LIMIT ${COUNTED_GROUPS}`;
+
+/** The largest groups of dead events. Deliveries are taken in while they are counted. */
+export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> {
+  const work = await SlicedWork.begin();
+  const prints = statement(access.database(), PRINTS).all() as readonly { print: string }[];
+  const counted: { print: string; count: number }[] = [];
+  for (const { print } of prints) {
+    if (work.isOver) await work.rest();
+    counted.push({ print, count: countOf(access.database(), print) });
+  }
+  const groups: DeadGroup[] = [];
+  for (const { print, count } of counted.toSorted((a, b) => b.count - a.count).slice(0, GROUPS)) {
+    if (work.isOver) await work.rest();
+    const group = groupOf(access.database(), print, count);
+    if (group !== null) groups.push(group);
+  }
+  return groups;
+}
+
+function countOf(database: SqliteDatabase, print: string): number {
+  const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${DEAD} AND ${PRINT} = :print LIMIT ${COUNTED + 1})`;
+  return (statement(database, sql).get({ print }) as { count: number }).count;
+}
+
+/** `null` when its events were rerun meanwhile. */
+function groupOf(database: SqliteDatabase, print: string, count: number): DeadGroup | null {
+  const newestRow = endOf(database, print, 'DESC');
+  const oldestRow = endOf(database, print, 'ASC');
+  if (newestRow === undefined || oldestRow === undefined || newestRow.dead_reason === null) return null;
+  const newest = summaryOf(database, newestRow);
+  return {
+    fingerprint: print,
+    reason: newestRow.dead_reason,
+    sample: newest.lastError,
+    count: Math.min(count, COUNTED),
+    more: count > COUNTED,
+    newest,
+    oldest: summaryOf(database, oldestRow),
+  };
+}
+
+function endOf(database: SqliteDatabase, print: string, order: 'ASC' | 'DESC'): SummaryRow | undefined {
+  const sql = `
+    SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e
+    WHERE e.seq = (SELECT seq FROM ${DEAD} AND ${PRINT} = :print ORDER BY seq ${order} LIMIT 1)`;
+  return statement(database, sql).get({ print }) as SummaryRow | undefined;
+}

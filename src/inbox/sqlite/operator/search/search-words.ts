@@ -1,0 +1,153 @@
+import type { EventKey } from '../../../contract.ts';
+import type { SqliteDatabase } from '../../database.ts';
+import { statement, type Access } from '../access.ts';
+import { newestSeq, progressOf, setProgress } from '../progress.ts';
+import { namesIn, type NamesInBody } from './body-names.ts';
+import { bodyText, BodyText } from './body-text.ts';
+
+/** What an event is found by, as hookbox_terms has it. */
+export type Term = `entity ${string}` | `merchant ${string}`;
+
+/** An event as far as its terms follow from it; its merchant stands in its body. */
+export interface TermRow {
+  readonly seq: number;
+  readonly entity: string | null;
+}
+
+/**
+ * How far the index goes, in hookbox_progress. In a database of UTF-16 an older hookbox could not read what bodies say, and
+ * has noted that it did: there it is begun anew, under a name that such a process does not know.
+ */
+const INDEXED = 'terms';
+const INDEXED_UTF16 = 'terms in UTF-16';
+/** Deliveries share the commit: a batch of large bodies ends early. */
+const BATCH_MS = 10;
+
+/** The terms of events up to this `seq` are in the index. */
+export function indexedUpTo(database: SqliteDatabase): number {
+  return progressOf(database, progressName(database));
+}
+
+function progressName(database: SqliteDatabase): string {
+  const { encoding } = statement(database, 'PRAGMA encoding').get() as { encoding: string };
+  return encoding === 'UTF-8' ? INDEXED : INDEXED_UTF16;
+}
+
+/**
+ * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
+ * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
+ * hookbox does not know, or stand alone by the merchant's rule, and is about somebody all the same.
+ */
+export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
+  const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
+  const merchant = names.merchant ?? partsOf(entity ?? '')[0] ?? '';
+  if (merchant !== '') terms.add(`merchant ${merchant}`);
+  return terms;
+}
+
+/** By what an event with such a body, and no entity, would be found. */
+export function entityTerms({ entity, ids }: NamesInBody): readonly Term[] {
+  return [...namesOf(entity ?? ''), ...ids.map((id): Term => `entity ${id}`)];
+}
+
+function namesOf(entity: string): readonly Term[] {
+  return entity === '' ? [] : [entity, ...idsIn(entity)].map((name): Term => `entity ${name}`);
+}
+
+/** The ids in the name of an entity, without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
+export function idsIn(entity: string): readonly string[] {
+  return partsOf(entity)
+    .slice(1)
+    .filter((id) => id !== '');
+}
+
+/**
+ * Whether an event has all of some terms: from the index as far as that goes, and from the event itself after that.
+ *
+ * @param body - its body, if somebody else reads it too
+ */
+export function hasTerms(
+  database: SqliteDatabase,
+  row: TermRow,
+  terms: readonly Term[],
+  indexed: number,
+  body = new BodyText(() => database, row.seq),
+): boolean {
+  if (row.seq > indexed) {
+    const own = termsOf(row.entity, namesIn(body.read()));
+    return terms.every((term) => own.has(term));
+  }
+  const known = statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?');
+  return terms.every((term) => known.get(term, row.seq) !== undefined);
+}
+
+/** Enters up to `limit` events that are not in the index yet; resolves with how many are left. */
+export async function indexNew(access: Access, limit: number): Promise<number> {
+  const database = access.database();
+  // Without a transaction while there is nothing to do.
+  if (newestSeq(database) <= indexedUpTo(database)) return 0;
+  return access.write((writing) => indexBatch(writing, limit));
+}
+
+function indexBatch(database: SqliteDatabase, limit: number): number {
+  const startedAt = performance.now();
+  let indexed = indexedUpTo(database);
+  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?');
+  for (const found of rows.all(indexed, limit)) {
+    const row = found as TermRow;
+    addTerms(database, row);
+    indexed = row.seq;
+    if (performance.now() - startedAt > BATCH_MS) break;
+  }
+  setProgress(database, progressName(database), indexed);
+  return newestSeq(database) - indexed;
+}
+
+/** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */
+export function forgetTerms(database: SqliteDatabase, key: EventKey): void {
+  const row = indexedRow(database, key);
+  if (row === null) return;
+  const remove = statement(database, 'DELETE FROM hookbox_terms WHERE term = ? AND seq = ?');
+  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
+  for (const term of termsOf(row.entity, names)) remove.run(term, row.seq);
+  // It may have been entered before a rerun gave it its entity.
+  for (const term of entityTerms(names)) remove.run(term, row.seq);
+}
+
+/** Enters an event afresh; call it in the transaction that has changed its entity or its body, after it did. */
+export function reindex(database: SqliteDatabase, key: EventKey): void {
+  const row = indexedRow(database, key);
+  if (row !== null) addTerms(database, row);
+}
+
+/** An event that the index has come to; the others will have their turn. */
+function indexedRow(database: SqliteDatabase, { id, endpoint }: EventKey): TermRow | null {
+  const row = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE id = ? AND endpoint = ?').get(
+    id,
+    endpoint,
+  ) as TermRow | undefined;
+  return row !== undefined && row.seq <= indexedUpTo(database) ? row : null;
+}
+
+function addTerms(database: SqliteDatabase, row: TermRow): void {
+  const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
+  const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
+  for (const term of termsOf(row.entity, names)) add.run(term, row.seq);
+}
+
+/** The merchant and the ids in a name that `entityOf` gave (src/events/entity.ts); none in a name of the merchant's own. */
+function partsOf(entity: string): readonly string[] {
+  const [kind, ...parts] = entity.split(':');
+  const expected = PARTS.get(kind ?? '');
+  return parts.length === expected ? parts.map(unescaped) : [];
+}
+
+const PARTS: ReadonlyMap<string, number> = new Map([
+  ['order', 2],
+  ['cart', 2],
+  ['inventory', 3],
+]);
+
+function unescaped(part: string): string {
+  return part.replaceAll(/%(25|3A)/g, (_, code) => (code === '25' ? '%' : ':'));
+}

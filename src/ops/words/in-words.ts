@@ -1,0 +1,48 @@
+import type { Act, ActResult } from '../../inbox/operator/acts.ts';
+import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
+import type { DeadReason } from '../../inbox/state.ts';
+
+/** Why events are dead, where they are listed. */
+export const DEAD_REASONS = {
+  failed: 'its handler failed for the last time',
+  crashed: 'the process ended three times while it was handled',
+  invalid: 'it does not fit the schema',
+} as const satisfies Record<DeadReason, string>;
+
+/** What the events of a group died of. */
+export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {
+  return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
+}
+
+/** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
+export function stateText({
+  state,
+  deadReason,
+  failures,
+  pruned,
+}: Pick<EventSummary, 'state' | 'deadReason' | 'failures' | 'pruned'>): string {
+  const remarks = [
+    ...(deadReason === null ? [] : [deadReason]),
+    ...(state === 'pending' && failures > 0 ? ['retrying'] : []),
+    ...(pruned ? ['pruned'] : []),
+  ];
+  return remarks.length === 0 ? state : `${state} (${remarks.join(', ')})`;
+}
+
+/** What became of an event under an act, for each result it can have. */
+export function resultInWords(act: Act, result: ActResult): string {
+  switch (result) {
+    case 'done':
+      return act === 'rerun' ? 'rerun' : 'discarded';
+    case 'unknown':
+      return 'not there any more';
+    case 'not needed':
+      return act === 'rerun'
+        ? 'left alone: neither dead nor ignored by then'
+        : 'left alone: settled or in processing by then';
+    case 'still invalid':
+      return 'still invalid under today’s schemas';
+    case 'pruned':
+      return 'pruned: no body is left to run a handler with';
+  }
+}

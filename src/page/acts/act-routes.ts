@@ -1,0 +1,119 @@
+import type { Hono } from 'hono';
+import type { EventKey } from '../../inbox/contract.ts';
+import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
+import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk, USUAL_RATE } from '../../ops/act.ts';
+import { readFilter } from '../parts/filter-query.ts';
+import { withFlash, type FlashCode } from './flash.ts';
+import { eventHref, fromPathPart } from '../parts/links.ts';
+import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
+import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+
+const MAX_FORM_BYTES = 256 * 1024;
+const FASTEST = 100_000;
+
+const SAID = {
+  unknown: 'unknown',
+  'not needed': 'not-needed',
+  'still invalid': 'still-invalid',
+  pruned: 'pruned',
+} as const satisfies Record<Exclude<ActResult, 'done'>, FlashCode>;
+
+/** Acts on one event, and on all that a filter finds. Each answers with the page to look at next. */
+export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
+  const { inbox, entity } = shell.operated;
+  const posted = postedForm(shell, MAX_FORM_BYTES);
+  const naming = entity === undefined ? {} : { entity };
+
+  page.post('/events/:endpoint/:id/rerun', posted, async (c) => {
+    const key = keyOf(c);
+    const form = c.get('form');
+    const force = fieldOf(form, 'force') === 'yes';
+    const { results } = await rerunEvents(inbox, [key], byOf(shell, c, form), { ...naming, force });
+    return toEvent(c, key, results[0]?.result, 'rerun');
+  });
+
+  page.post('/events/:endpoint/:id/discard', posted, async (c) => {
+    const key = keyOf(c);
+    const { results } = await discardEvents(inbox, [key], byOf(shell, c, c.get('form')));
+    return toEvent(c, key, results[0]?.result, 'discarded');
+  });
+
+  page.post('/bulks', posted, async (c) => {
+    const form = c.get('form');
+    const act = actOf(fieldOf(form, 'act'));
+    if (act === null) return shell.problem(c, 400, 'No such act', 'An act is rerun or discard. Nothing was done.');
+    const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
+    const refused = shell.mask.refusal(filter);
+    const wrong = refused === null ? problems : [...problems, refused];
+    if (wrong.length > 0) return shell.problem(c, 400, 'The filter cannot be read', wrong.join(' '));
+    const bulk = await previewBulk(inbox, act, filter, byOf(shell, c, form), {
+      force: fieldOf(form, 'force') === 'yes',
+      signal: c.req.raw.signal,
+    });
+    return c.redirect(`${shell.baseOf(c)}/bulks/${bulk.id}`, 303);
+  });
+
+  page.post('/bulks/:id{[0-9]{1,15}}/run', posted, async (c) => {
+    const id = Number(c.req.param('id'));
+    const form = c.get('form');
+    const rate = rateOf(fieldOf(form, 'rate'));
+    if (rate === null) {
+      return shell.problem(
+        c,
+        400,
+        'No such rate',
+        `The rate is a whole number from 1 to ${FASTEST}. Nothing was done.`,
+      );
+    }
+    const bulk = await getBulk(inbox, id);
+    if (bulk === null) return noSuchBulk(c);
+    const href = `${shell.baseOf(c)}/bulks/${id}`;
+    if (bulk.state === 'done' || bulk.state === 'cancelled') return c.redirect(href, 303);
+    begin(id, byOf(shell, c, form), rate);
+    return c.redirect(withFlash(href, 'running'), 303);
+  });
+
+  page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {
+    const id = Number(c.req.param('id'));
+    if ((await getBulk(inbox, id)) === null) return noSuchBulk(c);
+    await cancelBulk(inbox, id, byOf(shell, c, c.get('form')));
+    return c.redirect(withFlash(`${shell.baseOf(c)}/bulks/${id}`, 'cancelled'), 303);
+  });
+
+  /** bulk acts that this process runs */
+  const runs = new Set<number>();
+
+  /** Nobody waits for it: its progress stands in the inbox, and whoever finds that it stands still resumes it. */
+  function begin(id: number, by: By, ratePerSecond: number): void {
+    if (runs.has(id)) return;
+    runs.add(id);
+    runBulk(inbox, id, by, { ...naming, ratePerSecond })
+      // The inbox was closed, or its disk is full: the bulk act stays as far as it is.
+      .catch(() => {})
+      .finally(() => runs.delete(id));
+  }
+
+  function toEvent(c: PageContext, key: EventKey, result: ActResult | undefined, done: FlashCode): Response {
+    const code = result === 'done' ? done : SAID[result ?? 'unknown'];
+    return c.redirect(withFlash(eventHref(shell.baseOf(c), key), code), 303);
+  }
+
+  function noSuchBulk(c: PageContext): Promise<Response> {
+    return shell.problem(c, 404, 'No such bulk act', 'There is no bulk act of this number. Nothing was done.');
+  }
+}
+
+/** The event that a path names. */
+export function keyOf(c: PageContext): EventKey {
+  return { endpoint: fromPathPart(c.req.param('endpoint') ?? ''), id: fromPathPart(c.req.param('id') ?? '') };
+}
+
+function actOf(text: string): Act | null {
+  return text === 'rerun' || text === 'discard' ? text : null;
+}
+
+function rateOf(text: string): number | null {
+  if (text === '') return USUAL_RATE;
+  const rate = Number(text);
+  return /^\d+$/.test(text) && rate >= 1 && rate <= FASTEST ? rate : null;
+}

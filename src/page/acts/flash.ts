@@ -1,0 +1,57 @@
+import { number } from '../../ops/words/format.ts';
+
+export const STILL_IN_LOG =
+  'What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.';
+
+/**
+ * What an act came to, as the page that comes after it says. It travels in the URL as a code and figures, because a text from
+ * a URL would let anybody who makes a link put words on the page.
+ */
+const SAYINGS = {
+  rerun: () => 'The event is pending again. A processor that has a handler for its type takes it.',
+  discarded: () => 'The event is put away: nobody handles it unless you rerun it.',
+  unknown: () => 'There is no event of this id. Nothing was done.',
+  'not-needed': () => 'Nothing was done: the event is in a state that this does not apply to.',
+  'still-invalid': () =>
+    'Nothing was done: the body of the event does not fit the schemas of today either. It can be pruned or erased.',
+  pruned: () => 'Nothing was done: the body of the event was pruned, so there is nothing to run a handler with.',
+  running: () => 'The run has begun. It goes on when you leave this page.',
+  cancelled: () => 'Cancelled: events that it had not come to are left as they are.',
+  'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are gone, the tombstones stay.`,
+  pruning: () =>
+    'The prune goes on when you leave this page. Its line below says how many events it has pruned so far.',
+  erased: ([events = 0, inProcessing = 0, inLog = 0]) =>
+    `${counted(events)} erased.` +
+    (inProcessing === 0
+      ? ''
+      : ` ${counted(inProcessing)} in processing and left as they are: erase again when the handlers have ended.`) +
+    (inLog === 0 ? '' : ` ${STILL_IN_LOG}`),
+  imported: ([imported = 0, known = 0, different = 0]) =>
+    `${counted(imported)} imported; ${number(known)} were here already` +
+    (different === 0 ? '.' : `, and ${number(different)} with other bytes, which were left as they are.`),
+} as const satisfies Record<string, (figures: readonly number[]) => string>;
+
+/** What can be said after an act. */
+export type FlashCode = keyof typeof SAYINGS;
+
+/** A path with what is to be said there. */
+export function withFlash(path: string, code: FlashCode, ...figures: readonly number[]): string {
+  const query = new URLSearchParams({ done: code, ...(figures.length > 0 && { figures: figures.join('.') }) });
+  return `${path}?${query.toString()}`;
+}
+
+/** The sentence for a URL, or `null`. */
+export function flashOf({ searchParams }: URL): string | null {
+  const code = searchParams.get('done');
+  const figures = searchParams.get('figures') ?? '';
+  if (code === null || !isCode(code) || !/^[\d.]{0,60}$/.test(figures)) return null;
+  return SAYINGS[code](figures === '' ? [] : figures.split('.').map(Number));
+}
+
+function isCode(text: string): text is FlashCode {
+  return Object.hasOwn(SAYINGS, text);
+}
+
+function counted(events: number): string {
+  return events === 1 ? '1 event was' : `${number(events)} events were`;
+}

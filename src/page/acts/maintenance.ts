@@ -1,0 +1,136 @@
+import type { Hono } from 'hono';
+import { ConfigurationError } from '../../errors.ts';
+import { parseInstant } from '../../events/instant.ts';
+import type { By } from '../../inbox/operator/acts.ts';
+import type { PruneCriteria } from '../../inbox/operator/removal.ts';
+import { eraseEntity, pruneEvents } from '../../ops/remove.ts';
+import { importEvents } from '../../ops/transfer.ts';
+import { withFlash } from './flash.ts';
+import { linesOf } from './posted-lines.ts';
+import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance.tsx';
+import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
+import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 36_500;
+const MAX_FORM_BYTES = 256 * 1024;
+const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
+/** what a form has around its file */
+const AROUND_FILE = 64 * 1024;
+/** A long prune goes on without whoever began it. */
+const WAITED_MS = 5_000;
+
+/** Prune, erase and import. What takes something away is shown first, and done when its count comes back. */
+export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
+  const { inbox } = shell.operated;
+  const posted = postedForm(shell, MAX_FORM_BYTES);
+
+  page.post('/maintenance/prune', posted, async (c) => {
+    const form = c.get('form');
+    const olderThanDays = daysOf(fieldOf(form, 'olderThanDays'));
+    if (olderThanDays === null) return preview(c, wrong(`Give the days as a number from 0 to ${MAX_DAYS}.`));
+    const asked = valuesOf(form, 'states');
+    const states = prunableStates.filter((state) => asked.includes(state));
+    if (states.length === 0) return preview(c, wrong(`Choose one of the states ${prunableStates.join(', ')}.`));
+    const types = valuesOf(form, 'types');
+    const endpoint = fieldOf(form, 'endpoint');
+    const previewed = fieldOf(form, 'settledBefore');
+    const settledBefore = previewed === '' ? daysAgo(olderThanDays) : instantOf(previewed);
+    if (settledBefore === null) return preview(c, wrong('The form has no time that can be read. Preview it again.'));
+    const criteria: PruneCriteria = {
+      settledBefore,
+      states,
+      ...(types.length > 0 && { types }),
+      ...(endpoint !== '' && { endpoint }),
+    };
+    const by = byOf(shell, c, form);
+    const { pruned: count } = await pruneEvents(inbox, criteria, by, { dryRun: true });
+    const confirmed = confirmedCount(fieldOf(form, 'confirm'));
+    if (confirmed === null || count > confirmed) {
+      return preview(c, { act: 'prune', olderThanDays, settledBefore, states, types, endpoint, count });
+    }
+    const pruned = await startedPrune(criteria, by);
+    const base = shell.baseOf(c);
+    const said =
+      pruned === null
+        ? withFlash(`${base}/audit`, 'pruning')
+        : withFlash(`${base}/maintenance`, 'events-pruned', pruned);
+    return c.redirect(said, 303);
+  });
+
+  page.post('/maintenance/erase', posted, async (c) => {
+    const form = c.get('form');
+    const entity = fieldOf(form, 'entity');
+    if (entity === '') return preview(c, wrong('Say what to erase: the id of an order, for example.'));
+    const by = byOf(shell, c, form);
+    const report = await eraseEntity(inbox, entity, by, { dryRun: true });
+    const confirmed = confirmedCount(fieldOf(form, 'confirm'));
+    if (confirmed === null || report.erased > confirmed) return preview(c, { act: 'erase', entity, report });
+    const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
+    return c.redirect(
+      withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing, logEmptied ? 0 : 1),
+      303,
+    );
+  });
+
+  page.post('/maintenance/import', postedForm(shell, MAX_IMPORT_BYTES + AROUND_FILE), async (c) => {
+    const form = c.get('form');
+    const file = form.get('file');
+    if (!(file instanceof File) || file.size === 0) return preview(c, wrong('Choose the file of an export.'));
+    try {
+      const { imported, known, different } = await importEvents(inbox, linesOf(file.stream()), byOf(shell, c, form), {
+        trusted: fieldOf(form, 'trusted') === 'yes',
+        ...(shell.operated.entity !== undefined && { entity: shell.operated.entity }),
+      });
+      return c.redirect(withFlash(`${shell.baseOf(c)}/maintenance`, 'imported', imported, known, different), 303);
+    } catch (failure) {
+      // Names the line that is none, and never what stands in it.
+      if (failure instanceof ConfigurationError) return preview(c, wrong(failure.message));
+      throw failure;
+    }
+  });
+
+  async function preview(c: PageContext, shown: MaintenancePreview): Promise<Response> {
+    return shell.show(c, await maintenanceScreen(shell.visitOf(c), shown));
+  }
+
+  /** Resolves with how many were pruned, or with `null` when it goes on for longer than anybody should wait. */
+  async function startedPrune(criteria: PruneCriteria, by: By): Promise<number | null> {
+    const pruning = pruneEvents(inbox, criteria, by);
+    // What it came to stands in the audit; when nobody waits any more there is nobody to tell of a failure either.
+    pruning.catch(() => {});
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), WAITED_MS);
+    });
+    try {
+      const report = await Promise.race([pruning, late]);
+      return report?.pruned ?? null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function wrong(message: string): MaintenancePreview {
+  return { act: 'problem', message };
+}
+
+function daysOf(text: string): number | null {
+  const days = Number(text);
+  return /^\d+$/.test(text) && days <= MAX_DAYS ? days : null;
+}
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * DAY_MS);
+}
+
+/** As a preview has written it. */
+function instantOf(text: string): Date | null {
+  const read = parseInstant(text);
+  return read === null ? null : new Date(read.ms);
+}
+
+function confirmedCount(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,195 @@
+/**
+ * hookbox's page for operators: `opsPage` is mounted in a Hono app, or served by `hookbox ui`.
+ *
+ * @module
+ */
+import { tmpdir } from 'node:os';
+import { Hono } from 'hono';
+import { setCookie } from 'hono/cookie';
+import { HookboxError, isInstance, nameOf } from '../errors.ts';
+import { metrics } from '../ops/metrics.ts';
+import { plural } from '../ops/words/format.ts';
+import { operationsOf } from '../ops/operations-of.ts';
+import { actRoutes, keyOf } from './acts/act-routes.ts';
+import { assetRoutes } from './assets.ts';
+import { backupRoute } from './acts/backup-download.ts';
+import { auditScreen } from './screens/audit-log.tsx';
+import { createAuthorization, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
+import { bulkScreen } from './screens/bulk.tsx';
+import { bulksScreen } from './screens/bulks.tsx';
+import { watchChanges } from './live/changes.ts';
+import { csrfTokens } from './safety/csrf.ts';
+import { deadLettersScreen } from './screens/dead-letters.tsx';
+import { downloadRoutes } from './acts/downloads.ts';
+import { eventScreen } from './screens/event.tsx';
+import { eventsScreen } from './screens/events.tsx';
+import { createGuard, SAFE_HEADERS, type GuardOptions } from './safety/guard.ts';
+import { healthRoutes } from './health-routes.ts';
+import { healthScreen } from './screens/health.tsx';
+import { liveStreams } from './live/event-stream.ts';
+import { maintenanceRoutes } from './acts/maintenance.ts';
+import { maintenanceScreen } from './screens/maintenance.tsx';
+import { createMask } from '../ops/body/mask.ts';
+import { peerOf } from './safety/peer.ts';
+import { overviewScreen } from './screens/overview.tsx';
+import { rejectedScreen } from './screens/rejected.tsx';
+import { KNOWN_COOKIE } from './safety/known-browser.ts';
+import { createShell, type PageContext, type PageEnv } from './shell.tsx';
+import type { Operated, Screen, Visit } from './visit.ts';
+
+export type { Operated, Visitor } from './visit.ts';
+
+/** How long a browser is known that has logged in. */
+const KNOWN_FOR_S = 30 * 86_400;
+
+export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
+  /**
+   * Fields of bodies whose values nobody shall see on the page: `data.customer.email`, `data.items[].name`. They read `•••`
+   * wherever a body is shown or downloaded, nobody can search for them, and the page hands out no export and no backup.
+   * What a handler has put into the text of an error is shown as it is. So are the names of entities, such as
+   * `order:mer_7:ord_42`, which stay searchable too, although they are made of ids in the body: they are what operators work
+   * by. `mask` cannot hide these ids.
+   */
+  readonly mask?: readonly string[];
+  /** how the page calls itself; `hookbox` unless set */
+  readonly title?: string;
+  /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
+  readonly base?: string;
+  /** The inbox's file, for the commands that the page offers to copy; they name none unless set. */
+  readonly db?: string;
+  /**
+   * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
+   * the operating system has for temporary files unless set.
+   */
+  readonly backupFolder?: string;
+}
+
+/**
+ * The page where operators see what is stored, find out what is stuck and why, and rerun it. Everything it does is also a
+ * function of `hookbox/ops` and a command; what operators do stands in the audit with their names.
+ *
+ * @param operated - a receiver, or `{ inbox }`
+ * @throws ConfigurationError when nobody would be asked who he is, for options that cannot work, and for an inbox that
+ * cannot be looked into, such as `memoryInbox()`
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { createReceiver } from 'hookbox';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox: sqliteInbox('shop.db') });
+ * const page = opsPage(receiver, {
+ *   // Ask your own log-in here: who is an operator, who only reads, and who is neither.
+ *   authorize: (request) => (request.headers.get('x-shop-user') === 'ada' ? { role: 'operator', name: 'ada' } : null),
+ *   hosts: ['ops.shop.example'],
+ *   mask: ['data.customer.email'],
+ * });
+ * const app = new Hono().route('/ops', page);
+ * console.log((await app.request('/ops/health/live')).status); // 200
+ * await receiver.close();
+ * await receiver.inbox.close();
+ * ```
+ */
+export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono {
+  const { inbox } = operated;
+  // Said when the page is made, and not to whoever opens it first.
+  operationsOf(inbox);
+  const authorized = createAuthorization(options);
+  const guard = createGuard(options, Boolean(options.unsafeOpen));
+  const shell = createShell({
+    operated,
+    tokens: csrfTokens(options.secret),
+    mask: createMask(options.mask),
+    site: options.title ?? 'hookbox',
+    base: options.base?.replace(/\/+$/, ''),
+    db: options.db,
+  });
+  const live = liveStreams(watchChanges(inbox));
+
+  const page = new Hono<PageEnv>();
+  page.onError((failure, c) => {
+    // The text of any other error may quote a payload or name a path.
+    const said = isInstance(failure, HookboxError) ? failure.message : `It failed with ${nameOf(failure)}.`;
+    const busy = isInstance(failure, HookboxError) && failure.name === 'InboxUnavailableError';
+    return shell.problem(c, busy ? 503 : 500, 'That did not work', said);
+  });
+
+  page.use('*', async (c, next) => {
+    await next();
+    // An answer that came with headers that cannot be changed is copied by Hono.
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+  });
+
+  // Before anybody is asked who he is.
+  healthRoutes(page, inbox);
+
+  page.use('*', async (c, next) => {
+    const peer = peerOf(c.env, c.req.raw);
+    const forged = guard(c.req.raw, peer);
+    if (forged !== null) return shell.problem(c, 403, 'Not from here', forged);
+    const verdict = await authorized(c.req.raw, peer);
+    if ('visitor' in verdict) {
+      c.set('visitor', verdict.visitor);
+      await next();
+      if (verdict.known !== undefined) setCookie(c, KNOWN_COOKIE, verdict.known, cookieOptions(c));
+      return;
+    }
+    if (verdict.refused === 429) {
+      c.header('Retry-After', String(verdict.retryAfterS));
+      const sentence = `Log-ins have failed too often. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
+      return shell.problem(c, 429, 'Too many log-ins', sentence);
+    }
+    if (verdict.refused === 403) return shell.problem(c, 403, 'Not allowed', 'You are not allowed to see this page.');
+    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
+    return shell.problem(c, 401, 'Who are you?', 'This page asks for a user and a password, or for a token.');
+  });
+
+  const cookieOptions = (c: PageContext) =>
+    ({
+      path: shell.baseOf(c) === '' ? '/' : shell.baseOf(c),
+      maxAge: KNOWN_FOR_S,
+      httpOnly: true,
+      sameSite: 'Lax',
+      secure: new URL(c.req.url).protocol === 'https:',
+    }) as const;
+
+  const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
+    '/': overviewScreen,
+    '/events': eventsScreen,
+    '/dead': deadLettersScreen,
+    '/rejected': rejectedScreen,
+    '/bulks': bulksScreen,
+    '/audit': auditScreen,
+    '/health': healthScreen,
+    '/maintenance': (visit) => maintenanceScreen(visit),
+  };
+  for (const [path, screen] of Object.entries(screens)) {
+    page.get(path, async (c) => shell.show(c, await screen(shell.visitOf(c))));
+  }
+  page.get('/events/:endpoint/:id', async (c) => shell.show(c, await eventScreen(shell.visitOf(c), keyOf(c))));
+  page.get('/bulks/:id{[0-9]{1,15}}', async (c) => {
+    return shell.show(c, await bulkScreen(shell.visitOf(c), Number(c.req.param('id'))));
+  });
+
+  actRoutes(page, shell);
+  maintenanceRoutes(page, shell);
+  downloadRoutes(page, shell);
+  backupRoute(page, shell, options.backupFolder ?? tmpdir());
+  assetRoutes(page);
+
+  page.get('/live', (c) => live(c.req.raw));
+  page.get('/metrics', async (c) => {
+    const { text, contentType } = await metrics(inbox);
+    return c.body(text, 200, { 'Content-Type': contentType });
+  });
+
+  page.all('*', async (c) => {
+    const base = shell.baseOf(c);
+    if (c.req.method === 'GET' && new URL(c.req.url).pathname === `${base}/` && base !== '')
+      return c.redirect(base, 308);
+    return shell.problem(c, 404, 'Nothing here', 'There is no such screen, or nothing that can be done here.');
+  });
+  // Whoever mounts it need not know what the page keeps about a request.
+  return new Hono().route('/', page);
+}

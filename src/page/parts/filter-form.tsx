@@ -1,0 +1,152 @@
+import type { Child } from 'hono/jsx';
+import { eventTypes } from '../../events/event.ts';
+import { deadReasons, eventStates } from '../../inbox/state.ts';
+
+/** The filter bar of the Events screen: what is set in it stands in the URL, so that a link shows the same to others. */
+export function FilterForm({ action, fields }: { readonly action: string; readonly fields: URLSearchParams }) {
+  const seldom = SELDOM.some((name) => (fields.get(name) ?? '') !== '');
+  return (
+    <form method="get" action={action} class="filters panel" id="filters" role="search" aria-label="Filter">
+      <div class="row">
+        <Field name="entity" label="About" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
+        <Field name="id" label="Event id" hint="evt_…" fields={fields} />
+        <Field name="error" label="Error has" hint="text of the last error" fields={fields} />
+        <Field name="since" label="Received since" hint="2h, or 2026-01-31 08:00" fields={fields} />
+        <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
+      </div>
+      <Choices name="state" label="State" values={eventStates} fields={fields} />
+      <details open={seldom}>
+        <summary>More</summary>
+        <Choices name="type" label="Type" values={typesOf(fields)} fields={fields}>
+          <label class="field">
+            <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
+          </label>
+        </Choices>
+        <Choices name="deadReason" label="Dead because" values={deadReasons} fields={fields} />
+        <div class="row">
+          <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
+          <Conditions fields={fields} />
+          <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
+          <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
+          <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
+          <YesNo name="retrying" label="Failed, tried again" fields={fields} />
+          <YesNo name="redelivered" label="Sent again" fields={fields} />
+          <YesNo name="conflict" label="Other bytes came" fields={fields} />
+        </div>
+      </details>
+      <div class="actions">
+        <button type="submit" class="primary">
+          Filter
+        </button>
+        <a href={action}>Clear</a>
+      </div>
+    </form>
+  );
+}
+
+/** What is asked for seldom enough to be folded away. */
+const SELDOM = [
+  'type',
+  'deadReason',
+  'merchant',
+  'payload',
+  'endpoint',
+  'fingerprint',
+  'ignoredSince',
+  'retrying',
+  'redelivered',
+  'conflict',
+] as const;
+
+interface FieldParts {
+  readonly name: string;
+  readonly label: string;
+  readonly fields: URLSearchParams;
+}
+
+function Field({ name, label, hint, fields }: FieldParts & { readonly hint: string }) {
+  return (
+    <label class="field">
+      <span>{label}</span>{' '}
+      <input
+        type="text"
+        name={name}
+        value={fields.get(name) ?? ''}
+        placeholder={hint}
+        maxlength={1_000}
+        autocomplete="off"
+        spellcheck={false}
+      />
+    </label>
+  );
+}
+
+/** One field for each condition that is set, and one more. */
+function Conditions({ fields }: { readonly fields: URLSearchParams }) {
+  const given = fields.getAll('payload').filter((text) => text.trim() !== '');
+  return (
+    <>
+      {[...given, ''].map((text, n) => (
+        <label class="field">
+          <span>{n === 0 ? 'Body has' : 'and'}</span>{' '}
+          <input
+            type="text"
+            name="payload"
+            value={text}
+            placeholder="data.items[0].name=Tea"
+            maxlength={1_000}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </label>
+      ))}
+    </>
+  );
+}
+
+function Choices({
+  name,
+  label,
+  values,
+  fields,
+  children,
+}: FieldParts & { readonly values: readonly string[]; readonly children?: Child }) {
+  const chosen = fields.getAll(name);
+  return (
+    <fieldset class="choices">
+      <legend>{label}</legend>
+      {values.map((value) => (
+        <label>
+          <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} /> <bdi>{value}</bdi>
+        </label>
+      ))}
+      {children}
+    </fieldset>
+  );
+}
+
+/** The types that hookbox knows, and those that are asked for. */
+function typesOf(fields: URLSearchParams): readonly string[] {
+  const asked = fields.getAll('type').filter((type) => type.trim() !== '');
+  return [...new Set([...eventTypes, ...asked.slice(0, 20)])];
+}
+
+function YesNo({ name, label, fields }: FieldParts) {
+  const chosen = fields.get(name);
+  return (
+    <label class="field">
+      <span>{label}</span>{' '}
+      <select name={name}>
+        {[
+          ['', 'any'],
+          ['yes', 'yes'],
+          ['no', 'no'],
+        ].map(([value, word]) => (
+          <option value={value} selected={value === (chosen ?? '')}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

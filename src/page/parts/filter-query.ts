@@ -1,0 +1,142 @@
+import { filterFault, LONGEST_TEXT } from '../../inbox/operator/check-filter.ts';
+import type { EventFilter, PayloadCondition } from '../../inbox/operator/filter.ts';
+import { deadReasons, eventStates } from '../../inbox/state.ts';
+import { readMoment } from '../../ops/words/point-in-time.ts';
+import { oneLine } from '../../printable.ts';
+import { listed } from '../../ops/words/format.ts';
+
+/** What the fields of the filter bar say. */
+export interface FilterQuery {
+  /** of the fields that could be read */
+  readonly filter: EventFilter;
+  /** what is wrong with the others, a sentence each */
+  readonly problems: readonly string[];
+}
+
+/** As many as anybody mends at a time. */
+const MAX_PROBLEMS = 10;
+
+/** Every field of a filter, under the name that it has in a URL. */
+const FIELDS = [
+  'endpoint',
+  'id',
+  'type',
+  'state',
+  'deadReason',
+  'since',
+  'until',
+  'entity',
+  'merchant',
+  'error',
+  'fingerprint',
+  'ignoredSince',
+  'retrying',
+  'redelivered',
+  'conflict',
+  'payload',
+] as const;
+
+type Field = (typeof FIELDS)[number];
+
+/** What else stands in the URLs and forms that filters are read from. */
+const BESIDE = ['before', 'done', 'figures', 'csrf', 'act', 'force', 'reason'];
+
+/**
+ * Reads a filter from a URL or a form; `filterFields` in links.ts writes what this reads. Fields that are empty ask for
+ * nothing, as those of a form that were left alone; one of a name that does not exist asks for what nobody can know.
+ *
+ * @param now - what `2h` is counted back from
+ */
+export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
+  const problems = unknownIn(fields);
+
+  const all = (name: Field): readonly string[] => {
+    const values = fields.getAll(name).filter((value) => value.trim() !== '');
+    const fitting = values.filter((value) => value.length <= LONGEST_TEXT);
+    if (fitting.length < values.length) problems.push(`${name} is longer than ${LONGEST_TEXT} characters.`);
+    return [...new Set(fitting)];
+  };
+  const one = (name: Field): string | undefined => all(name)[0]?.trim();
+  const anyOf = <Value extends string>(name: Field, known: readonly Value[]): readonly Value[] | undefined => {
+    const values = all(name);
+    const wrong = values.filter((value) => !known.some((each) => each === value));
+    for (const value of wrong) problems.push(`${shown(value)} is none of ${listed(known)}.`);
+    const right = known.filter((each) => values.includes(each));
+    return right.length > 0 ? right : undefined;
+  };
+  const yesOrNo = (name: Field): boolean | undefined => {
+    const value = one(name);
+    if (value === undefined) return undefined;
+    if (value !== 'yes' && value !== 'no') problems.push(`${name} is yes or no, not ${shown(value)}.`);
+    return value === 'yes' ? true : value === 'no' ? false : undefined;
+  };
+  const moment = (name: Field): Date | undefined => {
+    const value = one(name);
+    if (value === undefined) return undefined;
+    const read = readMoment(value, now.getTime());
+    if (read === null)
+      problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
+    return read ?? undefined;
+  };
+  const conditions = (): readonly PayloadCondition[] | undefined => {
+    const read = all('payload').flatMap((text) => {
+      const condition = readCondition(text);
+      if (condition === null) {
+        problems.push(`${shown(text)} is no path and value. Write data.items[0].name=Espresso, for example.`);
+      }
+      return condition ?? [];
+    });
+    return read.length > 0 ? read : undefined;
+  };
+
+  const types = all('type').map((type) => type.trim());
+  const filter = given({
+    endpoint: one('endpoint'),
+    id: one('id'),
+    types: types.length > 0 ? types : undefined,
+    states: anyOf('state', eventStates),
+    deadReasons: anyOf('deadReason', deadReasons),
+    since: moment('since'),
+    until: moment('until'),
+    entity: one('entity'),
+    merchant: one('merchant'),
+    error: one('error'),
+    fingerprint: one('fingerprint'),
+    ignoredSince: moment('ignoredSince'),
+    retrying: yesOrNo('retrying'),
+    redelivered: yesOrNo('redelivered'),
+    conflict: yesOrNo('conflict'),
+    payload: conditions(),
+  });
+  const fault = filterFault(filter);
+  if (fault !== null) problems.push(fault);
+  return { filter, problems: problems.slice(0, MAX_PROBLEMS) };
+}
+
+/** A field that was left out unseen, such as `states` for `state`, would make a filter find more than was meant. */
+function unknownIn(fields: URLSearchParams): string[] {
+  const known = new Set<string>([...FIELDS, ...BESIDE]);
+  const given = [...fields].filter(([name, value]) => value.trim() !== '' && !known.has(name));
+  const names = [...new Set(given.map(([name]) => name))].slice(0, MAX_PROBLEMS);
+  return names.map((name) => `There is no field ${shown(name)}: a filter has ${listed(FIELDS)}.`);
+}
+
+/** Whether it asks for anything at all. */
+export function asksForAll(filter: EventFilter): boolean {
+  return Object.keys(filter).length === 0;
+}
+
+function readCondition(text: string): PayloadCondition | null {
+  const equals = text.indexOf('=');
+  const path = text.slice(0, Math.max(equals, 0)).trim();
+  return path === '' ? null : { path, value: text.slice(equals + 1) };
+}
+
+/** Without what was not asked for. */
+function given(filter: { readonly [Name in keyof EventFilter]: EventFilter[Name] | undefined }): EventFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+function shown(text: string): string {
+  return `"${oneLine(text, 100)}"`;
+}

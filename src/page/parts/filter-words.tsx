@@ -1,0 +1,165 @@
+import type { EventFilter } from '../../inbox/operator/filter.ts';
+import { moment, number } from '../../ops/words/format.ts';
+import { eventHref } from './links.ts';
+import { MASKED } from '../../ops/body/mask.ts';
+import { LongText, StoredText } from './stored-text.tsx';
+import type { Visit } from '../visit.ts';
+
+/** How what filters and audit lines are made of is called; what is not here is shown by its own name. */
+const LABELS = new Map([
+  ['ids', 'events'],
+  ['types', 'type'],
+  ['states', 'state'],
+  ['deadReasons', 'dead because'],
+  ['since', 'received since'],
+  ['until', 'received before'],
+  ['settledBefore', 'settled before'],
+  ['entity', 'about'],
+  ['error', 'error has'],
+  ['fingerprint', 'group'],
+  ['ignoredSince', 'nobody handled, since'],
+  ['payload', 'body has'],
+  ['bulk', 'bulk act'],
+]);
+
+const TIMES = new Set(['since', 'until', 'ignoredSince', 'settledBefore']);
+
+const SHOWN = 10;
+const VALUE_CHARACTERS = 60;
+/** Deeper than hookbox writes it. What others have put into the file must not take the page down. */
+const DEEPEST = 4;
+
+/**
+ * What an act was about, as names and values: a filter, ids, criteria or a file. Audit lines hold what this or another
+ * version of hookbox has written, so nothing is taken for granted.
+ */
+export function FilterWords({ filter, visit }: { readonly filter: unknown; readonly visit: Visit }) {
+  const fields = fieldsOf(filter);
+  if (fields.length === 0) return <AllEvents />;
+  return (
+    <dl class="facts inline">
+      {fields.map(([name, value]) => (
+        <div>
+          <dt>
+            <Label name={name} />
+          </dt>
+          <dd>
+            <Value name={name} value={value} of={filter} visit={visit} depth={1} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Fields within a field stand in the same line. */
+function Within({ of, visit, depth }: Pick<ValueParts, 'of' | 'visit' | 'depth'>) {
+  const fields = fieldsOf(of);
+  if (fields.length === 0) return <AllEvents />;
+  return (
+    <>
+      {fields.map(([name, value], n) => (
+        <>
+          {n > 0 && '; '}
+          <span class="muted">
+            <Label name={name} />
+          </span>{' '}
+          <Value name={name} value={value} of={of} visit={visit} depth={depth + 1} />
+        </>
+      ))}
+    </>
+  );
+}
+
+function AllEvents() {
+  return <span class="muted">all events</span>;
+}
+
+function Label({ name }: { readonly name: string }) {
+  return <StoredText text={LABELS.get(name) ?? name} atMost={40} />;
+}
+
+interface ValueParts {
+  readonly name: string;
+  readonly value: unknown;
+  /** what it is a field of */
+  readonly of: unknown;
+  readonly visit: Visit;
+  readonly depth: number;
+}
+
+function Value({ name, value, of, visit, depth }: ValueParts) {
+  if (Array.isArray(value)) {
+    const shown: readonly unknown[] = value.slice(0, SHOWN);
+    const between = name === 'payload' ? ' and ' : ', ';
+    return (
+      <>
+        {shown.map((one, n) => (
+          <>
+            {n > 0 && between}
+            <Value name={name} value={one} of={of} visit={visit} depth={depth + 1} />
+          </>
+        ))}
+        {value.length > SHOWN && ` and ${number(value.length - SHOWN)} more`}
+      </>
+    );
+  }
+  if (name === 'ids' && typeof value === 'string') return <EventLink id={value} of={of} base={visit.base} />;
+  if (name === 'bulk' && typeof value === 'number') return <a href={`${visit.base}/bulks/${value}`}>{number(value)}</a>;
+  if (name === 'payload' && isRecord(value)) return <Condition condition={value} visit={visit} />;
+  // The command line searches for what is masked here, too.
+  if (name === 'merchant' && typeof value === 'string' && isMasked({ merchant: value }, visit)) return <>{MASKED}</>;
+  if (isRecord(value) && !(value instanceof Date) && depth < DEEPEST)
+    return <Within of={value} visit={visit} depth={depth} />;
+  return <LongText text={TIMES.has(name) ? timeOf(value) : asText(value)} atMost={VALUE_CHARACTERS} />;
+}
+
+function Condition({
+  condition,
+  visit,
+}: {
+  readonly condition: Readonly<Record<string, unknown>>;
+  readonly visit: Visit;
+}) {
+  const path = asText(condition['path']);
+  const value = asText(condition['value']);
+  return (
+    <LongText
+      atMost={VALUE_CHARACTERS}
+      text={`${path} = ${isMasked({ payload: [{ path, value }] }, visit) ? MASKED : value}`}
+    />
+  );
+}
+
+function isMasked(filter: EventFilter, { refusal }: Visit): boolean {
+  return (refusal?.(filter) ?? null) !== null;
+}
+
+/** An id without its endpoint leads nowhere. */
+function EventLink({ id, of, base }: { readonly id: string; readonly of: unknown; readonly base: string }) {
+  const endpoint = isRecord(of) ? of['endpoint'] : undefined;
+  const text = <StoredText text={id} atMost={VALUE_CHARACTERS} />;
+  return typeof endpoint === 'string' ? <a href={eventHref(base, { endpoint, id })}>{text}</a> : text;
+}
+
+function timeOf(value: unknown): string {
+  const at = value instanceof Date ? value : new Date(typeof value === 'string' ? value : Number.NaN);
+  return Number.isNaN(at.getTime()) ? asText(value) : moment(at);
+}
+
+function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return number(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  // What JSON cannot hold is `undefined` here.
+  return JSON.stringify(value) ?? '';
+}
+
+function fieldsOf(filter: unknown): readonly (readonly [name: string, value: unknown])[] {
+  if (isRecord(filter)) return Object.entries(filter).filter(([, value]) => value !== undefined && value !== null);
+  return filter === null || filter === undefined ? [] : [['what', filter]];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,57 @@
+import type { EventKey } from '../../inbox/contract.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
+
+/** The fields of a filter as the Events screen has them in its URL and as forms post them; one value each, or several. */
+export function filterFields(filter: EventFilter): [field: string, value: string][] {
+  const { endpoint, id, types, states, deadReasons, since, until, entity, merchant, error, fingerprint } = filter;
+  const { ignoredSince, retrying, redelivered, conflict, payload = [] } = filter;
+  const fields: [string, string | undefined][] = [
+    ['endpoint', endpoint],
+    ['id', id],
+    ...(types ?? []).map((type): [string, string] => ['type', type]),
+    ...(states ?? []).map((state): [string, string] => ['state', state]),
+    ...(deadReasons ?? []).map((reason): [string, string] => ['deadReason', reason]),
+    ['since', since?.toISOString()],
+    ['until', until?.toISOString()],
+    ['entity', entity],
+    ['merchant', merchant],
+    ['error', error],
+    ['fingerprint', fingerprint],
+    ['ignoredSince', ignoredSince?.toISOString()],
+    ['retrying', yesOrNo(retrying)],
+    ['redelivered', yesOrNo(redelivered)],
+    ['conflict', yesOrNo(conflict)],
+    ...payload.map(({ path, value }): [string, string] => ['payload', `${path}=${value}`]),
+  ];
+  return fields.filter((field): field is [string, string] => field[1] !== undefined);
+}
+
+function yesOrNo(value: boolean | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  return value ? 'yes' : 'no';
+}
+
+/** The Events screen with a filter set. */
+export function eventsHref(base: string, filter: EventFilter): string {
+  const query = new URLSearchParams(filterFields(filter)).toString();
+  return `${base}/events${query === '' ? '' : `?${query}`}`;
+}
+
+/** The screen of one event. */
+export function eventHref(base: string, { endpoint, id }: EventKey): string {
+  return `${base}/events/${pathPart(endpoint)}/${pathPart(id)}`;
+}
+
+/**
+ * What audit lines keep may hold half a surrogate pair, which no URL can. `.` and `..` would be taken for steps in the path,
+ * however they are escaped, so they get a `~` before them, and so does what begins with one.
+ */
+function pathPart(text: string): string {
+  const part = encodeURIComponent(text.toWellFormed());
+  return /^(?:\.{0,2}$|~)/.test(part) ? `~${part}` : part;
+}
+
+/** The key that a part of a path stands for; the router has undone the percent-encoding. */
+export function fromPathPart(part: string): string {
+  return part.startsWith('~') ? part.slice(1) : part;
+}

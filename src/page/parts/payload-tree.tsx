@@ -1,0 +1,92 @@
+import { oneLine } from '../../printable.ts';
+import { number } from '../../ops/words/format.ts';
+import { jsonText } from '../../events/json-tokens.ts';
+import { jsonTree, type JsonNode } from '../../ops/body/json-tree.ts';
+
+/** Texts beyond this are cut here; the raw text has all of them. */
+const MAX_TEXT = 2_000;
+const MAX_NAME = 200;
+/** Objects and lists that are further in are closed at first. */
+const OPEN_DEPTH = 4;
+/** …and so are those with more in them than one looks through at a glance. */
+const OPEN_SIZE = 40;
+
+/** A body as a tree that can be read and folded; numbers stand there as the service has written them. */
+export function PayloadTree({ body, rawHref }: { readonly body: Uint8Array; readonly rawHref: string }) {
+  const text = jsonText(body);
+  if (text === null) {
+    return (
+      <p class="warning">
+        The body is no JSON in UTF-8. <a href={rawHref}>Show it raw</a>
+      </p>
+    );
+  }
+  const { root, leftOut } = jsonTree(text);
+  return (
+    <>
+      <div class="tree">
+        <Value node={root} depth={0} />
+      </div>
+      {leftOut && (
+        <p class="notice">
+          Values are left out here, because there are so many or because they are so deep within one another.{' '}
+          <a href={rawHref}>Show raw</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Value({ node, depth }: { readonly node: JsonNode; readonly depth: number }) {
+  if (node.kind !== 'object' && node.kind !== 'list') {
+    return (
+      <div class="leaf">
+        <Name node={node} />
+        <Scalar node={node} />
+      </div>
+    );
+  }
+  const isObject = node.kind === 'object';
+  const missing = node.size - node.children.length;
+  const size = `${number(node.size)}${node.cut ? ' or more' : ''}`;
+  return (
+    <details open={depth < OPEN_DEPTH && node.size <= OPEN_SIZE}>
+      <summary>
+        <Name node={node} />
+        <span class="muted">{isObject ? `{${size}}` : `[${size}]`}</span>
+      </summary>
+      <ol class={isObject ? 'object' : 'places'} start={isObject ? undefined : 0}>
+        {node.children.map((child) => (
+          <li>
+            <Value node={child} depth={depth + 1} />
+          </li>
+        ))}
+        {node.cut ? <li class="muted">…</li> : missing > 0 && <li class="muted">… {number(missing)} more</li>}
+      </ol>
+    </details>
+  );
+}
+
+function Name({ node: { name, again } }: { readonly node: JsonNode }) {
+  if (name === null) return <></>;
+  return (
+    <>
+      <span class="name">
+        <bdi>{oneLine(name, MAX_NAME)}</bdi>:
+      </span>{' '}
+      {again && <strong class="again">again: </strong>}
+    </>
+  );
+}
+
+function Scalar({ node: { kind, value } }: { readonly node: JsonNode }) {
+  if (kind !== 'text') return <span class={`value ${kind}`}>{oneLine(value, MAX_TEXT)}</span>;
+  return (
+    <>
+      <span class="value text">
+        <bdi>“{oneLine(value, MAX_TEXT)}”</bdi>
+      </span>
+      {value.length > MAX_TEXT && <span class="muted"> ({number(value.length)} characters)</span>}
+    </>
+  );
+}

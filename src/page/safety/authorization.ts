@@ -1,0 +1,212 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { ConfigurationError } from '../../errors.ts';
+import type { Visitor } from '../visit.ts';
+import { unfailing, consoleLogger, throttle, type Logger } from '../../host/logger.ts';
+import { createBrakes, type Brakes, type LoginTry } from './brakes.ts';
+import { knownBrowsers } from './known-browser.ts';
+import { usable } from './usable.ts';
+
+/** Who may see the page. At least one is needed. */
+export interface AuthorizationOptions {
+  /**
+   * Asks your own log-in: what it returns is who looks at the page, and `null` refuses. It must leave the body of the request
+   * alone.
+   */
+  readonly authorize?: (request: Request) => Visitor | null | Promise<Visitor | null>;
+  /** Users with a password, whom the browser asks for it; viewers unless `role` says otherwise. Only over HTTPS. */
+  readonly basic?: readonly {
+    readonly user: string;
+    /** may come from a variable: one that is not set is refused, and so is an empty one */
+    readonly password: string | undefined;
+    readonly role?: Visitor['role'];
+  }[];
+  /** Tokens for programs, such as the one that reads `/metrics`; viewers unless `role` says otherwise. */
+  readonly bearer?: readonly {
+    /** may come from a variable, as passwords may */
+    readonly token: string | undefined;
+    readonly role?: Visitor['role'];
+    readonly name?: string;
+  }[];
+  /**
+   * Makes an operator of everybody on this machine, unless `role` says otherwise, and lets nobody else in: connections from
+   * other machines and through proxies are refused. A proxy on this machine that says nothing of itself (no `X-Forwarded-For`,
+   * no `Forwarded`) cannot be noticed. The audit calls them `local`, or by the `name` that is given.
+   */
+  readonly unsafeOpen?: boolean | { readonly name: string; readonly role?: Visitor['role'] };
+}
+
+/** What the page has to say about log-ins, and with what. */
+export interface LoginOptions {
+  /** Hears of log-ins that fail, once in ten seconds, without what was given; the console unless set. */
+  readonly logger?: Logger;
+  /**
+   * What the tokens of forms and the cookie of browsers that have logged in are made with: the same in all processes that serve
+   * one page; random unless set.
+   */
+  readonly secret?: string;
+}
+
+/** Who it is, or how to answer. */
+export type Verdict =
+  | {
+      readonly visitor: Visitor;
+      /** what a browser shall keep to be known again */
+      readonly known?: string;
+    }
+  | { readonly refused: 429; readonly retryAfterS: number }
+  | { readonly refused: 401; readonly challenges: readonly string[] }
+  | { readonly refused: 403 };
+
+const REALM = 'hookbox';
+const CHALLENGES = {
+  basic: `Basic realm="${REALM}", charset="UTF-8"`,
+  bearer: `Bearer realm="${REALM}"`,
+} as const;
+const MAX_NAME = 200;
+
+/** What all tokens are tried under. No user has this name. */
+const TOKENS = ':tokens';
+
+/**
+ * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
+ *
+ * @returns asks who it is; `source` is the address that the request comes from
+ * @throws ConfigurationError when nobody would be asked for anything, and for credentials that anybody could guess
+ */
+export function createAuthorization(
+  options: AuthorizationOptions & LoginOptions,
+  brakes: Brakes = createBrakes(),
+  tokenBrakes: Brakes = createBrakes(),
+): (request: Request, source?: string | null) => Promise<Verdict> {
+  const { authorize, basic = [], bearer = [], unsafeOpen = false, secret } = options;
+  const browsers = knownBrowsers(secret);
+  const logger = unfailing(options.logger ?? consoleLogger);
+  const seldom = throttle();
+  const everybody = unsafeOpen
+    ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
+    : null;
+  const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
+  if (!asks && everybody === null) {
+    throw refusal(
+      'opsPage needs authorize, basic or bearer: who can reach the page sees every event and can rerun all of them. ' +
+        'Only for a page on the loopback address there is unsafeOpen: true.',
+    );
+  }
+  if (asks && everybody !== null)
+    throw refusal('unsafeOpen lets everybody in, so authorize, basic and bearer would ask nobody.');
+  const users = basic.map(({ user, password, role = 'viewer' }, n) => {
+    if (typeof user !== 'string' || user === '' || user.includes(':')) {
+      throw refusal(`basic[${n}].user must not be empty, nor have a colon.`);
+    }
+    return {
+      credentials: digest(`${user}:${usable(password, `basic[${n}].password`)}`),
+      visitor: known({ role, name: user }),
+    };
+  });
+  const tokens = bearer.map(({ token, role = 'viewer', name = 'bearer' }, n) => {
+    return { credentials: digest(usable(token, `bearer[${n}].token`)), visitor: known({ role, name }) };
+  });
+  const challenges = [
+    ...(users.length > 0 ? [CHALLENGES.basic] : []),
+    ...(tokens.length > 0 ? [CHALLENGES.bearer] : []),
+  ];
+
+  return async (request, source = null) => {
+    if (everybody !== null) return { visitor: everybody };
+    const [scheme, credentials] = credentialsOf(request);
+    if (scheme === 'basic' && users.length > 0) {
+      const user = credentials.split(':', 1)[0] ?? '';
+      // A name may be as long as a header, and many are tried; its hash is not, and tells nobody which ones there are.
+      const account = digest(user).toString('base64url');
+      const browser = browsers.nameOf(request, account);
+      const decided = attempt(brakes, { source, account, browser }, credentials, users, user);
+      const isNew = 'visitor' in decided && browser === null;
+      return isNew ? { ...decided, known: browsers.cookieFor(account) } : decided;
+    }
+    if (scheme === 'bearer' && tokens.length > 0) {
+      // Apart from passwords: who guesses those behind a proxy must not keep the program out that reads the metrics.
+      return attempt(tokenBrakes, { source, account: TOKENS, browser: null }, credentials, tokens);
+    }
+    if (authorize === undefined) return verdict(null);
+    const visitor = visitorOf(await authorize(request));
+    return visitor === null ? verdict(null) : { visitor };
+  };
+
+  function attempt(
+    slowedBy: Brakes,
+    login: LoginTry,
+    credentials: string,
+    holders: readonly Holder[],
+    user?: string,
+  ): Verdict {
+    const tried = slowedBy.attempt(login, () => holderOf(credentials, holders));
+    const found = 'found' in tried ? tried.found : null;
+    if (found === null) {
+      seldom('log-in', (suppressed) => {
+        // What is typed into the field of the name may be a password.
+        const isUser = basic.some((one) => one.user === user);
+        const facts = { source: login.source ?? 'unknown', ...(isUser && { user }), suppressed };
+        logger.warn(facts, 'a log-in to the page was refused');
+      });
+    }
+    return 'found' in tried ? verdict(found) : { refused: 429, retryAfterS: Math.ceil(tried.waitMs / 1_000) };
+  }
+
+  function verdict(visitor: Visitor | null): Verdict {
+    if (visitor !== null) return { visitor };
+    return challenges.length > 0 ? { refused: 401, challenges } : { refused: 403 };
+  }
+}
+
+interface Holder {
+  readonly credentials: Uint8Array;
+  readonly visitor: Visitor;
+}
+
+/** Compares with all of them, and hashes of one length, so that the time says nothing about how near a guess was. */
+function holderOf(credentials: string, holders: readonly Holder[]): Visitor | null {
+  const given = digest(credentials);
+  let found: Visitor | null = null;
+  for (const holder of holders) {
+    if (timingSafeEqual(holder.credentials, given)) found = holder.visitor;
+  }
+  return found;
+}
+
+const digestKey = randomBytes(32);
+
+/** Under a key of this process, so that nobody can work towards a hash that begins alike. */
+function digest(credentials: string): Buffer {
+  return createHmac('sha256', digestKey).update(credentials).digest();
+}
+
+/** The kind of credentials that a request brings, and what they are: `user:password`, or the token. */
+function credentialsOf(request: Request): readonly [scheme: 'basic' | 'bearer' | null, credentials: string] {
+  const header = request.headers.get('authorization') ?? '';
+  const [, scheme = '', credentials = ''] = /^(basic|bearer) +(\S+) *$/i.exec(header) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'basic':
+      return ['basic', Buffer.from(credentials, 'base64').toString('utf8')];
+    case 'bearer':
+      return ['bearer', credentials];
+    default:
+      return [null, ''];
+  }
+}
+
+function known(visitor: Visitor): Visitor {
+  const checked = visitorOf(visitor);
+  if (checked === null) throw refusal(`role must be 'viewer' or 'operator', not ${JSON.stringify(visitor.role)}.`);
+  return checked;
+}
+
+/** What JavaScript may return: only the two roles let somebody in. */
+function visitorOf(returned: Visitor | null | undefined): Visitor | null {
+  if (returned?.role !== 'viewer' && returned?.role !== 'operator') return null;
+  const name = typeof returned.name === 'string' && returned.name.trim() !== '' ? returned.name.trim() : 'unnamed';
+  return { role: returned.role, name: name.slice(0, MAX_NAME) };
+}
+
+function refusal(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
+}

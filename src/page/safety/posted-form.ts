@@ -1,0 +1,81 @@
+import type { MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { By } from '../../inbox/operator/acts.ts';
+import { bytes } from '../../ops/words/format.ts';
+import { MAX_REASON } from '../parts/reason-field.tsx';
+import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+
+/**
+ * What every POST has to pass: its visitor is an operator, it is no larger than it may be, and its token says that the
+ * visitor's own page has sent it. Only then its fields are handed on.
+ *
+ * @param maxBytes - of the whole form
+ */
+export function postedForm(shell: Shell, maxBytes: number): MiddlewareHandler<PageEnv> {
+  const limited = bodyLimit({
+    maxSize: maxBytes,
+    // This is called with the context of this middleware.
+    onError: (c) => shell.problem(c as PageContext, 413, 'Too large', `This takes ${bytes(maxBytes)} at most.`),
+  });
+  return async (c, next) => {
+    const { visitor } = shell.visitOf(c);
+    if (visitor.role !== 'operator') {
+      return shell.problem(
+        c,
+        403,
+        'Not allowed',
+        'You look on as a viewer. Only operators may do this. Nothing was done.',
+      );
+    }
+    return limited(c, async () => {
+      const form = await formOf(c);
+      if (form === null) {
+        c.res = await shell.problem(c, 400, 'No form', 'This is no form that the page has sent. Nothing was done.');
+      } else if (!shell.tokens.isTokenOf(visitor, form.get('csrf'))) {
+        c.res = await shell.problem(c, 403, 'Out of date', OUT_OF_DATE);
+      } else {
+        c.set('form', form);
+        await next();
+      }
+    });
+  };
+}
+
+const OUT_OF_DATE =
+  'This form is out of date: the server was restarted since, or you were somebody else then. ' +
+  'Go back, reload the page, and send it again. Nothing was done.';
+
+async function formOf(c: PageContext): Promise<FormData | null> {
+  try {
+    return await c.req.formData();
+  } catch {
+    return null;
+  }
+}
+
+/** The text fields of a form. */
+export function fieldsOf(form: FormData): URLSearchParams {
+  const fields = new URLSearchParams();
+  for (const [name, value] of form) {
+    if (typeof value === 'string') fields.append(name, value);
+  }
+  return fields;
+}
+
+/** A field with one value; empty unless given. */
+export function fieldOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** The texts of a field that may be given several times. */
+export function valuesOf(form: FormData, name: string): readonly string[] {
+  const values = form.getAll(name).map((value) => (typeof value === 'string' ? value.trim() : ''));
+  return [...new Set(values.filter((value) => value !== ''))];
+}
+
+/** Who does it, and why, for the audit. */
+export function byOf(shell: Shell, c: PageContext, form: FormData): By {
+  const reason = fieldOf(form, 'reason').slice(0, MAX_REASON);
+  return { actor: shell.visitOf(c).visitor.name, via: 'page', ...(reason !== '' && { reason }) };
+}

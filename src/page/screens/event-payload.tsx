@@ -1,0 +1,97 @@
+import type { StoredEvent } from '../../inbox/contract.ts';
+import { bytes } from '../../ops/words/format.ts';
+import { PayloadTree } from '../parts/payload-tree.tsx';
+import { Hex, RawText } from '../parts/raw-body.tsx';
+import type { Visit } from '../visit.ts';
+
+const VIEWS = { tree: 'Tree', raw: 'Raw', hex: 'Hex' } as const;
+type View = keyof typeof VIEWS;
+
+/** What is in an event: a tree, the text as it came, or its bytes; and the newest other body under its id. */
+export function Payload({
+  visit,
+  event,
+  href,
+}: {
+  readonly visit: Visit;
+  readonly event: StoredEvent;
+  readonly href: string;
+}) {
+  const { body, conflict } = event;
+  const view = viewOf(visit.url);
+  if (body === null && conflict === null) return <></>;
+  return (
+    <section id="payload">
+      <div class="heading">
+        <h2>Body</h2>
+        <nav aria-label="Ways to show the body" class="views">
+          {Object.entries(VIEWS).map(([name, label]) => (
+            <a href={`${href}?view=${name}#payload`} aria-current={name === view ? 'true' : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      </div>
+      {visit.masks && (
+        <p class="notice">
+          The values of some fields are masked as “•••” on this page, in all three views and in downloads: those are not
+          the bytes that were received.
+        </p>
+      )}
+      <div class={conflict === null ? undefined : 'columns'}>
+        {body !== null && (
+          <Body
+            title={conflict === null ? null : 'The bytes that count'}
+            body={visit.mask(body)}
+            view={view}
+            href={href}
+            download={`${href}/raw`}
+          />
+        )}
+        {conflict !== null && conflict.body.byteLength > 0 && (
+          <Body
+            title="The newest other bytes under this id"
+            body={visit.mask(conflict.body)}
+            view={view}
+            href={href}
+            download={`${href}/conflict`}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Body({
+  title,
+  body,
+  view,
+  href,
+  download,
+}: {
+  readonly title: string | null;
+  readonly body: Uint8Array;
+  readonly view: View;
+  readonly href: string;
+  readonly download: string;
+}) {
+  return (
+    <section class="panel body">
+      {title !== null && <h3>{title}</h3>}
+      {view === 'tree' && <PayloadTree body={body} rawHref={`${href}?view=raw#payload`} />}
+      {view === 'raw' && <RawText body={body} />}
+      {view === 'hex' && <Hex body={body} />}
+      <p>
+        <a href={download} download>
+          Download
+        </a>{' '}
+        <span class="muted">({bytes(body.byteLength)})</span>
+      </p>
+    </section>
+  );
+}
+
+function viewOf(url: URL): View {
+  const asked = url.searchParams.get('view') ?? 'tree';
+  return asked === 'raw' || asked === 'hex' ? asked : 'tree';
+}

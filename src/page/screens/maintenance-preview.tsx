@@ -1,0 +1,150 @@
+import type { Child } from 'hono/jsx';
+import type { EraseReport, PrunableState } from '../../inbox/operator/removal.ts';
+import { STILL_IN_LOG } from '../acts/flash.ts';
+import { ActForm } from '../parts/form.tsx';
+import { oneLine } from '../../printable.ts';
+import { listed, plural } from '../../ops/words/format.ts';
+import { ReasonField } from '../parts/reason-field.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import type { Visit } from '../visit.ts';
+
+/** What an act of the Maintenance screen would do, or why it was not done. */
+export type MaintenancePreview =
+  | {
+      readonly act: 'prune';
+      readonly olderThanDays: number;
+      /** what that came to when it was asked: the confirmation means the very events that were counted */
+      readonly settledBefore: Date;
+      readonly states: readonly PrunableState[];
+      /** all types when empty */
+      readonly types: readonly string[];
+      /** all endpoints when empty */
+      readonly endpoint: string;
+      /** how many events would be pruned */
+      readonly count: number;
+    }
+  | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport }
+  | { readonly act: 'problem'; readonly message: string };
+
+/** What is lost by an act, so that nobody is surprised. */
+export const LOSES = {
+  prune:
+    'Lost for good: the bodies of these events, other bodies that came under their ids, and what their errors said. Their ids stay, so a redelivery is still known as one.',
+  erase:
+    'Lost for good: every body, error and other body about it, in whatever state; what is pending will never be handled. The ids of its events stay, so a redelivery is still known as one.',
+  export: 'Nothing is lost. The file holds every payload: keep it as safe as the inbox itself.',
+  import: 'Nothing is lost: an event whose id is here already stays as it is, whatever the file says.',
+  backup: 'Nothing is lost. The file is a whole inbox with every payload: keep it as safe as this one.',
+} as const;
+
+/** What an act would do, with the form that does it. */
+export function Preview({ visit, preview }: { readonly visit: Visit; readonly preview: MaintenancePreview }) {
+  switch (preview.act) {
+    case 'problem':
+      return (
+        <p class="warning" role="alert" id="problem">
+          <StoredText text={preview.message} atMost={500} />
+        </p>
+      );
+    case 'prune':
+      return <PrunePreview visit={visit} {...preview} />;
+    case 'erase':
+      return <ErasePreview visit={visit} {...preview} />;
+  }
+}
+
+type PreviewOf<Act extends MaintenancePreview['act']> = Extract<MaintenancePreview, { readonly act: Act }>;
+
+function PrunePreview({
+  visit,
+  olderThanDays,
+  settledBefore,
+  states,
+  types,
+  endpoint,
+  count,
+}: PreviewOf<'prune'> & { readonly visit: Visit }) {
+  const when = olderThanDays === 0 ? 'settled by now' : `settled more than ${plural(olderThanDays, 'day')} ago`;
+  const ofTypes =
+    types.length === 0 ? 'of all types' : `of type ${types.map((type) => oneLine(type, 60)).join(' or ')}`;
+  const atEndpoint = endpoint === '' ? '' : `, at the endpoint ${oneLine(endpoint, 60)}`;
+  return (
+    <Confirmation found={count}>
+      <p>
+        {count === 0 ? 'No event fits: ' : `Would prune ${plural(count, 'event')}: `}
+        <StoredText text={`${listed(states)}, ${when}, ${ofTypes}${atEndpoint}`} atMost={1_000} />.
+      </p>
+      {states.some((state) => state !== 'processed') && (
+        <p>Dead and ignored events cannot be rerun any more once they are pruned.</p>
+      )}
+      {count > 0 && (
+        <ActForm visit={visit} to="/maintenance/prune" label="Confirm the prune">
+          <p>{LOSES.prune}</p>
+          <input type="hidden" name="olderThanDays" value={String(olderThanDays)} />
+          <input type="hidden" name="settledBefore" value={settledBefore.toISOString()} />
+          {states.map((state) => (
+            <input type="hidden" name="states" value={state} />
+          ))}
+          {types.map((type) => (
+            <input type="hidden" name="types" value={type} />
+          ))}
+          {endpoint !== '' && <input type="hidden" name="endpoint" value={endpoint} />}
+          <Confirm count={count}>Prune {plural(count, 'event')}</Confirm>
+        </ActForm>
+      )}
+    </Confirmation>
+  );
+}
+
+function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly visit: Visit }) {
+  const { erased, inProcessing, logEmptied } = report;
+  return (
+    <Confirmation found={erased}>
+      <p>
+        {erased === 0 ? 'Nothing is kept about ' : `Would erase ${plural(erased, 'event')} about `}
+        <StoredText text={entity} atMost={300} />.
+      </p>
+      {inProcessing > 0 && (
+        <p>
+          {plural(inProcessing, 'event')} more {inProcessing === 1 ? 'is' : 'are'} in processing and would be left:
+          erase again when the handlers have ended.
+        </p>
+      )}
+      {erased + inProcessing === 0 && !logEmptied && <p>{STILL_IN_LOG}</p>}
+      {erased > 0 && (
+        <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
+          <p>{LOSES.erase}</p>
+          <input type="hidden" name="entity" value={entity} />
+          <Confirm count={erased}>Erase {plural(erased, 'event')}</Confirm>
+        </ActForm>
+      )}
+    </Confirmation>
+  );
+}
+
+function Confirmation({ found, children }: { readonly found: number; readonly children: Child }) {
+  return (
+    <section class="panel" id="preview">
+      <h2>Nothing has happened yet</h2>
+      {children}
+      {found === 0 && <p class="muted">Nothing to confirm.</p>}
+    </section>
+  );
+}
+
+/** The count goes back with the confirmation, so that what is done is what was shown. */
+function Confirm({ count, children }: { readonly count: number; readonly children: Child }) {
+  return (
+    <>
+      <input type="hidden" name="confirm" value={String(count)} />
+      <p>
+        <ReasonField />
+      </p>
+      <p class="actions">
+        <button type="submit" class="danger" data-confirm autofocus>
+          {children}
+        </button>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { EntityOf } from '../events/entity.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { EventFilter } from '../inbox/operator/filter.ts';
+
+/** What the page shows: a receiver, or an inbox alone as `{ inbox }`. */
+export interface Operated {
+  readonly inbox: Inbox;
+  /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
+  readonly entity?: EntityOf;
+}
+
+/** Who looks at the page: a viewer reads, an operator acts too. */
+export interface Visitor {
+  readonly role: 'viewer' | 'operator';
+  /** stands in the audit */
+  readonly name: string;
+}
+
+/** One request for a screen. */
+export interface Visit {
+  readonly operated: Operated;
+  readonly visitor: Visitor;
+  /** the path that the page is mounted at, without a slash at the end: `/ops` */
+  readonly base: string;
+  /** the token that every form sends back */
+  readonly csrf: string;
+  readonly url: URL;
+  readonly now: Date;
+  /** replaces the values of fields that nobody shall see, in JSON text */
+  readonly mask: (body: Uint8Array) => Uint8Array;
+  /** whether some fields are masked, so that raw bytes are not shown either */
+  readonly masks: boolean;
+  /** why a filter would tell what a masked value is; `null` when it would not */
+  readonly refusal?: (filter: EventFilter) => string | null;
+  /** only what stands in `#live` is asked for: the page that is shown already is brought up to date */
+  readonly liveOnly?: boolean;
+  /** the inbox’s file, as commands for it name it */
+  readonly db?: string | undefined;
+}
+
+/** What a screen puts into the layout. */
+export interface Screen {
+  readonly title: string;
+  readonly status?: 200 | 404;
+  /** the path in the navigation that is marked as current, such as `/events` */
+  readonly current: string;
+  readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;
+}

@@ -1,0 +1,35 @@
+import { ConfigurationError } from '../errors.ts';
+
+/** The endpoint of receivers and processors that name none. */
+export const DEFAULT_ENDPOINT = 'default';
+
+/** @throws ConfigurationError `INVALID_OPTION` for anything that cannot be the name of one endpoint */
+export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
+  if (typeof endpoint === 'string' && endpoint !== '' && endpoint !== '*') return;
+  const given = endpoint === '' ? 'an empty text' : typeof endpoint === 'string' ? "'*'" : typeof endpoint;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `endpoint must name a webhook registration, such as 'shop-a', not ${given}. Leave it out for '${DEFAULT_ENDPOINT}'; ` +
+      "'*' is for processors, alone, and means every endpoint.",
+  );
+}
+
+/**
+ * The endpoints that a processor handles.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function endpointsOf(endpoint: string | readonly string[] = DEFAULT_ENDPOINT): readonly string[] | '*' {
+  if (endpoint === '*') return '*';
+  const names: readonly unknown[] = Array.isArray(endpoint) ? endpoint : [endpoint];
+  if (names.length === 0) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      "endpoint is an empty list, so nothing would be handled. Name the endpoints, or give '*' for every one.",
+    );
+  }
+  return [...new Set(names)].map((name) => {
+    assertEndpoint(name);
+    return name;
+  });
+}

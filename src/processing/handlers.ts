@@ -1,0 +1,127 @@
+import { ConfigurationError } from '../errors.ts';
+import {
+  eventTypes,
+  isEventType,
+  type EventOf,
+  type EventType,
+  type UnknownEvent,
+  type WebhookEvent,
+} from '../events/event.ts';
+import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { Logger } from '../host/logger.ts';
+
+/** What a handler is told about the delivery that brought its event. */
+export interface DeliveryFacts {
+  readonly endpoint: string;
+  readonly receivedAt: Date;
+  /** `false` where no signature was verified: with `unsafeUnsigned: true`, or after an import that was not trusted */
+  readonly verified: boolean;
+}
+
+/**
+ * What a handler is given beside its event.
+ *
+ * @typeParam Database - what `transaction` works on: of `sqliteInbox`, its better-sqlite3 connection
+ */
+export interface HandlerContext<Database = DefaultDatabase> {
+  /** 1 for the first run of a handler for this event */
+  readonly attempt: number;
+  /**
+   * aborted when the handler has run out of time, lost its lease, or the processor closes: what ends after that has not
+   * done its work and runs again, also when it returns, unless its `transaction` was committed
+   */
+  readonly signal: AbortSignal;
+  /** a newer event of the same entity was processed already: what this one says is out of date */
+  readonly superseded: boolean;
+  readonly delivery: DeliveryFacts;
+  /** the logger with endpoint, id, type and attempt filled in */
+  readonly log: Logger;
+  /**
+   * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
+   * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.
+   *
+   * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
+   * caught is the handler's to judge.
+   *
+   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
+   * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
+   */
+  transaction<T>(work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T): Promise<T>;
+}
+
+/** A connection that is used by one call at a time, as SQLite's is: an `await` inside a transaction would commit early. */
+interface SynchronousDatabase {
+  readonly inTransaction: boolean;
+}
+
+/** Anything but a promise. */
+export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
+
+/** Runs until it returns or its promise resolves; whatever it throws, `null` too, is a failed attempt. */
+export type Handler<Event, Database = DefaultDatabase> = (event: Event, context: HandlerContext<Database>) => unknown;
+
+/** A handler for each type of interest; `'*'` takes every type without one, unknown types too. */
+export type Handlers<Database = DefaultDatabase> = {
+  readonly [T in EventType]?: Handler<EventOf<T>, Database>;
+} & {
+  readonly '*'?: Handler<WebhookEvent | UnknownEvent, Database>;
+};
+
+/** The types that there is a handler for; `'*'` for every type. */
+export function handledTypes(handlers: Handlers): readonly string[] | '*' {
+  if (handlers['*'] !== undefined) return '*';
+  return Object.entries(handlers).flatMap(([type, handler]) => (handler === undefined ? [] : [type]));
+}
+
+/**
+ * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a word.
+ *
+ * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no plain
+ * object, or a value that is no function
+ */
+export function assertHandlers(handlers: Handlers): void {
+  if (!isPlainObject(handlers)) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `handlers must be a plain object with a function for each type, such as { 'order.created': (event) => … }, not ` +
+        `${kindOf(handlers)}. ${fixFor(handlers)}`,
+    );
+  }
+  for (const [type, handler] of Object.entries(handlers)) {
+    if (type !== '*' && !isEventType(type)) {
+      throw new ConfigurationError(
+        'UNKNOWN_EVENT_TYPE',
+        `handlers has the key ${JSON.stringify(type)}, which is no event type. Use '*' for types that hookbox does not ` +
+          `know, or one of: ${eventTypes.join(', ')}.`,
+      );
+    }
+    if (typeof handler !== 'function') {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        `The handler of ${type} is ${kindOf(handler)} and not a function. Give a function, or leave the key out.`,
+      );
+    }
+  }
+}
+
+/** Its own properties are all it has; `Object.create(null)` has no others either. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return typeof value === 'object' ? 'null' : typeof value;
+  const name: unknown = value.constructor?.name;
+  return typeof name === 'string' && name !== '' && name !== 'Object' ? `an instance of ${name}` : 'another object';
+}
+
+function fixFor(value: unknown): string {
+  if (value instanceof Map) return 'Write Object.fromEntries(handlers).';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return "Write { '*': … } for every type.";
+  return (
+    'Methods of a class are on its prototype, where hookbox does not look: write ' +
+    "{ 'order.created': (event, context) => shop.orderCreated(event, context) }."
+  );
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import type { Delivery } from './delivery.ts';
+import { latencyBucket, type Counts, type Rejection } from '../inbox/operator/counts.ts';
+import type { Outcome } from './outcome.ts';
+
+/** What operators want to know of answers: how long they took, and what was refused. */
+export interface AnswerNotes {
+  /**
+   * @param tookMs - from the delivery's arrival to its answer
+   * @param body - of a refused delivery, where it was read
+   */
+  note(delivery: Delivery, outcome: Outcome, tookMs: number, body: Uint8Array | null): void;
+  /** Writes what was noted; resolves also when that is not possible. */
+  flush(): Promise<void>;
+}
+
+/** What is noted waits this long in memory, so that neither a busy hour nor an attack writes for each delivery. */
+const FLUSH_MS = 1_000;
+/** Kinds of rejections that are told apart between two writings; beyond them only the reason is kept. */
+const MAX_KINDS = 1_000;
+
+interface NotedRejection extends Rejection {
+  count: number;
+  at: number;
+}
+
+/** Keeps notes for an inbox that operators can look into; those of the last second are lost with the process. */
+export function answerNotes(
+  operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
+  endpoint: string,
+  onFlush: () => void = () => {},
+): AnswerNotes {
+  if (operations === undefined) return { note() {}, flush: async () => {} };
+  let latencies = new Map<string, number>();
+  let rejections = new Map<string, NotedRejection>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> | undefined;
+
+  /** One writing at a time: while the file is locked, the notes wait here and not in its queue. */
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    await writing;
+    writing = write();
+    await writing;
+    timer = undefined;
+    if (latencies.size > 0) flushLater();
+    onFlush();
+  }
+
+  /** One timer at a time, which keeps no process alive. */
+  function flushLater(): void {
+    timer ??= setTimeout(() => void flush(), FLUSH_MS).unref();
+  }
+
+  async function write(): Promise<void> {
+    const [taken, refused] = [latencies, [...rejections.values()]];
+    latencies = new Map();
+    rejections = new Map();
+    const at = Math.floor(Date.now() / 60_000) * 60_000;
+    const rows = Array.from(taken, ([detail, count]) => ({ at, what: 'answer-ms' as const, detail, count }));
+    // An inbox that cannot write these has told of worse already.
+    await Promise.allSettled([
+      rows.length > 0 && operations?.count(rows),
+      refused.length > 0 && operations?.noteRejected(refused),
+    ]);
+  }
+
+  function noteRejection(rejection: Rejection): void {
+    const key = JSON.stringify(rejection);
+    const alike = rejections.get(key);
+    if (alike !== undefined) {
+      alike.count += 1;
+      alike.at = Date.now();
+    } else {
+      const isCoarse = rejection.bytes === null && rejection.sha256 === null && rejection.source === null;
+      if (isCoarse || rejections.size < MAX_KINDS) rejections.set(key, { ...rejection, count: 1, at: Date.now() });
+      else noteRejection({ ...rejection, bytes: null, sha256: null, source: null });
+    }
+  }
+
+  return {
+    note(delivery, outcome, tookMs, body) {
+      // A browser or a probe that looks whether somebody is there: no delivery.
+      if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
+      const bucket = latencyBucket(tookMs);
+      latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
+      if (outcome.kind === 'rejected' || outcome.kind === 'unavailable') {
+        noteRejection({
+          endpoint,
+          reason: outcome.reason,
+          bytes: body?.byteLength ?? null,
+          sha256: body === null ? null : createHash('sha256').update(body).digest('hex'),
+          source: addressOf(delivery),
+        });
+      }
+      flushLater();
+    },
+    flush,
+  };
+}
+
+/** A request that cannot say it any more must not fail the answer. */
+function addressOf(delivery: Delivery): string | null {
+  try {
+    return delivery.source?.() ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,330 @@
+import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
+import { ConfigurationError, isInstance, messageOf, nameOf } from '../errors.ts';
+import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/event.ts';
+import { readEvent, type EventFacts } from '../events/parse.ts';
+import { consoleLogger, throttle, unfailing, type Logger } from '../host/logger.ts';
+import { readingRoom, type Reading } from './reading-room.ts';
+import { refusal, type Reason, type Refusal } from './outcome.ts';
+import { MAX_TIMER_MS, positive } from '../number-option.ts';
+import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
+import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
+
+export interface VerifierOptions {
+  /**
+   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
+   * fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
+   * has not brought any key.
+   */
+  readonly secret?: SecretOption;
+  /** For an account without a signing secret only: anyone who knows the URL can then send events. */
+  readonly unsafeUnsigned?: boolean;
+  /** The largest body that is accepted, in bytes; 1 MiB unless set. */
+  readonly maxBodyBytes?: number;
+  /**
+   * The most memory, in bytes, that bodies take together while they arrive and are verified; 64 MiB unless set, and at
+   * least `maxBodyBytes`. Beyond it the newest of them is answered 503, and those that began before go on. An eighth of it
+   * is left to bodies of up to 64 KiB.
+   */
+  readonly maxReadingBytes?: number;
+  /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
+  readonly deadlineMs?: number;
+  /** Where rejections and failures are reported; warnings and errors go to the console unless set. */
+  readonly logger?: Logger;
+}
+
+/** A delivery whose bytes are authentic and hold an event, typed or invalid. */
+export interface VerifiedDelivery {
+  readonly body: Uint8Array;
+  /** the value of `X-Signature`, so that whoever is handed the body can verify it again; `null` where none was needed */
+  readonly signature: string | null;
+  readonly verified: boolean;
+  readonly id: string;
+  readonly event: WebhookEvent | UnknownEvent | InvalidEvent;
+  readonly facts: EventFacts;
+}
+
+/** What is known of a refusal beside its reason. */
+export interface RefusalFacts {
+  /** for the sender too */
+  readonly details?: Refusal['body']['error']['details'];
+  /** what was thrown: for the log only */
+  readonly cause?: unknown;
+  /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
+  readonly error?: string;
+  /** what was read of it: for `bodyOf` only */
+  readonly body?: Uint8Array;
+  /** what the merchant has to change: for the log only */
+  readonly fix?: string | undefined;
+}
+
+/** The first half of a delivery's way: read, verify, parse. */
+export interface Verifier {
+  readonly logger: Logger;
+  /** Until when this delivery has to be answered: `deadlineMs` from now, or sooner where its host allows less. */
+  startDeadline(delivery: Pick<Delivery, 'host'> | null | undefined): Deadline;
+  /**
+   * @param deadline - until then the body has to be there; one of its own is started unless given
+   * @throws TypeError for a body that is not bytes
+   */
+  verify(delivery: Delivery, deadline?: Deadline): Promise<VerifiedDelivery | Refusal>;
+  /**
+   * Verifies a delivery and gives it to the merchant's own function, within one deadline.
+   *
+   * @returns what the function has resolved with, or the refusal to answer with: also when it threw, or was not done in time
+   */
+  passOn<T>(
+    delivery: Delivery,
+    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
+  ): Promise<Refusal | { readonly passed: T; readonly id: string }>;
+  /** What was read of the body of a delivery that was refused, if it was. */
+  bodyOf(refusal: Refusal): Uint8Array | null;
+  /** The refusal for a reason, reported to the logger; `cause` goes there only. */
+  refuse(reason: Reason, more?: RefusalFacts): Refusal;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_READING_BYTES = 64 * 1024 * 1024;
+const DEADLINE_MS = 9_000;
+
+/** @throws ConfigurationError for a secret or a limit that cannot work */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
+  const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
+  const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
+  const logger = unfailing(options.logger ?? consoleLogger);
+  const keys = chosenKeys(options, logger);
+  const report = reporter(logger);
+  const bodies = new WeakMap<Refusal, Uint8Array>();
+
+  const refuse: Verifier['refuse'] = (reason, more = {}) => {
+    const outcome = refusal(reason, more.details);
+    report(outcome, more);
+    if (more.body !== undefined) bodies.set(outcome, more.body);
+    return outcome;
+  };
+
+  const startDeadlineOf: Verifier['startDeadline'] = (delivery) => {
+    const remainingMs = delivery?.host?.remainingMs;
+    // A host that does not know says NaN.
+    const allowedMs = remainingMs === undefined || Number.isNaN(remainingMs) ? Infinity : remainingMs;
+    return startDeadline(Math.max(0, Math.min(deadlineMs, allowedMs)));
+  };
+
+  /** What the head alone tells of a signature. */
+  function formFault(signature: Delivery['signature']): Reason | null {
+    if (keys === 'unsigned') return null;
+    if (signature === null || signature === undefined || signature === '') return 'signature-missing';
+    return isWellFormedSignature(signature) ? null : 'signature-malformed';
+  }
+
+  /** `null` when the signature is right, or when this receiver takes unsigned deliveries. */
+  async function signatureFault(
+    body: Uint8Array,
+    signature: Delivery['signature'],
+    deadline: Deadline,
+  ): Promise<Reason | null> {
+    if (keys === 'unsigned') return null;
+    const now = keys.current();
+    const current = now instanceof Promise ? await withinDeadline(now, deadline) : now;
+    if (current === null || current === LATE) return 'no-secret';
+    if (matchesSignature(body, signature, current)) return null;
+    const fresh = await withinDeadline(keys.afterMismatch(), deadline);
+    if (fresh === LATE) return 'no-secret';
+    return fresh !== null && matchesSignature(body, signature, fresh) ? null : 'signature-mismatch';
+  }
+
+  /**
+   * The order of the checks, the same for every adapter. What the head tells comes first (method, encoding, the form of
+   * the signature), before anything is kept of the body; then, while it arrives, its size, the room and the time; then
+   * the signature, and last what the bytes say.
+   */
+  async function verify(delivery: Delivery, deadline: Deadline): Promise<VerifiedDelivery | Refusal> {
+    if (delivery.method !== undefined && delivery.method !== 'POST') return refuse('method-not-allowed');
+    if (!isIdentity(delivery.contentEncoding)) return refuse('encoding-unsupported');
+    if (typeof delivery.body !== 'function') assertBytes(delivery.body);
+    const malformed = formFault(delivery.signature);
+    if (malformed !== null) return refuse(malformed);
+
+    const reading = room.open();
+    try {
+      return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
+    } finally {
+      // Only now, for it may have waited for the secret with a body that anybody has sent.
+      reading.close();
+    }
+  }
+
+  async function verifyBody(
+    { signature: claimed }: Delivery,
+    read: BodyRead,
+    deadline: Deadline,
+  ): Promise<VerifiedDelivery | Refusal> {
+    if (read.ended === 'consumed') return refuse('body-consumed', { fix: read.fix });
+    if (read.ended !== 'complete') return refuse(UNREAD[read.ended]);
+
+    const fault = await signatureFault(read.bytes, claimed, deadline);
+    const { bytes: body } = read;
+    if (fault === 'signature-mismatch' && read.doubt !== undefined) {
+      return refuse('body-consumed', { fix: read.doubt, body });
+    }
+    if (fault !== null) return refuse(fault, { body });
+
+    const { parsed, facts } = readEvent(body);
+    if (facts === null) return refuse('not-an-event', { details: parsed.issues.map(asDetail), body });
+    const event = parsed.ok ? parsed.event : { id: parsed.id, type: null, issues: parsed.issues };
+    const signature = keys === 'unsigned' ? null : (claimed ?? null);
+    return { body, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
+  }
+
+  async function handOver<T>(
+    verified: VerifiedDelivery,
+    { host }: Delivery,
+    deadline: Deadline,
+    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
+  ): Promise<Refusal | { readonly passed: T; readonly id: string }> {
+    const work = (async () => passOn(verified))();
+    try {
+      const passed = await withinDeadline(work, deadline);
+      if (passed !== LATE) return { passed, id: verified.id };
+    } catch (thrown) {
+      return refuse('not-passed-on', { error: nameAndCode(thrown) });
+    }
+    askToWait(host?.waitUntil, Promise.allSettled([work]));
+    return refuse('not-passed-on-in-time');
+  }
+
+  return {
+    logger,
+    refuse,
+    bodyOf: (refusal) => bodies.get(refusal) ?? null,
+    startDeadline: startDeadlineOf,
+    async verify(delivery, given) {
+      const deadline = given ?? startDeadlineOf(delivery);
+      try {
+        return await verify(delivery, deadline);
+      } finally {
+        if (given === undefined) deadline.met();
+      }
+    },
+    async passOn(delivery, passOn) {
+      const deadline = startDeadlineOf(delivery);
+      try {
+        const verified = await verify(delivery, deadline);
+        if (isRefusal(verified)) return verified;
+        return await handOver(verified, delivery, deadline, passOn);
+      } catch (cause) {
+        return refuse('internal', { cause });
+      } finally {
+        deadline.met();
+      }
+    },
+  };
+}
+
+/** Tells a refusal from what went through. */
+export function isRefusal(result: object): result is Refusal {
+  return 'reason' in result;
+}
+
+const UNREAD = {
+  'too-large': 'body-too-large',
+  'in-crumbs': 'body-in-crumbs',
+  'too-slow': 'body-too-slow',
+  'no-room': 'body-no-room',
+  aborted: 'body-incomplete',
+  'not-base64': 'body-not-base64',
+} as const satisfies Record<Exclude<BodyRead['ended'], 'complete' | 'consumed'>, Reason>;
+
+async function readBody(
+  body: Delivery['body'],
+  maxBytes: number,
+  reading: Reading,
+  deadline: Deadline,
+): Promise<BodyRead> {
+  if (typeof body === 'function') {
+    const late = Promise.race([deadline.passed.then(() => 'too-slow' as const), reading.crowdedOut]);
+    // A reader stops by itself when it is late; the wait is bounded for one that does not.
+    const read = await Promise.race([body({ maxBytes, late, buffer: reading }), late]);
+    if (reading.isRefused) return { ended: 'no-room' };
+    if (typeof read === 'string') return { ended: read };
+    if (read.ended !== 'complete') return read;
+    assertBytes(read.bytes);
+    return reading.holds(read.bytes.byteLength) ? read : { ended: 'no-room' };
+  }
+  if (body.byteLength > maxBytes) return { ended: 'too-large' };
+  if (!reading.holds(body.byteLength)) return { ended: 'no-room' };
+  // A copy: what was verified is what is stored, whatever the caller does with its buffer.
+  return { ended: 'complete', bytes: Uint8Array.from(body) };
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` where one body alone would not fit */
+function mostHeld(maxReadingBytes: number | undefined, maxBytes: number): number {
+  if (maxReadingBytes === undefined) return Math.max(MAX_READING_BYTES, maxBytes);
+  if (positive('maxReadingBytes', maxReadingBytes) >= maxBytes) return maxReadingBytes;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `maxReadingBytes must be at least maxBodyBytes (${maxBytes}), or the largest body would never be read; it is ${maxReadingBytes}.`,
+  );
+}
+
+function assertBytes(body: Uint8Array): void {
+  if (body instanceof Uint8Array) return;
+  throw new TypeError('body must be the raw bytes as a Uint8Array: a parsed or decoded body cannot be verified');
+}
+
+function isIdentity(encoding: string | null | undefined): boolean {
+  return encoding === undefined || encoding === null || ['', 'identity'].includes(encoding.trim().toLowerCase());
+}
+
+function chosenKeys(options: VerifierOptions, logger: Logger): KeySource | 'unsigned' {
+  if (options.unsafeUnsigned === true) {
+    if (options.secret !== undefined) {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        'secret and unsafeUnsigned: true exclude each other. Keep the secret and drop unsafeUnsigned.',
+      );
+    }
+    return 'unsigned';
+  }
+  return keySource(options.secret, (why) => logger.error({}, `the secret provider brought nothing: ${why}`));
+}
+
+function asDetail({ path, message }: { path: string; message: string }): { field: string; message: string } {
+  return { field: path, message };
+}
+
+/** A client that went away is nobody's fault, and how handlers end is reported where they run. */
+const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
+  'body-incomplete',
+  'handler-busy',
+  'handler-failed',
+  'handler-timeout',
+  'handler-late',
+  'handler-lost',
+]);
+
+/** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
+function nameAndCode(thrown: unknown): string {
+  const name = nameOf(thrown);
+  try {
+    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+    return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
+  } catch {
+    return name;
+  }
+}
+
+function reporter(logger: Logger): (outcome: Refusal, more: RefusalFacts) => void {
+  const seldom = throttle();
+  return ({ kind, reason, status, body }, { cause, error, fix }) => {
+    if (REPORTED_ELSEWHERE.has(reason)) return;
+    seldom(reason, (suppressed) => {
+      const { message: hint, request_id: requestId } = body.error;
+      const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
+      if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
+      const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
+      logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
+    });
+  };
+}
