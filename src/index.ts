@@ -32,7 +32,8 @@ export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
-export type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from './inbox/contract.ts';
+export type { Inbox } from './inbox/contract.ts';
+export type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from './inbox/event.ts';
 export type {
   Announced,
   Attempt,

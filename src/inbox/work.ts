@@ -1,5 +1,5 @@
 import type { DefaultDatabase } from './default-database.ts';
-import type { EventKey, IncomingEvent } from './contract.ts';
+import type { EventKey, IncomingEvent } from './event.ts';
 
 /**
  * The right to run a handler for one event for a while. The fence grows with every claim, so whoever has lost the lease

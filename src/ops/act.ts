@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
-import type { EventKey, Inbox } from '../inbox/contract.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
 import { bulkStatesOf } from '../inbox/rules/operator-acts.ts';
 import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';

@@ -1,4 +1,5 @@
-import type { EventKey, Inbox, StoredEvent } from '../inbox/contract.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { EventKey, StoredEvent } from '../inbox/event.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
 import type { DeadGroup, EventPage, EventSummary } from '../inbox/operator/search.ts';
 import type { Attempt } from '../inbox/work.ts';

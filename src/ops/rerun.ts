@@ -1,6 +1,7 @@
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { readEvent } from '../events/parse.ts';
-import type { EventKey, Inbox } from '../inbox/contract.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
 
 /** What became of the wish to rerun an event. */
 export type RerunResult =

@@ -1,4 +1,5 @@
-import type { Inbox, StoredEvent } from '../inbox/contract.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { StoredEvent } from '../inbox/event.ts';
 import type { EventState } from '../inbox/state.ts';
 
 /** Which events are meant; all that is given has to fit. */

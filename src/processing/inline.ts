@@ -1,7 +1,7 @@
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait } from '../receive/delivery.ts';
 import { messageOf } from '../errors.ts';
-import type { EventKey } from '../inbox/contract.ts';
+import type { EventKey } from '../inbox/event.ts';
 import type { Lease, Settlement } from '../inbox/work.ts';
 import { systemClock } from '../host/clock.ts';
 import { Doubt } from './doubt.ts';

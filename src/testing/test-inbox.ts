@@ -1,5 +1,6 @@
 import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Inbox, StoredEvent } from '../inbox/contract.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
 import { EVERYTHING } from '../inbox/work.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';

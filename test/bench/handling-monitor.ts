@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Handler, Receiver, UnknownEvent, WebhookEvent } from 'hookbox';
-import type { HandlingCounts, Question, Spread } from './handling.ts';
+import type { HandlingCounts, Spread } from './handling.ts';
+import type { Question } from './server-process.ts';
 import { percentile } from './median.ts';
 
 const RESOLUTION_MS = 1;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { median } from './median.ts';
-import type { ServerProcess } from './server-process.ts';
+import type { Question, ServerProcess } from './server-process.ts';
 
 const spread = z.object({ p50: z.number(), p99: z.number(), max: z.number() });
 
@@ -30,9 +30,6 @@ export interface Handling extends HandlingCounts {
   /** Of the events stored during the load, those whose handler had run when it ended. */
   readonly shareByThen: number;
 }
-
-/** What the server is asked: to count anew, to count, or to count and sort, which takes a moment. */
-export type Question = 'begin' | 'count' | 'report';
 
 const GLANCE_MS = 100;
 /** Without a single run of a handler for so long, the rest will not be handled. Longer than a lease that is lost. */

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { Question } from './handling.ts';
 import type { Row } from './rows.ts';
+
+/** What the server is asked: to count anew, to count, or to count and sort, which takes a moment. */
+export type Question = 'begin' | 'count' | 'report';
 
 const STOP_LIMIT_MS = 5_000;
 

@@ -1,7 +1,8 @@
 import { vi } from 'vitest';
 import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/operator/counts.ts';
 import type { AttemptError, Settlement } from '../../src/inbox/work.ts';
 import { cancelBulk, previewBulk } from '../../src/ops/index.ts';

@@ -3,9 +3,9 @@ import { expect } from 'vitest';
 import { expectConsole } from './console.ts';
 import { signBody } from '../../src/index.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { SECRET } from './secret.ts';
 import type { RunningServer } from './server.ts';
 
-export const SECRET = 'the secret of the hosts';
 /** What is refused is refused at once, long before any deadline. */
 const AT_ONCE_MS = 4_000;
 

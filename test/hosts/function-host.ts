@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SECRET } from './deliveries.ts';
+import { SECRET } from './secret.ts';
 import type { Project } from './project.ts';
 
 export interface WebRequest {

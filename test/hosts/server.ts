@@ -5,7 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Project } from './project.ts';
-import { SECRET } from './deliveries.ts';
+import { SECRET } from './secret.ts';
 import { freePort } from '../free-port.ts';
 
 export type Command = readonly [program: string, ...args: string[]];

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InboxUnavailableError } from '../../src/errors.ts';
-import type { Acceptance, Inbox, IncomingEvent, StoredEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
 import { InboxModel } from './inbox-model.ts';
 import { incoming, invalidIncoming, later, severalIncoming } from './incoming-event.ts';
 

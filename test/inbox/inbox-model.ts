@@ -1,4 +1,4 @@
-import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/contract.ts';
+import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
 
 type Known = Omit<StoredEvent, 'seq'>;
 type Times = { readonly all: number[] };

@@ -1,4 +1,4 @@
-import type { IncomingEvent } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 
 type Parts = Partial<Omit<IncomingEvent, 'body'>> & { readonly body?: Uint8Array | string };
 

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox, StoredEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { StoredEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { incoming, invalidIncoming, later } from './incoming-event.ts';
 import { merchantDatabase } from './merchant-database.ts';

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
-import type { EventKey, Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { EventKey } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
 import type { EventState } from '../../src/inbox/state.ts';

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
-import type { EventKey, Inbox } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { EventKey } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';

@@ -1,7 +1,8 @@
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { START } from '../processing/virtual-clock.ts';

@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { orderEvent, store } from '../processing/order-event.ts';

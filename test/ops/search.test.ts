@@ -3,7 +3,8 @@ import { array, assert, asyncProperty, boolean, constantFrom, integer, record, s
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entityOf } from '../../src/events/entity.ts';
 import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
-import type { Inbox, IncomingEvent, StoredEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';

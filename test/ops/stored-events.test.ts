@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Inbox, StoredEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { StoredEvent } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { newestSeq, storedEvents } from '../../src/ops/stored-events.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readEvent } from '../../src/events/parse.ts';
-import type { EventKey, Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import type { Operations } from '../../src/inbox/operator/operations.ts';

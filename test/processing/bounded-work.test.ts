@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
 import { incoming, later } from '../inbox/incoming-event.ts';

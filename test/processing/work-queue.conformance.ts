@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { TransactionError } from '../../src/errors.ts';
-import type { Inbox, IncomingEvent } from '../../src/inbox/contract.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../src/inbox/event.ts';
 import {
   EVERYTHING,
   IGNORE_AFTER_MS,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PermanentError } from '../../errors.ts';
-import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import type { Attempt } from '../../inbox/work.ts';
 import { rerun } from '../../ops/rerun.ts';
 import { createProcessor } from '../../processing/processor.ts';

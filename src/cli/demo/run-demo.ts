@@ -9,7 +9,7 @@ import { Hono } from 'hono';
 import { webhookHandler } from '../../../adapters/hono.ts';
 import { eventTypes } from '../../events/event.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
-import type { StoredEvent } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { createReceiver } from '../../receive/receiver.ts';
 import type { DemoDelivery } from './demo-sender.ts';
 import { handleAll } from './demo-handling.ts';

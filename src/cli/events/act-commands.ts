@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import type { ActOnOptions } from './act-on.ts';
+import type { ActOnOptions } from './act-options.ts';
 import { withBy, withFilter, withInbox } from './event-options.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
 

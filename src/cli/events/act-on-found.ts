@@ -8,7 +8,7 @@ import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
-import type { ActOnOptions } from './act-on.ts';
+import type { ActOnOptions } from './act-options.ts';
 import { concludeBulk, printFound } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundForAct } from './found-for-act.ts';

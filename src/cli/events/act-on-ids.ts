@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readEvent } from '../../events/parse.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { EventKey, Inbox, StoredEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { EventKey, StoredEvent } from '../../inbox/event.ts';
 import { statesOf } from '../../inbox/rules/operator-acts.ts';
 import { discardEvents, getEvent, rerunEvents, type Act, type ActReport, type ActResult } from '../../ops/index.ts';
 import { resultInWords } from '../../ops/words/in-words.ts';

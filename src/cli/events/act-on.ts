@@ -2,21 +2,10 @@ import type { Act } from '../../ops/index.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
+import type { ActOnOptions } from './act-options.ts';
 import { actOnIds } from './act-on-ids.ts';
 import { actOnFound, cancel, resume } from './act-on-found.ts';
 import { eventFilterOf, isEverything } from './filter.ts';
-import type { ByOptions, FilterOptions, InboxOptions } from './event-options.ts';
-
-/** What the arguments of `events rerun` and `events discard` say. */
-export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions {
-  readonly all?: boolean;
-  readonly force?: boolean;
-  readonly rate?: number;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly resume?: number;
-  readonly cancel?: number;
-}
 
 /** Reruns or discards the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {

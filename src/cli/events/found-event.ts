@@ -1,4 +1,5 @@
-import type { EventKey, Inbox } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import { listEvents } from '../../ops/index.ts';
 import { usageError } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';

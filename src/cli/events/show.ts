@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
 import { bytes, plural, relative } from '../../ops/words/format.ts';
 import { stateText } from '../../ops/words/in-words.ts';

@@ -1,6 +1,7 @@
 import { readdirSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { newestSeq, storedEvents, type StoredEventFilter } from '../../ops/stored-events.ts';
 import { labelOf } from '../../sender/event-label.ts';
 import { CommandError, EXIT } from '../shared/exit.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { PATIENCE_MS, type FoundEvent } from './receiver.ts';
 
 const POLL_MS = 20;

@@ -1,4 +1,5 @@
-import type { Inbox, StoredEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { foundEvent, whenSettled } from './inbox-findings.ts';
 import type { ScenarioReceiver } from './receiver.ts';

@@ -1,5 +1,6 @@
 import { TransactionError } from '../../errors.ts';
-import type { Acceptance, Inbox, IncomingEvent } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { attemptError } from '../../processing/attempt-error.ts';
 import { labelOf } from '../../sender/event-label.ts';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { webhookHandler } from '../../../adapters/node.ts';
 import type { Issue } from '../../events/event.ts';
 import { parseEvent } from '../../events/parse.ts';
-import type { Acceptance, IncomingEvent } from '../../inbox/contract.ts';
+import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import type { Receiver } from '../../receive/receiver.ts';
 import { FORWARDED_HEADER, type Forwarded } from './forward-request.ts';

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { resolve } from '../rules/known-event.ts';
-import type { Acceptance, EventKey, Inbox, IncomingEvent, Occurrences, StoredEvent } from '../contract.ts';
-import { memoryWork, type Entry } from './memory-work.ts';
+import type { Inbox } from '../contract.ts';
+import type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from '../event.ts';
+import { memoryWork } from './memory-work.ts';
+import type { Entry } from './memory-entry.ts';
 
 const RECENT = 20;
 const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };

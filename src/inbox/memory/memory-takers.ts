@@ -1,5 +1,12 @@
-import { IGNORE_AFTER_MS, TAKER_MS, type IgnoredType, type Scope, type TypeCount, type UnhandledType } from '../work.ts';
-import type { Entry } from './memory-work.ts';
+import {
+  IGNORE_AFTER_MS,
+  TAKER_MS,
+  type IgnoredType,
+  type Scope,
+  type TypeCount,
+  type UnhandledType,
+} from '../work.ts';
+import type { Entry } from './memory-entry.ts';
 
 type Whose = Pick<Entry, 'endpoint' | 'type'>;
 

@@ -1,8 +1,9 @@
+import type { Entry } from './memory-entry.ts';
 import { createHash } from 'node:crypto';
 import { TransactionError } from '../../errors.ts';
 import type { Instant } from '../../events/instant.ts';
 import type { SqliteDatabase } from '../sqlite/database.ts';
-import type { EventKey, StoredEvent } from '../contract.ts';
+import type { EventKey, StoredEvent } from '../event.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { countTypes, isIn, memoryTakers } from './memory-takers.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
@@ -17,24 +18,6 @@ import {
   type Settlement,
   type WorkQueue,
 } from '../work.ts';
-
-/** An event in memory: what is shown of it, and what its handling needs. */
-export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
-  dueAt: number;
-  settledAt: number;
-  failures: number;
-  crashes: number;
-  fence: number;
-  claimedAt: number;
-  leaseUntil: number;
-  /** no processor has looked at it yet */
-  fresh: boolean;
-  trigger: Attempt['trigger'];
-  readonly attempts: Attempt[];
-  attemptCount: number;
-  /** of the body, once it is gone */
-  hash: Uint8Array | null;
-};
 
 /** The handling half of `memoryInbox`: the same moves as in SQLite, by looking through everything. */
 export function memoryWork(entries: readonly Entry[], find: (key: EventKey) => Entry | undefined) {

@@ -1,5 +1,5 @@
 import type { EntityOf } from '../../events/entity.ts';
-import type { EventKey } from '../contract.ts';
+import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest } from './filter.ts';
 

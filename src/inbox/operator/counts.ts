@@ -1,4 +1,4 @@
-import type { EventKey } from '../contract.ts';
+import type { EventKey } from '../event.ts';
 
 /** What is counted, by the minute. */
 export type Counted =

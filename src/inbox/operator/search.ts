@@ -1,4 +1,4 @@
-import type { EventKey } from '../contract.ts';
+import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest } from './filter.ts';
 

@@ -1,6 +1,6 @@
 import type { CountRow } from '../operator/counts.ts';
 import type { SqliteDatabase } from './database.ts';
-import { statement } from './operator/access.ts';
+import { statement } from './prepared-statement.ts';
 
 const MINUTE_MS = 60_000;
 

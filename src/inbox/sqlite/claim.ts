@@ -1,4 +1,4 @@
-import type { EventKey } from '../contract.ts';
+import type { EventKey } from '../event.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import { entityParameters, mustWait, type EntityColumns } from './entity-queue.ts';
 import { followClock } from './follow-clock.ts';

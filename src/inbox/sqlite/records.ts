@@ -1,4 +1,4 @@
-import type { IncomingEvent, Occurrences, StoredEvent } from '../contract.ts';
+import type { IncomingEvent, Occurrences, StoredEvent } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { Statements } from './statements.ts';
 

@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../rules/fingerprint.ts';
-import type { EventKey } from '../contract.ts';
+import type { EventKey } from '../event.ts';
 import {
   MAX_CRASHES,
   type Attempt,

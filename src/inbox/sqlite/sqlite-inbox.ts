@@ -1,6 +1,7 @@
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { positive } from '../../number-option.ts';
-import type { Acceptance, Inbox, IncomingEvent } from '../contract.ts';
+import type { Inbox } from '../contract.ts';
+import type { Acceptance, IncomingEvent } from '../event.ts';
 import { resolve, type Resolution } from '../rules/known-event.ts';
 import type { EventState } from '../state.ts';
 import type { ClaimRequest, Settlement } from '../work.ts';

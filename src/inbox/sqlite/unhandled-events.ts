@@ -1,6 +1,6 @@
 import { TAKER_MS, type IgnoredType, type Scope, type UnhandledType } from '../work.ts';
 import type { SqliteDatabase } from './database.ts';
-import { statement } from './operator/access.ts';
+import { statement } from './prepared-statement.ts';
 import { lastSeen } from './takers.ts';
 import type { WorkStatements } from './work-statements.ts';
 

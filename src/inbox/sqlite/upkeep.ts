@@ -1,4 +1,4 @@
-import type { EventKey, IncomingEvent } from '../contract.ts';
+import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Attempt, Scope } from '../work.ts';
 import { noteTime } from './follow-clock.ts';
 import { timeSlice } from './time-slice.ts';

@@ -1,4 +1,4 @@
-import type { EventKey } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 
 /**

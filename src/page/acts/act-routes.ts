@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { EventKey } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk, USUAL_RATE } from '../../ops/act.ts';
 import { readFilter } from '../parts/filter-query.ts';

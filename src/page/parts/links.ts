@@ -1,4 +1,4 @@
-import type { EventKey } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 
 /** The fields of a filter as the Events screen has them in its URL and as forms post them; one value each, or several. */

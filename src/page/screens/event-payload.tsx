@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../inbox/contract.ts';
+import type { StoredEvent } from '../../inbox/event.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { PayloadTree } from '../parts/payload-tree.tsx';
 import { Hex, RawText } from '../parts/raw-body.tsx';

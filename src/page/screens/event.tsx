@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { EventKey } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/act-command.ts';

@@ -1,4 +1,5 @@
-import type { EventKey, Inbox } from '../../inbox/contract.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import { listEvents } from '../../ops/find.ts';
 import { oneLine } from '../../printable.ts';

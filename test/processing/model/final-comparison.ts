@@ -1,4 +1,4 @@
-import type { EventKey } from '../../../src/inbox/contract.ts';
+import type { EventKey } from '../../../src/inbox/event.ts';
 import { bytesOf, factsOf, type EventContent } from './event-bytes.ts';
 import type { InboxModel } from './inbox-model.ts';
 import type { ModelEvent } from './model-event.ts';

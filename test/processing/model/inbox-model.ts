@@ -1,4 +1,4 @@
-import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/contract.ts';
+import type { Acceptance, EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
 import type { DeadReason } from '../../../src/inbox/state.ts';
 import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Settlement } from '../../../src/inbox/work.ts';
 import { compare, content, entityOf, isOf, nameOf, type ModelEvent, type Worker } from './model-event.ts';

@@ -1,4 +1,4 @@
-import type { EventKey, IncomingEvent } from '../../../src/inbox/contract.ts';
+import type { EventKey, IncomingEvent } from '../../../src/inbox/event.ts';
 import type { DeadReason, EventState } from '../../../src/inbox/state.ts';
 import type { Attempt } from '../../../src/inbox/work.ts';
 

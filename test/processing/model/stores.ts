@@ -2,7 +2,8 @@ import Database from 'better-sqlite3';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EventKey, Inbox } from '../../../src/inbox/contract.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { EventKey } from '../../../src/inbox/event.ts';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 

@@ -1,5 +1,6 @@
 import type { Scheduler } from 'fast-check';
-import type { EventKey, Inbox } from '../../../src/inbox/contract.ts';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { EventKey } from '../../../src/inbox/event.ts';
 import { compareAttempts, compareFacts } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../../inbox/contract.ts';
+import type { StoredEvent } from '../../../inbox/event.ts';
 import { oneLine } from '../../../printable.ts';
 import { print, printNdjson, styled } from '../output.ts';
 import type { Sent } from './sender.ts';

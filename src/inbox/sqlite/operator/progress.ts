@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../database.ts';
-import { statement } from './access.ts';
+import { statement } from '../prepared-statement.ts';
 
 /** How far something that goes through the events in their order has come: 0 before it began. */
 export function progressOf(database: SqliteDatabase, what: string): number {

@@ -1,6 +1,6 @@
 import { entityOf, namedEntity, type EntityOf } from '../../../../events/entity.ts';
 import { readEvent } from '../../../../events/parse.ts';
-import type { EventKey, IncomingEvent } from '../../../contract.ts';
+import type { EventKey, IncomingEvent } from '../../../event.ts';
 import { statesOf } from '../../../rules/operator-acts.ts';
 import type { Act, ActResult } from '../../../operator/acts.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
@@ -9,7 +9,7 @@ import { unparkNext } from '../../entity-queue.ts';
 import { noteTime } from '../../follow-clock.ts';
 import { rerun } from '../../upkeep.ts';
 import type { WorkStatements } from '../../work-statements.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** What an act does to each event that it comes to. */
 export interface Acting {

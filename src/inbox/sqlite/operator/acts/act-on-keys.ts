@@ -1,8 +1,9 @@
 import { ConfigurationError } from '../../../../errors.ts';
-import type { EventKey } from '../../../contract.ts';
+import type { EventKey } from '../../../event.ts';
 import type { ActReport, Acts } from '../../../operator/acts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { actOnEach, rowOfKey } from './act-on-event.ts';
 import { addAuditLine, authorOf } from '../audit/audit-line.ts';
 import { bulks } from './bulks.ts';

@@ -1,7 +1,7 @@
 import type { Act, ActCounts, Bulk } from '../../../operator/acts.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** A row of hookbox_bulks; its CHECKs hold the unions and that the texts are JSON. */
 export interface BulkRow {

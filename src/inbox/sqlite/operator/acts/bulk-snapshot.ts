@@ -1,7 +1,7 @@
 import { bulkStatesOf, isTaken } from '../../../rules/operator-acts.ts';
 import { BreakdownSums } from '../../../operator/breakdown.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { rowOfSeq } from './act-on-event.ts';
 import { breakdownOf, filterOf, type BulkRow } from './bulk-record.ts';
 

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { recountAuditLine } from './audit-line.ts';
 
 /** Adds to the counts of a line in the transaction that they are about, so that they are right however a run ends. */

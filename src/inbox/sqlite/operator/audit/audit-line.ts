@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../../../errors.ts';
 import type { By } from '../../../operator/acts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** Who acts, as the tables keep it. */
 export interface Author {

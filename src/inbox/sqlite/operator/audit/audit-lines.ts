@@ -1,5 +1,6 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { addAuditLine, authorOf, recountAuditLine } from './audit-line.ts';
 import { pageBounds } from '../page-request.ts';
 

@@ -1,6 +1,7 @@
 import type { CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 const HOUR_MS = 60 * 60_000;
 const KEPT_MS = 400 * 24 * HOUR_MS;

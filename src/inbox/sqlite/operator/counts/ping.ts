@@ -1,7 +1,8 @@
 import { LATE, startDeadline, withinDeadline } from '../../../../host/deadline.ts';
 import { InboxUnavailableError } from '../../../../errors.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 const LIMIT_MS = 2_000;
 /** What a rather large event takes up. */

@@ -1,6 +1,7 @@
 import type { Counts, RejectedDelivery } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { addCount } from '../../add-count.ts';
 
 type NotedRejection = Parameters<Counts['noteRejected']>[0][number];

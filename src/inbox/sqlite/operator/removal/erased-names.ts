@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
 
 const ERASED = '(erased)';

@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EventKey } from '../../../contract.ts';
+import type { EventKey } from '../../../event.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { namesIn } from '../search/body-names.ts';
 import { bodyText } from '../search/body-text.ts';
 import { entityTerms, hasTerms, indexedUpTo, type Term } from '../search/search-words.ts';

@@ -5,7 +5,7 @@ import {
   type PrunePosition,
 } from '../../../operator/removal.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** An event that the criteria fit, and how far the search for it has come. */
 type Candidate = PrunePosition;

@@ -3,7 +3,8 @@ import type { PrunePosition, Removal } from '../../../operator/removal.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { makeTombstone } from '../../tombstone.ts';
 import type { WorkStatements } from '../../work-statements.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-counts.ts';
 import { pruneCandidates } from './prune-candidates.ts';
 

@@ -1,6 +1,6 @@
 import { jsonText } from '../../../../events/json-tokens.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** Where bodies are kept. */
 export type BodyTable = 'hookbox_events' | 'hookbox_conflicts';

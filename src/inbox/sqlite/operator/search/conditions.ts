@@ -2,7 +2,7 @@ import type { EventFilter } from '../../../operator/filter.ts';
 import { payloadPath, type PayloadStep } from '../../../operator/payload-path.ts';
 import { readPlaces } from '../../../operator/payload-places.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { BodyText, textOf } from './body-text.ts';
 import { isSameNumber } from './same-number.ts';
 import { lastErrorOf, SUMMARY_COLUMNS, type SummaryRow } from './summary.ts';

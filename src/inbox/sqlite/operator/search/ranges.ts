@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { newestSeq, progressOf, setProgress } from '../progress.ts';
 
 /** Events from one `seq` on and before another. */

@@ -1,6 +1,7 @@
-import type { EventKey } from '../../../contract.ts';
+import type { EventKey } from '../../../event.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { newestSeq, progressOf, setProgress } from '../progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';

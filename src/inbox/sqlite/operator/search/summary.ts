@@ -1,9 +1,9 @@
 import { readEvent } from '../../../../events/parse.ts';
-import type { EventKey } from '../../../contract.ts';
+import type { EventKey } from '../../../event.ts';
 import type { EventSummary } from '../../../operator/search.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 
 /** A row of hookbox_events with what is counted elsewhere; the CHECKs of the tables hold the unions. */
 export interface SummaryRow extends EventKey {

@@ -3,7 +3,8 @@ import type { ImportCounts, ImportRecord, Transfer } from '../../../operator/tra
 import type { SqliteDatabase } from '../../database.ts';
 import { hashOf } from '../../tombstone.ts';
 import type { WorkStatements } from '../../work-statements.ts';
-import { statement, type Access } from '../access.ts';
+import { type Access } from '../access.ts';
+import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-counts.ts';
 import { newestSeq } from '../progress.ts';
 import { noteImported } from '../search/ranges.ts';

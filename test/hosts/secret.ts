@@ -1,0 +1,1 @@
+export const SECRET = 'the secret of the hosts';
