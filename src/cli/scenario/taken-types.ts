@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { distrustSchema } from '../../inbox/sqlite/database.ts';
-import { TAKEN_TYPES } from '../../inbox/sqlite/work-statements.ts';
+import { TAKEN_TYPES } from '../../inbox/sqlite/queue-statements.ts';
 import { TAKER_MS } from '../../inbox/work.ts';
 
 /** The types that some processor of an endpoint has handled lately, as the inbox says in its file; `*` for all of them. */

@@ -4,7 +4,7 @@ import { noteTime } from './follow-clock.ts';
 import { lookAtFresh } from './look-at-fresh.ts';
 import { lastSeen, noteTaker, readyEndpoints, takenTypes } from './takers.ts';
 import { timeSlice, type TimeSlice } from './time-slice.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 /** How many parked events one announcement looks at. */
 const PARKED_BATCH = 250;
@@ -37,7 +37,7 @@ type WaitingRow = Waiting & { readonly bytes: number };
  * caller to remember, since only a commit makes it true.
  */
 export function announce(
-  statements: WorkStatements,
+  statements: Statements,
   scope: Scope,
   now: number,
   ignoreBefore: number | null,
@@ -61,8 +61,10 @@ export function announce(
  * Whom a parked event waited for may have lost its taker meanwhile. The front of its entity may be looked at again, and so
  * may what nobody handles; the others go on waiting behind that front, however many they are.
  */
-function lookAtParked(statements: WorkStatements, now: number, after: number, slice: TimeSlice): number | null {
-  const rows = statements.parkedAfter.all({ after, limit: PARKED_BATCH }) as (Waiting & { readonly type: string })[];
+function lookAtParked(statements: Statements, now: number, after: number, slice: TimeSlice): number | null {
+  const rows = statements.queue.parkedAfter.all({ after, limit: PARKED_BATCH }) as (Waiting & {
+    readonly type: string;
+  })[];
   const taken = new Map<string, Scope['types']>();
   const fronts = new Set<string>();
   for (const row of rows) {
@@ -83,7 +85,7 @@ function lookAtParked(statements: WorkStatements, now: number, after: number, sl
 
 /** Puts away what nobody handles, from one type on; returns where to go on, or `null` at the end. */
 function ignoreSome(
-  statements: WorkStatements,
+  statements: Statements,
   endpoints: Scope['endpoints'],
   { now, before, slice }: { readonly now: number; readonly before: number; readonly slice: TimeSlice },
   begin: TypePosition,
@@ -102,11 +104,11 @@ function ignoreSome(
     if (!isGone(endpoint, '*')) continue;
     for (;;) {
       if (left === 0 || types === TYPES_BATCH) return { endpoint, from };
-      const { type } = statements.nextReadyType.get({ endpoint, from }) as { type: string | null };
+      const { type } = statements.queue.nextReadyType.get({ endpoint, from }) as { type: string | null };
       if (type === null) break;
       types += 1;
       if (isGone(endpoint, type)) {
-        const rows = statements.waitingOfType.all({ endpoint, type, before, limit: left }) as WaitingRow[];
+        const rows = statements.queue.waitingOfType.all({ endpoint, type, before, limit: left }) as WaitingRow[];
         const count = ignore(statements, rows, type, now, slice);
         if (count > 0) ignored.push({ endpoint, type, count });
         left -= count;
@@ -122,7 +124,7 @@ function ignoreSome(
 
 /** Puts away as many as fit in the slice, and at least one; returns how many. */
 function ignore(
-  statements: WorkStatements,
+  statements: Statements,
   rows: readonly WaitingRow[],
   type: string,
   now: number,
@@ -132,8 +134,8 @@ function ignore(
   // Each entity moves on once and not with each event: thousands of one entity may go.
   for (const ofEntity of Map.groupBy(rows, ({ entity }) => entity).values()) {
     for (const { seq, bytes } of ofEntity) {
-      statements.toIgnored.run({ seq, now });
-      statements.tally.countType('ignored', type);
+      statements.moves.toIgnored.run({ seq, now });
+      statements.counts.countType('ignored', type);
       count += 1;
       slice.add(bytes);
       if (slice.isOver()) break;

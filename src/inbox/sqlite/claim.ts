@@ -6,7 +6,7 @@ import { lookAtFresh } from './look-at-fresh.ts';
 import { releaseRanOut } from './settle.ts';
 import { readyEndpoints } from './takers.ts';
 import { timeSlice } from './time-slice.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 interface CandidateRow extends EntityColumns {
   readonly due_ms: number;
@@ -32,7 +32,7 @@ export interface ClaimProgress {
 
 /** Claims in rounds, because what has to wait for an older event of its entity is only found out one by one. */
 export function claim(
-  statements: WorkStatements,
+  statements: Statements,
   request: ClaimRequest,
   limit: number,
   progress: ClaimProgress,
@@ -43,11 +43,11 @@ export function claim(
   if (releaseRanOut(statements, request, slice) === 'more') return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
-  progress.freshUpTo ??= (statements.newest.get() as { seq: number | null }).seq ?? 0;
+  progress.freshUpTo ??= (statements.queue.newest.get() as { seq: number | null }).seq ?? 0;
   if (lookAtFresh(statements, { now, upTo: progress.freshUpTo }, slice) === 'more') return 'more';
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
-  let suspects = statements.runningSuspect.get() === undefined;
+  let suspects = statements.queue.runningSuspect.get() === undefined;
   for (let found = true; found && claimed.length < limit;) {
     // A long queue of one entity is set aside in several calls too.
     if (parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
@@ -57,7 +57,7 @@ export function claim(
       if (row.crashes > 0 && !suspects) continue;
       found = true;
       if (request.ordered && mustWait(statements, row, request)) {
-        statements.park.run({ seq: row.seq });
+        statements.moves.park.run({ seq: row.seq });
         parked += 1;
         slice.add(row.bytes);
         if (slice.isOver()) return claimed.length > 0 ? claimed : 'more';
@@ -73,7 +73,7 @@ export function claim(
 
 /** Inline mode: no backoff, no budget, and an older event does not hold this one back. */
 export function claimOne(
-  statements: WorkStatements,
+  statements: Statements,
   key: EventKey,
   request: ClaimRequest,
 ): ClaimedEvent | 'busy' | 'settled' | 'more' {
@@ -81,7 +81,7 @@ export function claimOne(
   const slice = timeSlice();
   followClock(statements, request, slice);
   if (releaseRanOut(statements, request, slice, key) === 'more') return 'more';
-  const row = statements.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
+  const row = statements.queue.eventToRun.get({ id: key.id, endpoint: key.endpoint }) as
     | (EntityColumns & { type: string; state: string; dead_reason: string | null; pruned: 0 | 1; discarded: 0 | 1 })
     | undefined;
   if (row === undefined || row.pruned === 1 || row.state === 'processed' || row.dead_reason === 'invalid') {
@@ -92,13 +92,13 @@ export function claimOne(
   if (request.endpoints !== '*' && !request.endpoints.includes(key.endpoint)) return 'settled';
   if (row.state === 'processing') return 'busy';
   const { entity, endpoint } = row;
-  if (request.ordered && entity !== null && statements.leaseOfEntity.get({ entity, endpoint }) !== undefined)
+  if (request.ordered && entity !== null && statements.queue.leaseOfEntity.get({ entity, endpoint }) !== undefined)
     return 'busy';
   return take(statements, row, request);
 }
 
 function candidates(
-  statements: WorkStatements,
+  statements: Statements,
   { endpoints, types, now }: ClaimRequest,
   suspects: boolean,
   limit: number,
@@ -106,15 +106,17 @@ function candidates(
   const asked = { now, suspects: suspects ? 1 : 0, limit };
   const due = [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) =>
     types === '*'
-      ? (statements.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[])
-      : [...new Set(types)].flatMap((type) => statements.dueOfType.all({ ...asked, endpoint, type }) as CandidateRow[]),
+      ? (statements.queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[])
+      : [...new Set(types)].flatMap(
+          (type) => statements.queue.dueOfType.all({ ...asked, endpoint, type }) as CandidateRow[],
+        ),
   );
   return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
 }
 
-function take(statements: WorkStatements, row: EntityColumns, { now, leaseMs }: ClaimRequest): ClaimedEvent {
-  const superseded = row.entity !== null && statements.highWater.get(entityParameters(row)) !== undefined;
-  const claimed = statements.claim.get({ seq: row.seq, now, until: now + leaseMs }) as ClaimedRow;
+function take(statements: Statements, row: EntityColumns, { now, leaseMs }: ClaimRequest): ClaimedEvent {
+  const superseded = row.entity !== null && statements.queue.highWater.get(entityParameters(row)) !== undefined;
+  const claimed = statements.moves.claim.get({ seq: row.seq, now, until: now + leaseMs }) as ClaimedRow;
   return {
     lease: { seq: claimed.seq, fence: claimed.fence },
     endpoint: claimed.endpoint,

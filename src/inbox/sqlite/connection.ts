@@ -112,15 +112,15 @@ function prepare(database: SqliteDatabase): Prepared {
 }
 
 function commit({ statements, commit }: Prepared): void {
-  statements.tally.write();
+  statements.counts.write();
   commit.run();
-  statements.tally.forget();
+  statements.counts.forget();
 }
 
 function apart<T>({ database, statements }: Prepared, work: () => T): T {
   database.exec('SAVEPOINT hookbox_row');
   try {
-    return statements.tally.apart(work);
+    return statements.counts.apart(work);
   } catch (failure) {
     // A trigger that raises ROLLBACK takes the whole transaction down, and with it the rows before.
     if (!database.inTransaction) throw new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
@@ -132,7 +132,7 @@ function apart<T>({ database, statements }: Prepared, work: () => T): T {
 }
 
 function rollback({ database, statements }: Prepared): void {
-  statements.tally.forget();
+  statements.counts.forget();
   // SQLite rolls back by itself when the disk is full or failing.
   if (database.open && database.inTransaction) database.exec('ROLLBACK');
 }

@@ -34,10 +34,10 @@ export async function effectTransaction<T>(
 class NotBegun extends Error {}
 
 function attempt<T>(connection: Connection, lease: Lease, work: (database: SqliteDatabase) => T, now: number): T {
-  const { work: statements } = begin(connection);
+  const statements = begin(connection);
   const database = connection.database();
   try {
-    const running = statements.held.get(lease);
+    const running = statements.queue.held.get(lease);
     if (running === undefined) {
       throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
     }
@@ -45,9 +45,9 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     // what is committed with its effect: the effect is not repeated, and somebody is told.
     const error = { name: 'TransactionError', message: COMMITTED, stack: null };
     settle(statements, lease, { outcome: 'dead', reason: 'failed', error }, now);
-    statements.tally.write();
+    statements.counts.write();
     database.exec('SAVEPOINT hookbox_work');
-    const result = runInside(database, work, () => statements.isDead.get(lease) !== undefined);
+    const result = runInside(database, work, () => statements.queue.isDead.get(lease) !== undefined);
     deadToProcessed(statements, lease);
     connection.commit();
     return result;

@@ -1,7 +1,7 @@
 import { TAKER_MS, type ClaimRequest } from '../work.ts';
 import { takenTypes } from './takers.ts';
 import { timeSlice, type TimeSlice } from './time-slice.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 /** What decides about the order of an event within its entity. */
 export interface EntityColumns {
@@ -25,10 +25,10 @@ export function entityParameters({ entity, endpoint, created_ms, created_ns }: E
 }
 
 /** Its entity has a live lease, or an older event that somebody handles is still waiting. */
-export function mustWait(statements: WorkStatements, row: EntityColumns, request: ClaimRequest): boolean {
+export function mustWait(statements: Statements, row: EntityColumns, request: ClaimRequest): boolean {
   const { seq, entity, endpoint } = row;
   if (entity === null) return false;
-  if (statements.leaseOfEntity.get({ entity, endpoint }) !== undefined) return true;
+  if (statements.queue.leaseOfEntity.get({ entity, endpoint }) !== undefined) return true;
   const { now, types, takenSince = now - TAKER_MS } = request;
   const front = frontOf(statements, { entity, endpoint });
   // This one is among what waits.
@@ -44,7 +44,7 @@ export function mustWait(statements: WorkStatements, row: EntityColumns, request
  * handles, as they hold nobody back. Of these the rest has its turn with the next announcement (announce.ts).
  */
 export function unparkNext(
-  statements: WorkStatements,
+  statements: Statements,
   { entity, endpoint }: Whose,
   now: number,
   slice: TimeSlice = timeSlice(),
@@ -60,30 +60,30 @@ export function unparkNext(
   const first = frontOfTypes(statements, { entity, endpoint }, taken);
   if (first !== undefined) unpark(statements, first.seq, slice);
   const { created_ms, created_ns, seq } = first ?? LAST;
-  for (const row of statements.someParkedUpTo.all({ entity, endpoint, created_ms, created_ns, seq })) {
+  for (const row of statements.queue.someParkedUpTo.all({ entity, endpoint, created_ms, created_ns, seq })) {
     if (slice.isOver()) return;
     unpark(statements, (row as { seq: number }).seq, slice);
   }
 }
 
 /** An event that waited for others may be claimed again. */
-export function unpark(statements: WorkStatements, seq: number, slice: TimeSlice): void {
-  const row = statements.unpark.get({ seq }) as { bytes: number } | undefined;
+export function unpark(statements: Statements, seq: number, slice: TimeSlice): void {
+  const row = statements.moves.unpark.get({ seq }) as { bytes: number } | undefined;
   if (row !== undefined) slice.add(row.bytes);
 }
 
 /** The oldest event of an entity that waits. */
-function frontOf(statements: WorkStatements, { entity, endpoint }: Whose): Front | undefined {
-  return statements.frontOfEntity.get({ entity, endpoint }) as Front | undefined;
+function frontOf(statements: Statements, { entity, endpoint }: Whose): Front | undefined {
+  return statements.queue.frontOfEntity.get({ entity, endpoint }) as Front | undefined;
 }
 
 /** The oldest one of some types, however many wait before it that have others. */
 function frontOfTypes(
-  statements: WorkStatements,
+  statements: Statements,
   { entity, endpoint }: Whose,
   types: readonly string[],
 ): Front | undefined {
-  return statements.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }) as Front | undefined;
+  return statements.queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }) as Front | undefined;
 }
 
 /** After every event there can be. */

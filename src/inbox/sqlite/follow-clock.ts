@@ -2,7 +2,7 @@ import { latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import type { ClaimRequest } from '../work.ts';
 import { readyEndpoints } from './takers.ts';
 import type { TimeSlice } from './time-slice.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 interface ClockRow {
   readonly latest_ms: number;
@@ -22,8 +22,8 @@ interface DueRow {
 const MOVE_BATCH = 500;
 
 /** Remembers the time at which a lease or a due time is written. */
-export function noteTime(statements: WorkStatements, now: number): void {
-  statements.noteTime.run({ latest: latestTime(0, now) });
+export function noteTime(statements: Statements, now: number): void {
+  statements.queue.noteTime.run({ latest: latestTime(0, now) });
 }
 
 /**
@@ -33,20 +33,20 @@ export function noteTime(statements: WorkStatements, now: number): void {
  * @returns whether there is more to move
  */
 export function followClock(
-  statements: WorkStatements,
+  statements: Statements,
   { now, leaseMs }: Pick<ClaimRequest, 'now' | 'leaseMs'>,
   slice: TimeSlice,
 ): boolean {
-  const { latest_ms: latest, back_ms: backBefore } = statements.clock.get() as ClockRow;
+  const { latest_ms: latest, back_ms: backBefore } = statements.queue.clock.get() as ClockRow;
   const back = setBackBy(latest, now);
   if (back > 0) {
-    for (const found of statements.leases.all()) {
+    for (const found of statements.queue.leases.all()) {
       const { seq, lease_until_ms: until } = found as { seq: number; lease_until_ms: number };
-      statements.moveLease.run({ seq, until: movedBack(until, back, now + leaseMs) });
+      statements.moves.moveLease.run({ seq, until: movedBack(until, back, now + leaseMs) });
     }
-    statements.moveHandling.run({ now, back });
-    statements.moveTakers.run({ now, back });
-    statements.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
+    statements.queue.moveHandling.run({ now, back });
+    statements.queue.moveTakers.run({ now, back });
+    statements.queue.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {
     noteTime(statements, now);
     if (backBefore === null) return false;
@@ -55,30 +55,35 @@ export function followClock(
 }
 
 /** Where it has got to is in the file: it goes on in another call, or in another process. */
-function movePending(statements: WorkStatements, now: number, slice: TimeSlice): boolean {
-  const { back_ms: back, endpoint: reached, due_ms, seq } = statements.clock.get() as ClockRow & { back_ms: number };
+function movePending(statements: Statements, now: number, slice: TimeSlice): boolean {
+  const {
+    back_ms: back,
+    endpoint: reached,
+    due_ms,
+    seq,
+  } = statements.queue.clock.get() as ClockRow & { back_ms: number };
   let left = MOVE_BATCH;
   const move = (endpoint: string | null, rows: readonly DueRow[]): boolean => {
     for (const row of rows) {
       const due = movedBack(row.due_ms, back, now);
       left -= 1;
       if (due !== row.due_ms) {
-        statements.moveDue.run({ seq: row.seq, due });
+        statements.moves.moveDue.run({ seq: row.seq, due });
         slice.add(row.bytes);
       }
       if (left > 0 && !slice.isOver()) continue;
-      statements.goOnMoving.run({ endpoint, due: row.due_ms, seq: row.seq });
+      statements.queue.goOnMoving.run({ endpoint, due: row.due_ms, seq: row.seq });
       return true;
     }
     return false;
   };
-  if (reached === null && move(null, statements.asideAfter.all({ seq, limit: left }) as DueRow[])) return true;
+  if (reached === null && move(null, statements.queue.asideAfter.all({ seq, limit: left }) as DueRow[])) return true;
   for (const endpoint of readyEndpoints(statements, '*')) {
     if (reached !== null && endpoint < reached) continue;
     // Behind what was moved already: moving makes a due time earlier, so nothing is met twice.
     const after = endpoint === reached ? { due: due_ms, seq } : { due: now, seq: Number.MAX_SAFE_INTEGER };
-    if (move(endpoint, statements.dueAfter.all({ endpoint, ...after, limit: left }) as DueRow[])) return true;
+    if (move(endpoint, statements.queue.dueAfter.all({ endpoint, ...after, limit: left }) as DueRow[])) return true;
   }
-  statements.endMoving.run();
+  statements.queue.endMoving.run();
   return false;
 }

@@ -7,7 +7,7 @@ import { addCount } from './add-count.ts';
  * Counts what one transaction does, and writes the sums with it: one row a minute for each kind, however many events share
  * the commit. So the counts are as true as the events, and a delivery hardly notices.
  */
-export class Tally {
+export class MinuteCounts {
   readonly #database: SqliteDatabase;
   /** one for each transaction, so that what it takes back goes from the minute it went to */
   #at: number | null = null;

@@ -11,7 +11,8 @@ import {
 import { entityParameters, unparkNext, type EntityColumns } from './entity-queue.ts';
 import { noteTime } from './follow-clock.ts';
 import type { TimeSlice } from './time-slice.ts';
-import { RAN_OUT_BATCH, type WorkStatements } from './work-statements.ts';
+import { RAN_OUT_BATCH } from './queue-statements.ts';
+import type { Statements } from './statements.ts';
 
 interface RunningRow extends EntityColumns {
   readonly type: string | null;
@@ -21,42 +22,39 @@ interface RunningRow extends EntityColumns {
 }
 
 export function renew(
-  statements: WorkStatements,
+  statements: Statements,
   leases: readonly Lease[],
   now: number,
   leaseMs: number,
 ): readonly Lease[] {
   noteTime(statements, now);
-  return leases.filter(({ seq, fence }) => statements.renew.run({ seq, fence, until: now + leaseMs }).changes === 1);
+  return leases.filter(
+    ({ seq, fence }) => statements.moves.renew.run({ seq, fence, until: now + leaseMs }).changes === 1,
+  );
 }
 
 /** Every move out of processing by the one who holds the lease. */
-export function settle(
-  statements: WorkStatements,
-  { seq, fence }: Lease,
-  settlement: Settlement,
-  now: number,
-): boolean {
-  const row = statements.held.get({ seq, fence }) as RunningRow | undefined;
+export function settle(statements: Statements, { seq, fence }: Lease, settlement: Settlement, now: number): boolean {
+  const row = statements.queue.held.get({ seq, fence }) as RunningRow | undefined;
   if (row === undefined) return false;
   noteTime(statements, now);
-  const { tally } = statements;
-  if (settlement.outcome !== 'interrupted') tally.countMs('handler-ms', now - row.claimed_ms);
+  const { counts } = statements;
+  if (settlement.outcome !== 'interrupted') counts.countMs('handler-ms', now - row.claimed_ms);
   switch (settlement.outcome) {
     case 'processed':
-      tally.countType('processed', row.type);
-      statements.toProcessed.run({ seq, now });
-      if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
+      counts.countType('processed', row.type);
+      statements.moves.toProcessed.run({ seq, now });
+      if (row.entity !== null) statements.queue.raiseHighWater.run(entityParameters(row));
       addAttempt(statements, row, 'processed', now, null);
       break;
     case 'retry':
-      tally.countType('failed', row.type);
-      statements.toRetry.run({ seq, due: settlement.dueAt, failed: 1, crashed: 0 });
+      counts.countType('failed', row.type);
+      statements.moves.toRetry.run({ seq, due: settlement.dueAt, failed: 1, crashed: 0 });
       addAttempt(statements, row, 'failed', now, settlement.error);
       break;
     case 'dead':
-      tally.countType('dead', row.type);
-      statements.toDead.run({
+      counts.countType('dead', row.type);
+      statements.moves.toDead.run({
         seq,
         reason: settlement.reason,
         fingerprint: fingerprintOf(settlement.error),
@@ -67,7 +65,7 @@ export function settle(
       addAttempt(statements, row, 'failed', now, settlement.error);
       break;
     case 'interrupted':
-      statements.toRetry.run({ seq, due: now, failed: 0, crashed: 0 });
+      statements.moves.toRetry.run({ seq, due: now, failed: 0, crashed: 0 });
       addAttempt(statements, row, 'interrupted', now, null);
       break;
   }
@@ -76,15 +74,15 @@ export function settle(
 }
 
 /** The last step of a transaction: what it said of the event until here (see effect-transaction.ts) is taken back. */
-export function deadToProcessed(statements: WorkStatements, { seq, fence }: Lease): void {
-  const row = statements.deadToProcessed.get({ seq, fence }) as EntityColumns & {
+export function deadToProcessed(statements: Statements, { seq, fence }: Lease): void {
+  const row = statements.moves.deadToProcessed.get({ seq, fence }) as EntityColumns & {
     attempts: number;
     type: string | null;
   };
-  statements.tally.countType('dead', row.type, -1);
-  statements.tally.countType('processed', row.type);
-  statements.attemptProcessed.run({ seq, number: row.attempts });
-  if (row.entity !== null) statements.raiseHighWater.run(entityParameters(row));
+  statements.counts.countType('dead', row.type, -1);
+  statements.counts.countType('processed', row.type);
+  statements.queue.attemptProcessed.run({ seq, number: row.attempts });
+  if (row.entity !== null) statements.queue.raiseHighWater.run(entityParameters(row));
 }
 
 /**
@@ -94,7 +92,7 @@ export function deadToProcessed(statements: WorkStatements, { seq, fence }: Leas
  * @param key - only what stands before this event: its own lease, and those of its entity
  */
 export function releaseRanOut(
-  statements: WorkStatements,
+  statements: Statements,
   { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
   slice: TimeSlice,
   key?: EventKey,
@@ -102,8 +100,8 @@ export function releaseRanOut(
   const by = Math.min(now, ranOutBy);
   const ranOut =
     key === undefined
-      ? statements.ranOut.all({ by })
-      : statements.ranOutBefore.all({ by, id: key.id, endpoint: key.endpoint });
+      ? statements.queue.ranOut.all({ by })
+      : statements.queue.ranOutBefore.all({ by, id: key.id, endpoint: key.endpoint });
   for (const found of ranOut) {
     const row = found as RunningRow & { crashes: number; fence: number; bytes: number };
     if (slice.isOver() && found !== ranOut[0]) return 'more';
@@ -111,32 +109,32 @@ export function releaseRanOut(
     const { seq, fence } = row;
     // Whoever claims is alive: it could not renew them, as when the disk was full.
     if (holds.some((lease) => lease.seq === seq && lease.fence === fence)) {
-      statements.renew.run({ seq, fence, until: now + leaseMs });
+      statements.moves.renew.run({ seq, fence, until: now + leaseMs });
       continue;
     }
-    statements.tally.countType(row.crashes + 1 >= MAX_CRASHES ? 'dead' : 'failed', row.type);
+    statements.counts.countType(row.crashes + 1 >= MAX_CRASHES ? 'dead' : 'failed', row.type);
     // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
     if (row.crashes + 1 >= MAX_CRASHES)
-      statements.toDead.run({ seq, reason: 'crashed', fingerprint: null, now, failed: 0, crashed: 1 });
-    else statements.toRetry.run({ seq, due: now, failed: 0, crashed: 1 });
+      statements.moves.toDead.run({ seq, reason: 'crashed', fingerprint: null, now, failed: 0, crashed: 1 });
+    else statements.moves.toRetry.run({ seq, due: now, failed: 0, crashed: 1 });
     addAttempt(statements, row, 'crashed', now, null);
     unparkNext(statements, row, now, slice);
   }
   return ranOut.length === RAN_OUT_BATCH ? 'more' : 'all';
 }
 
-export function noteLateError(statements: WorkStatements, { seq, fence }: Lease, error: AttemptError): void {
-  statements.noteLateError.run({ seq, fence, name: error.name, message: error.message, stack: error.stack });
+export function noteLateError(statements: Statements, { seq, fence }: Lease, error: AttemptError): void {
+  statements.queue.noteLateError.run({ seq, fence, name: error.name, message: error.message, stack: error.stack });
 }
 
 function addAttempt(
-  statements: WorkStatements,
+  statements: Statements,
   row: RunningRow,
   outcome: Attempt['outcome'],
   now: number,
   error: AttemptError | null,
 ): void {
-  statements.addAttempt.run({
+  statements.queue.addAttempt.run({
     seq: row.seq,
     number: row.attempts,
     trigger: row.trigger,

@@ -12,7 +12,7 @@ import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { hashOf } from './tombstone.ts';
 import type { Statements } from './statements.ts';
-import { FRESH } from './work-statements.ts';
+import { FRESH } from './moves.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from './announce.ts';
 import { claim, claimOne, type ClaimProgress } from './claim.ts';
 import { unparkNext } from './entity-queue.ts';
@@ -92,7 +92,7 @@ export function sqliteInbox(
       connection.statements(); // opens the file afresh where it has to be
       return connection.database();
     },
-    write: (work) => commits.submitMove((statements) => work(statements.work.database, statements)),
+    write: (work) => commits.submitMove((statements) => work(statements.database, statements)),
     notify,
   });
 
@@ -120,62 +120,64 @@ export function sqliteInbox(
       const progress: ClaimProgress = { freshUpTo: null };
       const passed = stopwatch();
       for (;;) {
-        const step = await commits.submitMove(({ work }) => claim(work, atLast(request, passed()), limit, progress));
+        const step = await commits.submitMove((statements) =>
+          claim(statements, atLast(request, passed()), limit, progress),
+        );
         if (step !== 'more') return step;
       }
     },
     async claimOne(key, request) {
       const passed = stopwatch();
       for (;;) {
-        const step = await commits.submitMove(({ work }) => claimOne(work, key, atLast(request, passed())));
+        const step = await commits.submitMove((statements) => claimOne(statements, key, atLast(request, passed())));
         if (step !== 'more') return step;
       }
     },
     renew(leases, now, leaseMs) {
       const passed = stopwatch();
-      return commits.submitMove(({ work }) => renew(work, leases, now + passed(), leaseMs));
+      return commits.submitMove((statements) => renew(statements, leases, now + passed(), leaseMs));
     },
     settle(lease, settlement, now) {
       const passed = stopwatch();
-      return commits.submitMove(({ work }) => {
+      return commits.submitMove((statements) => {
         const ms = passed();
-        return settle(work, lease, putOff(settlement, ms), now + ms);
+        return settle(statements, lease, putOff(settlement, ms), now + ms);
       });
     },
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
-    noteLateError: (lease, error) => commits.submitMove(({ work }) => noteLateError(work, lease, error)),
+    noteLateError: (lease, error) => commits.submitMove((statements) => noteLateError(statements, lease, error)),
     async announce(scope, now, ignoreBefore) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
       const passed = stopwatch();
-      const step = await commits.submitMove(({ work }) => {
+      const step = await commits.submitMove((statements) => {
         const ms = passed();
         // Later than it was said to, nothing more is put away.
         const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-        return announce(work, scope, now + ms, before, from);
+        return announce(statements, scope, now + ms, before, from);
       });
       sweeps.set(whose, step.sweep);
       return { ignored: step.ignored, more: step.more };
     },
     rerun: async (key, content, now, readFrom) => {
       const passed = stopwatch();
-      const moved = await commits.submitMove(({ work }) => rerun(work, key, content, now + passed(), readFrom));
+      const moved = await commits.submitMove((statements) => rerun(statements, key, content, now + passed(), readFrom));
       if (moved) notify();
       return moved;
     },
     prune: (endpoints, processedBefore, limit) =>
-      commits.submitMove(({ work }) => prune(work, endpoints, processedBefore, limit)),
+      commits.submitMove((statements) => prune(statements, endpoints, processedBefore, limit)),
     async nextDue(scope) {
-      return nextDue(connection.statements().work, scope);
+      return nextDue(connection.statements(), scope);
     },
     async unhandled(now, takenSince) {
-      return unhandled(connection.statements().work, now, takenSince);
+      return unhandled(connection.statements(), now, takenSince);
     },
     async ignoredSince(scope, since, now) {
-      return ignoredSince(connection.statements().work, scope, since, now);
+      return ignoredSince(connection.statements(), scope, since, now);
     },
     async attempts(key) {
-      return attemptsOf(connection.statements().work, key);
+      return attemptsOf(connection.statements(), key);
     },
     onPending(listener) {
       listeners.add(listener);
@@ -217,7 +219,7 @@ const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, re
 /** Runs inside a transaction that holds the write lock, so nothing comes between looking and writing. */
 function accept(statements: Statements, event: IncomingEvent): Acceptance {
   const { about, verified, state, deadReason, settledMs } = contentOf(event);
-  const { changes } = statements.insertEvent.run(
+  const { changes } = statements.moves.insert.run(
     event.endpoint,
     event.id,
     ...about,
@@ -231,8 +233,8 @@ function accept(statements: Statements, event: IncomingEvent): Acceptance {
     event.body,
   );
   if (changes === 0) return acceptAgain(statements, event);
-  statements.tally.countType('stored', event.type);
-  if (!event.valid) statements.tally.countType('dead', event.type);
+  statements.counts.countType('stored', event.type);
+  if (!event.valid) statements.counts.countType('dead', event.type);
   return STORED;
 }
 
@@ -242,8 +244,8 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
   const resolution = resolveKnown(known, event, sameBytes);
 
   const { seq } = known;
-  statements.tally.count('duplicate', '');
-  if (resolution === 'conflict') statements.tally.count('conflict', '');
+  statements.counts.count('duplicate', '');
+  if (resolution === 'conflict') statements.counts.count('conflict', '');
   statements.saveRedeliveries.run(seq, ...oneMore(statements.findRedeliveries.get(seq), event.receivedAt));
   const keepBeside = (body: Uint8Array): void => {
     statements.saveConflict.run(seq, ...oneMore(statements.findConflict.get(seq), event.receivedAt), body);
@@ -253,7 +255,7 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
     case 'same':
       break;
     case 'verify':
-      statements.markVerified.run(seq);
+      statements.moves.markVerified.run(seq);
       break;
     case 'conflict':
       keepBeside(known.erased === 1 ? NOTHING : event.body);
@@ -261,9 +263,9 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
     case 'replace': {
       if (!sameBytes && known.body !== null) keepBeside(known.body);
       const { about, verified, state, deadReason, settledMs } = contentOf(event);
-      forgetTerms(statements.work.database, event);
-      if (!event.valid) statements.tally.countType('dead', event.type);
-      statements.replaceEvent.run(
+      forgetTerms(statements.database, event);
+      if (!event.valid) statements.counts.countType('dead', event.type);
+      statements.moves.replace.run(
         ...about,
         verified,
         state,
@@ -273,10 +275,10 @@ function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
         event.valid ? FRESH : 0,
         seq,
       );
-      reindex(statements.work.database, event);
+      reindex(statements.database, event);
       // It may have been the front of another entity's queue, or of this one's.
-      unparkNext(statements.work, { ...known, endpoint: event.endpoint }, event.receivedAt);
-      unparkNext(statements.work, event, event.receivedAt);
+      unparkNext(statements, { ...known, endpoint: event.endpoint }, event.receivedAt);
+      unparkNext(statements, event, event.receivedAt);
       break;
     }
   }

@@ -2,7 +2,7 @@ import { TAKER_MS, type IgnoredType, type Scope, type UnhandledType } from '../w
 import type { SqliteDatabase } from './database.ts';
 import { statement } from './prepared-statement.ts';
 import { lastSeen } from './takers.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 /** Counting stops here. */
 const COUNTED = 1_000;
@@ -59,7 +59,7 @@ const WAITING = `
   UNION ALL ${aside(2)}`;
 
 /** What has waited for ten minutes, of types that nobody was seen to handle for as long. */
-export function unhandled(statements: WorkStatements, now: number, since = now - TAKER_MS): UnhandledType[] {
+export function unhandled(statements: Statements, now: number, since = now - TAKER_MS): UnhandledType[] {
   const { database } = statements;
   const waiting = new Map<string, WaitingRow>();
   for (const found of statement(database, WAITING).all()) {
@@ -87,7 +87,7 @@ function isForgotten(database: SqliteDatabase, endpoint: string, since: number):
 }
 
 /** What was put away for want of a handler, as far as it is in a scope. */
-export function ignoredSince(statements: WorkStatements, scope: Scope, since: number, now: number): IgnoredType[] {
+export function ignoredSince(statements: Statements, scope: Scope, since: number, now: number): IgnoredType[] {
   const { database } = statements;
   // Named ones are looked for by their names: of others there may be any number.
   const isNamed = scope.endpoints !== '*' && scope.types !== '*';

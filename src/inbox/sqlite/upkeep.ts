@@ -4,16 +4,16 @@ import { noteTime } from './follow-clock.ts';
 import { timeSlice } from './time-slice.ts';
 import { makeTombstone } from './tombstone.ts';
 import { reindex } from './operator/search/search-words.ts';
-import type { WorkStatements } from './work-statements.ts';
+import type { Statements } from './statements.ts';
 
 export function rerun(
-  statements: WorkStatements,
+  statements: Statements,
   { id, endpoint }: EventKey,
   { type, created, entity }: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
   now: number,
   readFrom: Uint8Array | undefined,
 ): boolean {
-  const { changes } = statements.toPending.run({
+  const { changes } = statements.moves.toPending.run({
     readFrom: readFrom ?? null,
     id,
     endpoint,
@@ -25,36 +25,31 @@ export function rerun(
   });
   if (changes === 0) return false;
   noteTime(statements, now);
-  statements.tally.countType('rerun', type);
+  statements.counts.countType('rerun', type);
   // An invalid event has got its entity only now.
   reindex(statements.database, { id, endpoint });
   return true;
 }
 
-export function nextDue(statements: WorkStatements, { endpoints, types }: Scope): number | null {
+export function nextDue(statements: Statements, { endpoints, types }: Scope): number | null {
   const named = { endpoints: JSON.stringify(endpoints), types: JSON.stringify(types) };
   const found =
     endpoints === '*'
-      ? (types === '*' ? statements.nextDueOfAll : statements.nextDueAnywhere).get(named)
-      : (types === '*' ? statements.nextDueOfEveryType : statements.nextDue).get(named);
+      ? (types === '*' ? statements.queue.nextDueOfAll : statements.queue.nextDueAnywhere).get(named)
+      : (types === '*' ? statements.queue.nextDueOfEveryType : statements.queue.nextDue).get(named);
   return (found as { at: number | null }).at;
 }
 
-export function prune(
-  statements: WorkStatements,
-  endpoints: Scope['endpoints'],
-  before: number,
-  limit: number,
-): number {
+export function prune(statements: Statements, endpoints: Scope['endpoints'], before: number, limit: number): number {
   const slice = timeSlice();
   const found =
     endpoints === '*'
-      ? statements.prunable.all({ before, limit })
-      : endpoints.flatMap((endpoint) => statements.prunableOfEndpoint.all({ endpoint, before, limit }));
+      ? statements.queue.prunable.all({ before, limit })
+      : endpoints.flatMap((endpoint) => statements.queue.prunableOfEndpoint.all({ endpoint, before, limit }));
   let pruned = 0;
   for (const row of found.slice(0, limit)) {
     const { seq } = row as { seq: number };
-    const { body } = statements.bodyOf.get({ seq }) as { body: Uint8Array };
+    const { body } = statements.queue.bodyOf.get({ seq }) as { body: Uint8Array };
     makeTombstone(statements, seq, body);
     pruned += 1;
     slice.add(body.byteLength);
@@ -63,8 +58,8 @@ export function prune(
   return pruned;
 }
 
-export function attemptsOf(statements: WorkStatements, { id, endpoint }: EventKey): Attempt[] {
-  return statements.attemptsOf.all({ id, endpoint }).map((found) => {
+export function attemptsOf(statements: Statements, { id, endpoint }: EventKey): Attempt[] {
+  return statements.queue.attemptsOf.all({ id, endpoint }).map((found) => {
     const row = found as {
       number: number;
       trigger: Attempt['trigger'];

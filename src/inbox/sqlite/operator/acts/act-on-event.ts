@@ -8,7 +8,7 @@ import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import { noteTime } from '../../follow-clock.ts';
 import { rerun } from '../../upkeep.ts';
-import type { WorkStatements } from '../../work-statements.ts';
+import type { Statements } from '../../statements.ts';
 import { statement } from '../../prepared-statement.ts';
 
 /** What an act does to each event that it comes to. */
@@ -52,7 +52,7 @@ export function rowOfSeq(database: SqliteDatabase, seq: number): ActRow | undefi
  */
 export function actOnEach<Item>(
   database: SqliteDatabase,
-  statements: WorkStatements,
+  statements: Statements,
   items: readonly Item[],
   look: (item: Item) => ActRow | undefined,
   acting: Acting,
@@ -73,7 +73,7 @@ export function actOnEach<Item>(
 }
 
 /** The only place where an operator's act moves an event, and where it is counted. */
-function move(database: SqliteDatabase, statements: WorkStatements, row: ActRow, acting: Acting): ActResult {
+function move(database: SqliteDatabase, statements: Statements, row: ActRow, acting: Acting): ActResult {
   if (!statesOf(acting.act, acting.force).includes(row.state)) return 'not needed';
   return acting.act === 'rerun'
     ? moveToPending(database, statements, row, acting)
@@ -83,7 +83,7 @@ function move(database: SqliteDatabase, statements: WorkStatements, row: ActRow,
 /** As `rerun` of `src/ops/rerun.ts`, but in the transaction that reads the body: no other one can take its place meanwhile. */
 function moveToPending(
   database: SqliteDatabase,
-  statements: WorkStatements,
+  statements: Statements,
   row: ActRow,
   { now, entity }: Acting,
 ): ActResult {
@@ -94,15 +94,10 @@ function moveToPending(
     return rerun(statements, row, content, now, undefined) ? 'done' : 'not needed';
   }
   // Its type, time and entity are what they were: they belong to the attempt that has succeeded.
-  const { changes } = statement(
-    database,
-    `UPDATE hookbox_events
-     SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, trigger = 'manual'
-     WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
-  ).run({ seq: row.seq, now });
+  const { changes } = statements.moves.processedToPending.run({ seq: row.seq, now });
   if (changes === 0) return 'not needed';
   noteTime(statements, now);
-  statements.tally.countType('rerun', row.type);
+  statements.counts.countType('rerun', row.type);
   return 'done';
 }
 
@@ -110,7 +105,7 @@ function moveToPending(
  * An ignored event has a type and a time (the CHECKs of the table say so), which an invalid one has only if its body fits
  * today's schemas. If it does not, it stays dead: pruning takes its body, and so does erasing.
  */
-function moveToIgnored(database: SqliteDatabase, statements: WorkStatements, row: ActRow, { now }: Acting): ActResult {
+function moveToIgnored(database: SqliteDatabase, statements: Statements, row: ActRow, { now }: Acting): ActResult {
   let facts: Content | null = null;
   if (row.dead_reason === 'invalid') {
     if (row.pruned === 1) return 'pruned';
@@ -118,14 +113,7 @@ function moveToIgnored(database: SqliteDatabase, statements: WorkStatements, row
     facts = contentToday(database, row, () => null);
     if (facts === null) return 'still invalid';
   }
-  const { changes } = statement(
-    database,
-    `UPDATE hookbox_events
-     SET state = 'ignored', dead_reason = NULL, settled_ms = :now, discarded_ms = :now, parked = 0, crashes = 0, trigger = 'auto',
-         fingerprint = NULL, type = coalesce(:type, type), created_ms = coalesce(:created_ms, created_ms),
-         created_ns = coalesce(:created_ns, created_ns)
-     WHERE seq = :seq AND state IN ('dead', 'pending')`,
-  ).run({
+  const { changes } = statements.moves.discard.run({
     seq: row.seq,
     now,
     type: facts?.type ?? null,
@@ -133,7 +121,7 @@ function moveToIgnored(database: SqliteDatabase, statements: WorkStatements, row
     created_ns: facts?.created?.ns ?? null,
   });
   if (changes === 0) return 'not needed';
-  statements.tally.countType('discarded', row.type);
+  statements.counts.countType('discarded', row.type);
   return 'done';
 }
 

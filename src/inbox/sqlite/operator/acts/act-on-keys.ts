@@ -22,7 +22,7 @@ export function acts(access: Access): Acts {
       const report = await access.write((database, statements): ActReport => {
         const acting = { act, force, entity, now: author.now };
         const look = (key: EventKey) => rowOfKey(database, key);
-        const outcomes = actOnEach(database, statements.work, keys, look, acting);
+        const outcomes = actOnEach(database, statements, keys, look, acting);
         const counts = new Sums().add(...outcomes).toRecord();
         const audit = addAuditLine(database, act, author, { ...named(keys), ...(force && { force }) }, counts);
         const results = outcomes.map((result, at) => ({ key: keys[at] as EventKey, result })); // one for each key

@@ -4,7 +4,7 @@ import { bulkStatesOf } from '../../../rules/operator-acts.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
 import type { ActOptions, ActResult, Acts } from '../../../operator/acts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import type { WorkStatements } from '../../work-statements.ts';
+import type { Statements } from '../../statements.ts';
 import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { actOnEach, rowOfSeq } from './act-on-event.ts';
@@ -71,10 +71,10 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
     async advanceBulk(id, limit, by, { entity }) {
       positiveWhole('limit', limit, MOST_AT_ONCE);
       const author = authorOf(by);
-      const { row, done } = await access.write((database, { work }) => {
+      const { row, done } = await access.write((database, statements) => {
         const found = findBulk(database, id);
         if (found === undefined || hasEnded(found)) return { row: found, done: false };
-        const done = advance(database, work, found, limit, author, entity);
+        const done = advance(database, statements, found, limit, author, entity);
         return { row: findBulk(database, id), done };
       });
       if (done) access.notify();
@@ -101,7 +101,7 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
 /** One batch; returns whether it has moved anything. */
 function advance(
   database: SqliteDatabase,
-  work: WorkStatements,
+  statements: Statements,
   bulk: BulkRow,
   limit: number,
   author: Author,
@@ -115,7 +115,7 @@ function advance(
   const until = performance.now() + BATCH_MS;
   const results = actOnEach(
     database,
-    work,
+    statements,
     open,
     (seq) => {
       const row = rowOfSeq(database, seq);

@@ -1,6 +1,6 @@
 import type { Gauge, Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { readyTypes } from '../../work-statements.ts';
+import { readyTypes } from '../../queue-statements.ts';
 import { statement } from '../../prepared-statement.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-groups.ts';
 

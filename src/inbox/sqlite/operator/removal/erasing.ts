@@ -129,16 +129,16 @@ function eraseSome(
       done.inProcessing += 1;
       continue;
     }
-    bytes += event.whole ? eraseEvent(database, event, entity, now) : eraseConflict(database, seq);
+    bytes += event.whole ? eraseEvent(database, statements, event, entity, now) : eraseConflict(database, seq);
     done.erased += 1;
     if (event.whole && event.state === 'pending') {
-      statements.tally.countType('discarded', event.type);
+      statements.counts.countType('discarded', event.type);
       fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
     }
     if (bytes > BATCH_BYTES || performance.now() - startedAt > BATCH_MS) break;
   }
   // Events of an entity that somebody named otherwise may have waited for these.
-  for (const front of fronts.values()) unparkNext(statements.work, front, now);
+  for (const front of fronts.values()) unparkNext(statements, front, now);
   addToAuditLine(database, audit, { erased: done.erased, inProcessing: done.inProcessing });
   return done;
 }
@@ -151,7 +151,13 @@ function eraseConflict(database: SqliteDatabase, seq: number): number {
 }
 
 /** Returns how many bytes its bodies had. */
-function eraseEvent(database: SqliteDatabase, event: EventAbout, name: string, now: number): number {
+function eraseEvent(
+  database: SqliteDatabase,
+  statements: Statements,
+  event: EventAbout,
+  name: string,
+  now: number,
+): number {
   const { seq, entity, endpoint } = event;
   // While the row still says what they are; of a pruned one nothing but the index may know what it was found by.
   forgetTerms(database, event);
@@ -162,14 +168,7 @@ function eraseEvent(database: SqliteDatabase, event: EventAbout, name: string, n
      FROM hookbox_events WHERE seq = ?`,
   ).get(seq);
   const { body, other } = row as { body: Uint8Array | null; other: number | null };
-  statement(
-    database,
-    `UPDATE hookbox_events
-     SET state = CASE state WHEN 'pending' THEN 'ignored' ELSE state END, settled_ms = coalesce(settled_ms, :now),
-         parked = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
-         entity = NULL, fingerprint = NULL, erased_ms = :now
-     WHERE seq = :seq`,
-  ).run({ seq, now, hash: body === null ? null : hashOf(body) });
+  statements.moves.erase.run({ seq, now, hash: body === null ? null : hashOf(body) });
   // That an attempt has failed stays known.
   statement(
     database,

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { PrunePosition, Removal } from '../../../operator/removal.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { makeTombstone } from '../../tombstone.ts';
-import type { WorkStatements } from '../../work-statements.ts';
+import type { Statements } from '../../statements.ts';
 import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-counts.ts';
@@ -36,12 +36,12 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
       if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
       const before = criteria.settledBefore.getTime();
       let heldSince = 0;
-      const done = await access.write((database, { work }) => {
+      const done = await access.write((database, statements) => {
         heldSince = performance.now();
         let pruned = 0;
         let last: PrunePosition | undefined;
         for (last of found) {
-          if (pruneOne(database, work, last, before)) pruned += 1;
+          if (pruneOne(database, statements, last, before)) pruned += 1;
           if (performance.now() - heldSince > BATCH_MS) break;
         }
         if (audit !== undefined) addToAuditLine(database, audit, { pruned });
@@ -60,7 +60,7 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
 
 function pruneOne(
   database: SqliteDatabase,
-  statements: WorkStatements,
+  statements: Statements,
   { seq, state }: PrunePosition,
   before: number,
 ): boolean {

@@ -1,6 +1,6 @@
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { PENDING_TYPES } from '../../work-statements.ts';
+import { PENDING_TYPES } from '../../queue-statements.ts';
 import { statement } from '../../prepared-statement.ts';
 import { atOneMoment } from '../read-together.ts';
 import type { Conditions } from './conditions.ts';

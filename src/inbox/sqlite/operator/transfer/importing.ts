@@ -2,7 +2,7 @@ import type { ExportedEvent, ExportedMark } from '../../../operator/export-forma
 import type { ImportCounts, ImportRecord, Transfer } from '../../../operator/transfer.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { hashOf } from '../../tombstone.ts';
-import type { WorkStatements } from '../../work-statements.ts';
+import type { Statements } from '../../statements.ts';
 import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-counts.ts';
@@ -16,10 +16,10 @@ export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
       if (dryRun) return countsOf(records, ({ event }) => whatIsHere(access.database(), event) ?? 'imported');
-      const counts = await access.write((database, { work }) => {
+      const counts = await access.write((database, statements) => {
         const first = newestSeq(database) + 1;
-        for (const record of records) if ('mark' in record) raiseMark(work, record.mark);
-        const counts = countsOf(records, (record) => importEvent(database, work, record));
+        for (const record of records) if ('mark' in record) raiseMark(statements, record.mark);
+        const counts = countsOf(records, (record) => importEvent(database, statements, record));
         const last = newestSeq(database);
         // Imported events come behind those that are here, whenever they were received.
         if (last >= first) noteImported(database, first, last);
@@ -60,22 +60,10 @@ function hashOfBytes({ body, sha256 }: Bytes): Uint8Array {
   return body === null ? (sha256 ?? Buffer.alloc(0)) : hashOf(body);
 }
 
-function importEvent(
-  database: SqliteDatabase,
-  statements: WorkStatements,
-  { event, raisesMark }: EventRecord,
-): Outcome {
+function importEvent(database: SqliteDatabase, statements: Statements, { event, raisesMark }: EventRecord): Outcome {
   const here = whatIsHere(database, event);
   if (here !== null) return here;
-  const { lastInsertRowid: seq } = statement(
-    database,
-    `INSERT INTO hookbox_events
-       (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
-        attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256)
-     VALUES
-       (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-        :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256)`,
-  ).run({
+  const { lastInsertRowid: seq } = statements.moves.importEvent.run({
     endpoint: event.endpoint,
     id: event.id,
     type: event.type,
@@ -107,12 +95,12 @@ function importEvent(
 
 function importHistory(
   database: SqliteDatabase,
-  statements: WorkStatements,
+  statements: Statements,
   seq: number,
   { attempts, redeliveries, conflict }: ExportedEvent,
 ): void {
   for (const { number, trigger, outcome, startedMs, endedMs, error } of attempts) {
-    statements.addAttempt.run({
+    statements.queue.addAttempt.run({
       seq,
       number,
       trigger,
@@ -142,6 +130,6 @@ function occurrencesOf({ count, firstMs, lastMs, recentMs }: NonNullable<Exporte
   return [count, firstMs, lastMs, JSON.stringify(recentMs)] as const;
 }
 
-function raiseMark(statements: WorkStatements, { entity, endpoint, created }: ExportedMark): void {
-  statements.raiseHighWater.run({ entity, endpoint, created_ms: created.ms, created_ns: created.ns });
+function raiseMark(statements: Statements, { entity, endpoint, created }: ExportedMark): void {
+  statements.queue.raiseHighWater.run({ entity, endpoint, created_ms: created.ms, created_ns: created.ns });
 }

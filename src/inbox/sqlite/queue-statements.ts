@@ -1,21 +1,10 @@
-import { TOLERATED_MS } from '../rules/set-back.ts';
 import type { SqliteDatabase } from './database.ts';
-import type { Tally } from './minute-counts.ts';
+import { BYTES, HELD } from './moves.ts';
 
-export type WorkStatements = ReturnType<typeof prepareWorkStatements>;
-
-/** The value of `parked` for an event that no processor has looked at yet. */
-export const FRESH = 2;
 /** So many leases that ran out are freed at once. */
 export const RAN_OUT_BATCH = 100;
 /** So many events before the front of an entity are looked at again at once. */
 const UNPARK_BATCH = 50;
-
-/** What any change of the row writes again. */
-const BYTES = 'ifnull(length(body), 0) AS bytes';
-
-/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
-const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
 /**
  * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
@@ -69,14 +58,10 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
     )`;
 }
 
-/** The statements that move events from state to state, each named for its move. */
-export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
+/** What processors look for, and what they write beside the events themselves (moves.ts). */
+export function prepareQueueStatements(database: SqliteDatabase) {
   const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
   return {
-    tally,
-    /** for what is prepared only when it is first needed */
-    database,
-
     readyEndpoints: prepare(`WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`),
     /** The first type with something ready at an endpoint, from a text on. */
     nextReadyType: prepare(`
@@ -86,13 +71,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     newest: prepare('SELECT max(seq) AS seq FROM hookbox_events'),
     fresh: prepare(`
       SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
-    `),
-    /** From now on these are found by type and by entity. */
-    lookAtFresh: prepare(`
-      UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
-      WHERE seq IN (
-        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
-      )
     `),
     dueOfType: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
@@ -138,8 +116,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       SELECT 1 FROM hookbox_entities
       WHERE entity = :entity AND endpoint = :endpoint AND (created_ms, created_ns) > (:created_ms, :created_ns)
     `),
-    park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
-    unpark: prepare(`UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1 RETURNING ${BYTES}`),
     someParkedUpTo: prepare(`
       SELECT seq FROM (
         SELECT seq, parked FROM hookbox_events
@@ -153,19 +129,11 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT :limit
     `),
 
-    claim: prepare(`
-      UPDATE hookbox_events
-      SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
-          fence = fence + 1, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
-      WHERE seq = :seq AND state != 'processing'
-      RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
-    `),
     eventToRun: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned,
         discarded_ms IS NOT NULL AS discarded
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
-    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
     held: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms
       FROM hookbox_events WHERE ${HELD}
@@ -184,43 +152,10 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       LIMIT ${RAN_OUT_BATCH}
     `),
 
-    toProcessed: prepare(`
-      UPDATE hookbox_events
-      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
-      WHERE seq = :seq
-    `),
-    toRetry: prepare(`
-      UPDATE hookbox_events
-      SET state = 'pending', due_ms = :due, failures = failures + :failed, crashes = crashes + :crashed,
-          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
-      WHERE seq = :seq
-    `),
-    toDead: prepare(`
-      UPDATE hookbox_events
-      SET state = 'dead', dead_reason = :reason, fingerprint = :fingerprint, settled_ms = :now, failures = failures + :failed,
-          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
-      WHERE seq = :seq
-    `),
-    toPending: prepare(`
-      UPDATE hookbox_events
-      SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
-          crashes = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
-      WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
-        AND (:readFrom IS NULL OR body = :readFrom)
-    `),
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
-    deadToProcessed: prepare(`
-      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, fingerprint = NULL, failures = failures - 1
-      WHERE seq = :seq AND fence = :fence AND state = 'dead'
-      RETURNING seq, endpoint, type, entity, created_ms, created_ns, attempts
-    `),
     attemptProcessed: prepare(`
       UPDATE hookbox_attempts SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL
       WHERE seq = :seq AND number = :number
-    `),
-    toIgnored: prepare(`
-      UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
-      WHERE seq = :seq AND state = 'pending'
     `),
     waitingOfType: prepare(`
       SELECT seq, endpoint, entity, ${BYTES} FROM hookbox_events
@@ -269,7 +204,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
     clock: prepare('SELECT latest_ms, back_ms, endpoint, due_ms, seq FROM hookbox_clock WHERE id = 1'),
     noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
     leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
-    moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
     moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveTakers: prepare(`
       UPDATE hookbox_takers SET
@@ -290,7 +224,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND (due_ms, seq) > (:due, :seq)
       ORDER BY due_ms, seq LIMIT :limit
     `),
-    moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
 
     prunable: prepare(`
       SELECT seq FROM hookbox_events
@@ -302,7 +235,6 @@ export function prepareWorkStatements(database: SqliteDatabase, tally: Tally) {
       ORDER BY settled_ms LIMIT :limit
     `),
     bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),
-    prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
     pruneAttempts: prepare('UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL WHERE seq = :seq'),
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
   };

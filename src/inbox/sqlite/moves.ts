@@ -1,0 +1,130 @@
+import { TOLERATED_MS } from '../rules/set-back.ts';
+import type { SqliteDatabase } from './database.ts';
+import { statement } from './prepared-statement.ts';
+
+/** The value of `parked` for an event that no processor has looked at yet. */
+export const FRESH = 2;
+
+/** What any change of the row writes again. */
+export const BYTES = 'ifnull(length(body), 0) AS bytes';
+
+/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+export const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
+
+/** Every write of an event's row, each named for the move it makes; nothing else writes `hookbox_events`. */
+export function prepareMoves(database: SqliteDatabase) {
+  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  return {
+    // A delivery comes in.
+    insert: prepare(`
+      INSERT INTO hookbox_events
+        (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms, due_ms,
+         settled_ms, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id, endpoint) DO NOTHING
+    `),
+    replace: prepare(`
+      UPDATE hookbox_events
+      SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
+          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, parked = ?, failures = 0, crashes = 0
+      WHERE seq = ?
+    `),
+    markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
+    // A processor learns of it, runs it, and says how that ended.
+    /** From now on these are found by type and by entity. */
+    lookAtFresh: prepare(`
+      UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
+      WHERE seq IN (
+        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+      )
+    `),
+    park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
+    unpark: prepare(`UPDATE hookbox_events SET parked = 0 WHERE seq = :seq AND parked = 1 RETURNING ${BYTES}`),
+    claim: prepare(`
+      UPDATE hookbox_events
+      SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
+          fence = fence + 1, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
+      WHERE seq = :seq AND state != 'processing'
+      RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
+    `),
+    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
+    toProcessed: prepare(`
+      UPDATE hookbox_events
+      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    toRetry: prepare(`
+      UPDATE hookbox_events
+      SET state = 'pending', due_ms = :due, failures = failures + :failed, crashes = crashes + :crashed,
+          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    toDead: prepare(`
+      UPDATE hookbox_events
+      SET state = 'dead', dead_reason = :reason, fingerprint = :fingerprint, settled_ms = :now, failures = failures + :failed,
+          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      WHERE seq = :seq
+    `),
+    deadToProcessed: prepare(`
+      UPDATE hookbox_events SET state = 'processed', dead_reason = NULL, fingerprint = NULL, failures = failures - 1
+      WHERE seq = :seq AND fence = :fence AND state = 'dead'
+      RETURNING seq, endpoint, type, entity, created_ms, created_ns, attempts
+    `),
+    toIgnored: prepare(`
+      UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
+      WHERE seq = :seq AND state = 'pending'
+    `),
+    // The clock was set back.
+    moveLease: prepare('UPDATE hookbox_events SET lease_until_ms = :until WHERE seq = :seq'),
+    moveDue: prepare('UPDATE hookbox_events SET due_ms = :due WHERE seq = :seq'),
+    // It is rerun, and kept as a tombstone.
+    toPending: prepare(`
+      UPDATE hookbox_events
+      SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
+          crashes = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
+      WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
+        AND (:readFrom IS NULL OR body = :readFrom)
+    `),
+    prune: prepare('UPDATE hookbox_events SET body = NULL, body_sha256 = :hash WHERE seq = :seq'),
+    // Operators: prepared when they are first needed, as most processes never need them.
+    get processedToPending() {
+      return statement(
+        database,
+        `UPDATE hookbox_events
+         SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, trigger = 'manual'
+         WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
+      );
+    },
+    get discard() {
+      return statement(
+        database,
+        `UPDATE hookbox_events
+         SET state = 'ignored', dead_reason = NULL, settled_ms = :now, discarded_ms = :now, parked = 0, crashes = 0,
+             trigger = 'auto', fingerprint = NULL, type = coalesce(:type, type),
+             created_ms = coalesce(:created_ms, created_ms), created_ns = coalesce(:created_ns, created_ns)
+         WHERE seq = :seq AND state IN ('dead', 'pending')`,
+      );
+    },
+    get erase() {
+      return statement(
+        database,
+        `UPDATE hookbox_events
+         SET state = CASE state WHEN 'pending' THEN 'ignored' ELSE state END, settled_ms = coalesce(settled_ms, :now),
+             parked = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
+             entity = NULL, fingerprint = NULL, erased_ms = :now
+         WHERE seq = :seq`,
+      );
+    },
+    get importEvent() {
+      return statement(
+        database,
+        `INSERT INTO hookbox_events
+           (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
+            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256)
+         VALUES
+           (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
+            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256)`,
+      );
+    },
+  };
+}
