@@ -1,5 +1,6 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
+import { newestSeq } from '../../ops/stored-events.ts';
 import type { Progress } from '../shared/progress.ts';
 import { MOST_A_PAGE, pagesOf } from './pages.ts';
 
@@ -30,7 +31,7 @@ export class Follower {
 
   /** The last `count` events, oldest first. Looks on for them, as far as it takes. */
   async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
-    this.#newest = await this.#newestSeq();
+    this.#newest = await newestSeq(this.#inbox);
     let found = 0;
     for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal, progress })) {
       for (const event of page.events) this.#seen.set(event.seq, event);
@@ -45,7 +46,7 @@ export class Follower {
   async changes(): Promise<readonly Change[]> {
     const now = new Date();
     const newestBefore = this.#newest;
-    this.#newest = await this.#newestSeq();
+    this.#newest = await newestSeq(this.#inbox);
     const fitting = new Map<number, EventSummary>();
     let coveredFrom = 0;
     for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
@@ -70,11 +71,6 @@ export class Follower {
     }
     this.#remember(current, fitting);
     return changes;
-  }
-
-  async #newestSeq(): Promise<number> {
-    const { events } = await listEvents(this.#inbox, {}, { limit: 1 });
-    return events[0]?.seq ?? 0;
   }
 
   async #lookedUp(events: readonly EventSummary[]): Promise<readonly EventSummary[]> {

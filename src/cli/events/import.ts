@@ -13,7 +13,7 @@ import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
-import { linesOf } from './input-lines.ts';
+import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
 import { underWay } from './stopping.ts';
 

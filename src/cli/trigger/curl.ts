@@ -1,3 +1,4 @@
+import { utf8Text } from '../../events/utf8.ts';
 import { isPrintable } from '../../printable.ts';
 
 /**
@@ -30,12 +31,8 @@ function printing(body: Uint8Array): string {
 
 /** `null` for what a terminal or a shell would not take as it is. */
 function textOf(body: Uint8Array): string | null {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    return /\t|\r/.test(text) || !isPrintable(text) ? null : text;
-  } catch {
-    return null;
-  }
+  const text = utf8Text(body);
+  return text === null || /\t|\r/.test(text) || !isPrintable(text) ? null : text;
 }
 
 function quoted(text: string): string {

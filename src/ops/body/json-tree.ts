@@ -1,4 +1,5 @@
-import { JsonTokens, unquoted, type JsonKind } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { JsonTokens, type JsonKind } from '../../events/json-tokens.ts';
 
 /** A value of a JSON text, with its place in the object or the list that it is in. */
 export interface JsonNode {

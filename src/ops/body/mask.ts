@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { jsonText, JsonTokens, unquoted } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
 
 /** What stands in the place of a masked value. */
 export const MASKED = '•••';

@@ -1,11 +1,11 @@
-import { LONGEST_LINE } from '../../inbox/operator/export-format.ts';
-import { CommandError } from '../shared/exit.ts';
+import { ConfigurationError } from '../errors.ts';
+import { LONGEST_LINE } from '../inbox/operator/export-format.ts';
 
 /**
  * The lines of a stream. Only a line feed ends one: other characters that `readline` breaks lines at may stand in JSON.
  *
  * @param onRead - told how many bytes were read
- * @throws CommandError for a line of hundreds of megabytes
+ * @throws ConfigurationError for a line of hundreds of megabytes
  */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
@@ -24,7 +24,9 @@ export async function* linesOf(
     }
     unfinished.push(chunk.subarray(from));
     length += chunk.byteLength - from;
-    if (length > LONGEST_LINE) throw new CommandError('A line is longer than any export has: this is none.');
+    if (length > LONGEST_LINE) {
+      throw new ConfigurationError('INVALID_OPTION', 'A line is longer than any that an export has.');
+    }
   }
   if (length > 0) yield Buffer.concat(unfinished).toString();
 }
