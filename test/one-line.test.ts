@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPrintable, oneLine, printableJson } from '../src/printable.ts';
+import { isPrintable, oneLine, printableJson, printableLines, replaceUnprintable } from '../src/printable.ts';
 
 describe('texts that others wrote', () => {
   test('neither begin another line nor turn their neighbours around', () => {
@@ -33,6 +33,11 @@ describe('texts that others wrote', () => {
 
   test('of several lines are told from such that steer a terminal', () => {
     for (const text of ['a\rb', 'a\u001b[2J', 'a\u009bb', '\ufeffa', 'a\u202eb']) expect(isPrintable(text)).toBe(false);
+  });
+
+  test('keep their lines and tabs where they are shown as they stand', () => {
+    expect(printableLines('a\r\n\tb\u202ec\u00add')).toBe('a\\u{d}\n\tb\\u{202e}c\\u{ad}d');
+    expect(replaceUnprintable('a\u0007\u{e0041}b', () => '-')).toBe('a--b');
   });
 
   test('are cut, but not through a character', () => {

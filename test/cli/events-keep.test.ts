@@ -264,6 +264,14 @@ describe('hookbox events backup', () => {
 });
 
 describe('the lines of a stream', () => {
+  it('are given up where one is longer than any can be', async () => {
+    const megabyte = Buffer.alloc(1024 * 1024, 'x');
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) yield megabyte;
+    }
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any that an export has.');
+  });
+
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
     for (const text of texts) yield Buffer.from(text, 'latin1');
   }

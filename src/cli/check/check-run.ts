@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EventType } from '../../events/event.ts';
+import { isSuccess } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
 import { Effects } from './effects.ts';
@@ -133,5 +134,5 @@ export class CheckRun {
 
 /** The answer is a success, however late it came. */
 export function isTaken({ status }: Exchange): boolean {
-  return status !== null && status >= 200 && status < 300;
+  return isSuccess(status);
 }

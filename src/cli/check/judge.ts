@@ -1,4 +1,5 @@
 import { duration, type Exchange } from './exchange.ts';
+import { replaceUnprintable } from '../../printable.ts';
 import { isPutOff } from './put-offs.ts';
 import type { Finding, ProbeOutcome } from './report.ts';
 import { isTaken } from './check-run.ts';
@@ -52,7 +53,7 @@ function finding(
 
 const EXCERPT = 160;
 
-/** An answer on one line, without the control characters that would play with a terminal. */
+/** An answer on one line, with spaces for what does not print. */
 export function described(exchange: Exchange): string {
   if (exchange.status === null) return exchange.message;
   const text = plain(exchange.body);
@@ -63,7 +64,7 @@ export function described(exchange: Exchange): string {
 }
 
 function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ').trim();
+  return replaceUnprintable(text, () => ' ').trim();
 }
 
 const REFUSES_AUTHENTIC: Advice = {

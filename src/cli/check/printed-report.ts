@@ -1,5 +1,6 @@
 import { probeNames } from './probe-names.ts';
 import type { CheckReport, Finding, ProbeResult, Verdict } from './report.ts';
+import { plural } from '../../ops/words/format.ts';
 import { print, styled, tell } from '../shared/output.ts';
 
 const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: 'green' | 'red' | 'yellow' | 'dim']>> = {
@@ -92,8 +93,8 @@ export function printSummary({ marks, full, interrupted, probes }: CheckReport):
   const count = (verdict: Verdict): number => probes.filter((probe) => probe.verdict === verdict).length;
   const parts = [
     `${marks.passed} of ${marks.judged} that could be judged are as they should be`,
-    ...(count('fault') > 0 ? [`${count('fault')} ${count('fault') === 1 ? 'fault' : 'faults'}`] : []),
-    ...(count('warning') > 0 ? [`${count('warning')} ${count('warning') === 1 ? 'warning' : 'warnings'}`] : []),
+    ...(count('fault') > 0 ? [plural(count('fault'), 'fault')] : []),
+    ...(count('warning') > 0 ? [plural(count('warning'), 'warning')] : []),
     ...(count('unknown') > 0 ? [`${count('unknown')} unknown`] : []),
   ];
   tell('', `${interrupted ? 'Interrupted. ' : ''}${full ? 'Full marks: ' : ''}${parts.join('; ')}.`);

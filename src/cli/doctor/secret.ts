@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
+import { isPrintable } from '../../printable.ts';
 import { signBody } from '../../signing/signature.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
@@ -34,7 +35,7 @@ function judgeSecret(secret: string, where: string): Finding {
 function oddity(secret: string): string | null {
   if (secret.trim() !== secret) return 'begins or ends with white space, which counts';
   if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotation marks, which count';
-  if (/[^\S ]|[\p{Cc}\p{Cf}]/u.test(secret)) return 'has invisible characters in it';
+  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'has invisible characters in it';
   if (/[^\x20-\x7e]/.test(secret)) return 'has characters beyond ASCII';
   if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'reads like a placeholder that was not replaced';
   return secret.length < SHORT ? `has fewer than ${SHORT} characters` : null;

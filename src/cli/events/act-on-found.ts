@@ -12,7 +12,7 @@ import type { ActOnOptions } from './act-options.ts';
 import { concludeBulk, printFound } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundForAct } from './found-for-act.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
 export async function actOnFound(

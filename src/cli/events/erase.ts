@@ -9,7 +9,7 @@ import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** What the arguments of `events erase` say. */
 export interface EraseOptions extends InboxOptions, ByOptions {

@@ -1,6 +1,6 @@
 import type { EventFilter, PayloadCondition } from '../../ops/index.ts';
 import { usageError } from '../shared/exit.ts';
-import { momentOf } from '../shared/time-option.ts';
+import { timeOption } from '../shared/time-option.ts';
 import type { FilterOptions } from './event-options.ts';
 
 /**
@@ -16,8 +16,8 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     ...(type && { types: type }),
     ...(state && { states: state }),
     ...(deadReason && { deadReasons: deadReason }),
-    ...(since !== undefined && { since: momentOf('--since', since) }),
-    ...(until !== undefined && { until: momentOf('--until', until) }),
+    ...(since !== undefined && { since: timeOption('--since', since) }),
+    ...(until !== undefined && { until: timeOption('--until', until) }),
     ...(payload && { payload: payload.map(conditionOf) }),
     ...(id !== undefined && { id }),
     ...(entity !== undefined && { entity }),
@@ -25,7 +25,7 @@ export function eventFilterOf(options: FilterOptions): EventFilter {
     ...(error !== undefined && { error }),
     ...(redelivered !== undefined && { redelivered }),
     ...(conflict !== undefined && { conflict }),
-    ...(ignoredSince !== undefined && { ignoredSince: momentOf('--ignored-since', ignoredSince) }),
+    ...(ignoredSince !== undefined && { ignoredSince: timeOption('--ignored-since', ignoredSince) }),
     ...(retrying !== undefined && { retrying }),
     ...(fingerprint !== undefined && { fingerprint }),
     ...(endpoint !== undefined && { endpoint }),

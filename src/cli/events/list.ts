@@ -13,7 +13,7 @@ import { eventTable } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { pagesOf } from './pages.ts';
-import { errorText, idText, momentText } from './reading.ts';
+import { errorText, idText, timeText } from './reading.ts';
 
 /** What the arguments of `events list` say. */
 export interface ListOptions extends InboxOptions, FilterOptions {
@@ -80,8 +80,8 @@ function groupRow(group: DeadGroup): readonly Cell[] {
   const { fingerprint, reason, sample, newest, oldest } = group;
   return [
     bounded(group),
-    momentText(newest.receivedAt),
-    momentText(oldest.receivedAt),
+    timeText(newest.receivedAt),
+    timeText(oldest.receivedAt),
     oneLine(fingerprint),
     reason,
     idText(newest),

@@ -6,7 +6,7 @@ import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
 import type { InboxOptions } from './event-options.ts';
-import { lineWidth, momentText, orDash } from './reading.ts';
+import { lineWidth, timeText, orDash } from './reading.ts';
 
 /** What the arguments of `events bulks` and `events audit` say. */
 export interface NewestOptions extends InboxOptions {
@@ -31,7 +31,7 @@ const HEAD = ['id', 'created', 'act', 'state', 'done', 'of', 'who', 'why', 'filt
 function rowOf({ id, createdAt, act, state, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [
     String(id),
-    momentText(createdAt),
+    timeText(createdAt),
     act,
     state === 'running' ? { text: state, style: 'yellow' } : state,
     number(worked),

@@ -5,7 +5,7 @@ import type { Style } from '../shared/output.ts';
 import type { Cell } from '../shared/table.ts';
 
 /** A moment as `--since` takes it: `2026-01-01T03:12:07Z`. */
-export function momentText(at: Date): string {
+export function timeText(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

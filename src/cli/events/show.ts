@@ -10,7 +10,7 @@ import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './event-options.ts';
 import { readablePayload } from './payload.ts';
-import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
+import { errorText, idText, timeText, orDash, stateStyle } from './reading.ts';
 import { timelineLines } from './timeline.ts';
 
 /** What the arguments of `events show` say. */
@@ -91,7 +91,7 @@ const FACT_WIDTH = 13;
 
 function factsOf(summary: EventHistory['summary'], now: Date): readonly (readonly [name: string, value: string])[] {
   const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
-  const when = (at: Date): string => `${momentText(at)} (${relative(at, now)})`;
+  const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
   return [
     ['entity', orDash(entity)],
     ['received', when(receivedAt)],

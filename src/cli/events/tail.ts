@@ -9,7 +9,7 @@ import { progressBar } from '../shared/progress.ts';
 import { eventFilterOf } from './filter.ts';
 import { Follower, type Change } from './follower.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
-import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
+import { errorText, idText, timeText, orDash, stateStyle } from './reading.ts';
 
 /** What the arguments of `events tail` say. */
 export interface TailOptions extends InboxOptions, FilterOptions {
@@ -58,7 +58,7 @@ function printLine({ at, event }: Change): void {
     ...(lastError === null || event.state === 'processed' ? [] : [errorText(lastError)]),
   ];
   const columns = [
-    styled('dim', momentText(at)),
+    styled('dim', timeText(at)),
     styled(stateStyle(event), stateText(event).padEnd(18)),
     orDash(type).padEnd(22),
     idText(event).padEnd(24),

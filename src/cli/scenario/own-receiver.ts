@@ -14,6 +14,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
+import { silentLogger } from '../shared/silent-logger.ts';
 import { allEvents, foundEvent, whenSettled } from './inbox-findings.ts';
 import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './receiver.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-schema.ts';
@@ -25,7 +26,6 @@ interface Running {
 }
 
 const HOST = '127.0.0.1';
-const silent = { info() {}, warn() {}, error() {} }; // the report tells what happened
 
 /**
  * A receiver in this process: SQLite in a temporary file, and handlers that write a row for each event. When it is down,
@@ -45,7 +45,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
     const receiver = createReceiver({
       secret,
       inbox,
-      logger: silent,
+      logger: silentLogger, // the report tells what happened
       handlers: { '*': handlerOf(handlers, counted) },
       processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
     });

@@ -8,7 +8,7 @@ import { styled, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress.ts';
 import { secretOf, type SecretOptions } from '../shared/secret.ts';
 import { targetOf } from '../shared/target.ts';
-import { asClock } from './duration.ts';
+import { asClock } from './scenario-times.ts';
 import { verdictsOn } from './expectations.ts';
 import { loadScenario } from './load.ts';
 import { ownReceiver } from './own-receiver.ts';

@@ -1,6 +1,7 @@
 import type { Issue } from '../../events/event.ts';
 import { oneLine } from '../../printable.ts';
-import { print, printNdjson, styled, tell, tenths } from '../shared/output.ts';
+import { isSuccess } from '../../sender/deliver.ts';
+import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 import type { AttemptHappening, DeliveryHappening, ForwardHappening, Happening } from './happenings.ts';
 
 /** The ways to print. */
@@ -74,14 +75,14 @@ function forwardLine({ status, id, to, answer, problem }: ForwardHappening): Lin
   const more = problem ?? answer;
   return {
     word: `forwarded ${status ?? '---'}`,
-    good: status !== null && status >= 200 && status < 300,
+    good: isSuccess(status),
     subject: oneLine(id),
     details: more === null ? to : `${to}: ${oneLine(more)}`,
   };
 }
 
 function compact({ at, type, ms }: Happening, { word, subject, details }: Line): string {
-  const parts = [at.toISOString(), word, type === null ? '-' : oneLine(type), subject, `${ms.toFixed(1)} ms`];
+  const parts = [at.toISOString(), word, type === null ? '-' : oneLine(type), subject, tookText(ms)];
   return details === '' ? parts.join(' ') : `${parts.join(' ')} (${details})`;
 }
 
@@ -92,7 +93,7 @@ function interactive({ at, type, ms, kind }: Happening, { word, good, subject, d
     styled(good ? 'green' : 'red', shown.padEnd(19)),
     (type === null ? '-' : oneLine(type)).padEnd(22),
     subject.padEnd(24),
-    styled('dim', `${ms.toFixed(1)} ms`.padStart(10)),
+    styled('dim', tookText(ms).padStart(10)),
     details,
   ]
     .join('  ')

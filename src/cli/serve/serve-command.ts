@@ -2,10 +2,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { EXIT } from '../shared/exit.ts';
 import { tellFailure } from '../shared/failure.ts';
+import type { StopSignal } from '../shared/interruption.ts';
 import { wholeNumber } from '../shared/option-values.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
 import { outputs, type Output } from './reporter.ts';
-import type { StopSignal } from './stop-signal.ts';
 
 interface ServeCommandOptions extends SecretOptions {
   readonly port: number;

@@ -1,4 +1,5 @@
 import { utf8Text } from '../../events/utf8.ts';
+import { inQuotes } from '../../ops/words/act-command.ts';
 import { isPrintable } from '../../printable.ts';
 
 /**
@@ -7,7 +8,7 @@ import { isPrintable } from '../../printable.ts';
  */
 export function curlCommand(to: URL, body: Uint8Array, signature: string | null): string {
   const lines = [
-    `${printing(body)} | curl -sS ${quoted(to.href)}`,
+    `${printing(body)} | curl -sS ${inQuotes(to.href)}`,
     `-H 'Content-Type: application/json'`,
     ...(signature === null ? [] : [`-H 'X-Signature: ${signature}'`]),
     '--data-binary @-',
@@ -21,20 +22,16 @@ const SPECIAL = new Set([0x25, 0x5c, 0x2d]);
 /** A shell function, so of any length. Text stays readable, and other bytes become octal escapes. */
 function printing(body: Uint8Array): string {
   const text = textOf(body);
-  if (text !== null) return `printf %s ${quoted(text)}`;
+  if (text !== null) return `printf %s ${inQuotes(text)}`;
   const escaped = Array.from(body, (byte) => {
     const isPlain = byte >= 0x20 && byte < 0x7f && !SPECIAL.has(byte);
     return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
   });
-  return `printf ${quoted(escaped.join(''))}`;
+  return `printf ${inQuotes(escaped.join(''))}`;
 }
 
 /** `null` for what a terminal or a shell would not take as it is. */
 function textOf(body: Uint8Array): string | null {
   const text = utf8Text(body);
   return text === null || /\t|\r/.test(text) || !isPrintable(text) ? null : text;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,8 +2,9 @@ import { realClock } from '../../sender/sender-clock.ts';
 import { MAX_ATTEMPTS, retryAfter } from '../../sender/schedule.ts';
 import { createService, type DeliveryAttempt } from '../../sender/service.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { STOPS_AFTER_ANSWERS } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
-import { print, printNdjson, styled, STOPPING, tell, tenths } from '../shared/output.ts';
+import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 import { exitCodeOf } from '../shared/sending/send-all.ts';
 import type { BodyMaker } from './bodies.ts';
 
@@ -22,7 +23,7 @@ export interface ScheduleOptions {
 /** Delivers as the service does, with its retries, until each event is delivered or given up on. */
 export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOptions): Promise<ExitCode> {
   const { to, secret, count, concurrency, timeScale, json, signal } = options;
-  signal.addEventListener('abort', () => tell(STOPPING));
+  signal.addEventListener('abort', () => tell(STOPS_AFTER_ANSWERS));
   using service = createService({
     url: to,
     secret,
@@ -55,7 +56,7 @@ function printAttempt({ id, type, number, status, why, ms }: DeliveryAttempt, ti
     type === null ? '-' : oneLine(type),
     id === null ? '-' : oneLine(id),
     `try ${number}`,
-    `${ms.toFixed(1)} ms`,
+    tookText(ms),
     why === null ? '' : afterwards(retryAfter(number), timeScale),
   ];
   print(columns.join('  ').trimEnd());

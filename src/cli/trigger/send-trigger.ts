@@ -52,11 +52,11 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
     const { deliverOnSchedule } = await import('./on-schedule.ts');
     return deliverOnSchedule(makeBody, { timeScale: 1, ...options, to, secret: secret ?? '', json, signal });
   }
-  const tally = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
-  if (count > 1) tellSummary(tally);
-  if (tally.gone) tellGone(to);
+  const result = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
+  if (count > 1) tellSummary(result);
+  if (result.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
-  return exitCodeOf(tally);
+  return exitCodeOf(result);
 }
 
 async function* outgoing(next: () => Signed, count: number): AsyncGenerator<Outgoing, void> {

@@ -1,5 +1,6 @@
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
+import { replaceUnprintable } from '../../printable.ts';
 
 /**
  * The command that does the same as a button of the page.
@@ -43,17 +44,23 @@ function option(name: string, value: string): readonly string[] {
   return value.startsWith('-') ? [`${name}=${quoted(value)}`] : [name, quoted(value)];
 }
 
-const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu;
-
 /**
  * For a shell: as it is where that is harmless, or else in quotes. A control character that is pasted steers the terminal,
- * quotes or not, so texts with one are written with escapes, as bash and zsh know them.
+ * quotes or not, so what does not print is written with escapes, as bash and zsh know them.
  */
 export function quoted(text: string): string {
   if (/^[\w.:@/-]+$/.test(text)) return text;
-  if (text.search(STEERING) === -1) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  const inner = text
-    .replaceAll(/[\\']/g, String.raw`\$&`)
-    .replaceAll(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return `$'${inner}'`;
+  const plain = text.replaceAll(/[\\']/g, String.raw`\$&`);
+  const escaped = replaceUnprintable(plain, escapedForShell);
+  return escaped === plain ? inQuotes(text) : `$'${escaped}'`;
+}
+
+/** In single quotes, which a shell takes as it is, lines and all. */
+export function inQuotes(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function escapedForShell(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }

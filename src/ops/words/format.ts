@@ -79,12 +79,12 @@ export function relative(at: Date, now: Date): string {
 }
 
 /** `2026-01-01 03:12:07 UTC` */
-export function moment(at: Date): string {
+export function timestamp(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
-export function shortMoment(at: Date, now: Date): string {
+export function shortTime(at: Date, now: Date): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
   if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;

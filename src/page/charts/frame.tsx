@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../ops/stats.ts';
-import { shortMoment } from '../../ops/words/format.ts';
+import { shortTime } from '../../ops/words/format.ts';
 
 // All charts are as wide as there is room: what stands in them is placed by percent across and by pixels down, so that
 // neither strokes nor texts are stretched. They are styled by class only; the page allows no inline styles.
@@ -74,13 +74,13 @@ export function TimeAxis({ steps, stepMs, now }: Span) {
     <g class="axis">
       <line x1="0" x2="100%" y1={BASE_LINE} y2={BASE_LINE} />
       <text x="0" y={y}>
-        {shortMoment(first, now)}
+        {shortTime(first, now)}
       </text>
       <text x="50%" y={y} text-anchor="middle">
-        {shortMoment(middle, now)}
+        {shortTime(middle, now)}
       </text>
       <text x="100%" y={y} text-anchor="end">
-        {shortMoment(end, now)} UTC
+        {shortTime(end, now)} UTC
       </text>
     </g>
   );

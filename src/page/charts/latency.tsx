@@ -1,5 +1,5 @@
 import type { Stats } from '../../ops/stats.ts';
-import { latency, number, plural, shortMoment } from '../../ops/words/format.ts';
+import { latency, number, plural, shortTime } from '../../ops/words/format.ts';
 import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, type Span } from './frame.tsx';
 
 /** The service gives up after this long (interface 6.4). */
@@ -74,7 +74,7 @@ function LatencyLine({
           point !== null && (
             <g>
               <title>
-                {shortMoment(point.at, now)}: {percentile} {latency(point.ms)}
+                {shortTime(point.at, now)}: {percentile} {latency(point.ms)}
               </title>
               <Dot percentile={percentile} x={point.x} y={point.y} />
             </g>
@@ -122,7 +122,7 @@ function LatencyTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
         {told.map(({ at, answerMs }) => (
           <tr>
             <th scope="row">
-              <time datetime={at.toISOString()}>{shortMoment(at, now)}</time>
+              <time datetime={at.toISOString()}>{shortTime(at, now)}</time>
             </th>
             <td data-label="answers">{number(answerMs.count)}</td>
             <td data-label="p50">{latency(answerMs.p50)}</td>

@@ -1,5 +1,5 @@
 import type { StatsStep } from '../../ops/stats.ts';
-import { number, shortMoment } from '../../ops/words/format.ts';
+import { number, shortTime } from '../../ops/words/format.ts';
 import { Bar, Patterns, type Ending } from './bar.tsx';
 import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, TOP, type Span } from './frame.tsx';
 
@@ -67,7 +67,7 @@ function OutcomeBars({
   return (
     <g>
       <title>
-        {shortMoment(step.at, now)}: {said}
+        {shortTime(step.at, now)}: {said}
       </title>
       <rect
         class="stored"
@@ -127,7 +127,7 @@ function OutcomesTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
         {told.map((step) => (
           <tr>
             <th scope="row">
-              <time datetime={step.at.toISOString()}>{shortMoment(step.at, now)}</time>
+              <time datetime={step.at.toISOString()}>{shortTime(step.at, now)}</time>
             </th>
             {outcomes.map((outcome) => (
               <td data-label={OUTCOME_WORDS[outcome]}>{number(step[outcome])}</td>
@@ -155,7 +155,7 @@ function totalsOf(steps: readonly StatsStep[]): Record<Outcome, number> {
 
 function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
-  return most === null ? 'None died.' : `Most died from ${shortMoment(most.at, now)} on: ${number(most.dead)}.`;
+  return most === null ? 'None died.' : `Most died from ${shortTime(most.at, now)} on: ${number(most.dead)}.`;
 }
 
 /** One dead event among a thousand is what one looks for: nothing that happened is too low to be seen. */

@@ -1,5 +1,5 @@
 import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { moment, number } from '../../ops/words/format.ts';
+import { timestamp, number } from '../../ops/words/format.ts';
 import { eventHref } from './links.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { LongText, StoredText } from './stored-text.tsx';
@@ -144,7 +144,7 @@ function EventLink({ id, of, base }: { readonly id: string; readonly of: unknown
 
 function timeOf(value: unknown): string {
   const at = value instanceof Date ? value : new Date(typeof value === 'string' ? value : Number.NaN);
-  return Number.isNaN(at.getTime()) ? asText(value) : moment(at);
+  return Number.isNaN(at.getTime()) ? asText(value) : timestamp(at);
 }
 
 function asText(value: unknown): string {

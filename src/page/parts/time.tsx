@@ -1,10 +1,10 @@
-import { moment, relative } from '../../ops/words/format.ts';
+import { timestamp, relative } from '../../ops/words/format.ts';
 
-/** A moment in UTC, and how long ago that is or in how long it will be. */
+/** A time in UTC, and how long ago that is or in how long it will be. */
 export function Time({ at, now }: { readonly at: Date; readonly now: Date }) {
   return (
     <>
-      <time datetime={at.toISOString()}>{moment(at)}</time> <span class="muted">({relative(at, now)})</span>
+      <time datetime={at.toISOString()}>{timestamp(at)}</time> <span class="muted">({relative(at, now)})</span>
     </>
   );
 }

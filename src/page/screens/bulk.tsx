@@ -140,15 +140,15 @@ function Facts({
             )}
           </dd>
         </div>
-        <Moment name="previewed" at={bulk.createdAt} now={now} />
-        <Moment name="began" at={bulk.startedAt} now={now} />
-        <Moment name={bulk.state === 'cancelled' ? 'cancelled' : 'ended'} at={bulk.endedAt} now={now} />
+        <TimeFact name="previewed" at={bulk.createdAt} now={now} />
+        <TimeFact name="began" at={bulk.startedAt} now={now} />
+        <TimeFact name={bulk.state === 'cancelled' ? 'cancelled' : 'ended'} at={bulk.endedAt} now={now} />
       </dl>
     </section>
   );
 }
 
-function Moment({ name, at, now }: { readonly name: string; readonly at: Date | null; readonly now: Date }) {
+function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date | null; readonly now: Date }) {
   if (at === null) return <></>;
   return (
     <div>

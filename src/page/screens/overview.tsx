@@ -5,7 +5,7 @@ import { stats, type Stats } from '../../ops/stats.ts';
 import { DeadByTypeChart } from '../charts/dead-by-type.tsx';
 import { LatencyChart } from '../charts/latency.tsx';
 import { OutcomesChart } from '../charts/outcomes.tsx';
-import { age, bounded, number, percent, plural, shortMoment } from '../../ops/words/format.ts';
+import { age, bounded, number, percent, plural, shortTime } from '../../ops/words/format.ts';
 import { causeOfDeath } from '../../ops/words/in-words.ts';
 import { eventHref, eventsHref } from '../parts/links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/ranges.tsx';
@@ -77,7 +77,7 @@ function Headline({
             {whatIsStuck(stuck)} {stuck.waiting.length === 1 ? 'is' : 'are'} stuck
           </strong>
           : the <a href={eventHref(base, longest.oldest)}>oldest pending event</a> has waited since{' '}
-          <time datetime={longest.oldest.receivedAt.toISOString()}>{shortMoment(longest.oldest.receivedAt, now)}</time>{' '}
+          <time datetime={longest.oldest.receivedAt.toISOString()}>{shortTime(longest.oldest.receivedAt, now)}</time>{' '}
           UTC ({age(now.getTime() - longest.oldest.receivedAt.getTime())});{' '}
           <StoredText text={whyPending(longest.oldest, now)} />.{' '}
         </>

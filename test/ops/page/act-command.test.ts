@@ -11,6 +11,7 @@ test.for([
   ['$(reboot)`reboot`', 'default', "hookbox events show '$(reboot)`reboot`'"],
   // Pasted as they are, these would steer the terminal.
   ["\u001b[31m'\\\n", 'default', String.raw`hookbox events show $'\u001b[31m\'\\\u000a'`],
+  ['a\u{e0041}\u00ad', 'default', String.raw`hookbox events show $'a\U000e0041\u00ad'`],
 ] as const)('the command for %j at %j', ([id, endpoint, expected]) => {
   expect(eventCommand('show', { endpoint, id })).toBe(expected);
 });

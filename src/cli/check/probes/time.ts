@@ -1,3 +1,4 @@
+import { plural } from '../../../ops/words/format.ts';
 import { duration, type Exchange } from '../exchange.ts';
 import { described, fault, late, notTaken, outcome, warning, type Advice } from '../judge.ts';
 import { isPutOff } from '../put-offs.ts';
@@ -37,7 +38,7 @@ const PUTS_OFF: Advice = {
 };
 
 function putOffBefore(deliveries: number, first: Exchange): Finding {
-  const sent = deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
+  const sent = plural(deliveries, 'delivery', 'deliveries');
   return warning(`${sent} of the run before`, described(first), PUTS_OFF);
 }
 

@@ -1,17 +1,3 @@
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/;
-const PART = /(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)/g;
-
-/** Milliseconds of a text such as `5m`, `1h 30m` or `250ms`; `null` for what is none. */
-export function parseDuration(text: string): number | null {
-  const trimmed = text.trim();
-  if (trimmed === '0') return 0;
-  if (!DURATION.test(trimmed)) return null;
-  let ms = 0;
-  for (const [, amount, unit] of trimmed.matchAll(PART)) ms += Number(amount) * UNITS[unit as keyof typeof UNITS];
-  return Math.round(ms);
-}
-
 /** The two largest units that are not zero, for people. */
 export function inWords(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
