@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
-import type { NewestOptions } from './print-bulks.ts';
+import type { NewestOptions } from './event-options.ts';
 import { lineWidth, timeText, orDash } from './reading.ts';
 
 /** Prints what operators did, the newest first. */
