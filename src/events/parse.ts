@@ -8,7 +8,7 @@ import {
   type Issue,
   type UnknownEvent,
   type WebhookEvent,
-} from './event.ts';
+} from './webhook-event.ts';
 import { parseInstant, type Instant } from './instant.ts';
 import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';

@@ -1,21 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { duration } from './exchange.ts';
-import { fault, outcome, unknown, type Advice } from './judge.ts';
+import { fault, outcome, unknown, type Advice } from './judge-answers.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
 import { duplicates, duplicatesAtOnce } from './probes/duplicates.ts';
-import { foreignSignature, signatureForm, tamperedBody, tamperedSignatures, unsigned } from './probes/forging.ts';
+import {
+  foreignSignature,
+  signatureForm,
+  tamperedBody,
+  tamperedSignatures,
+  unsigned,
+} from './probes/forged-deliveries.ts';
 import { keepAlive } from './probes/keep-alive.ts';
-import { forgedMalformedJson, malformedJson } from './probes/malformed.ts';
-import { otherMethods } from './probes/methods.ts';
+import { forgedMalformedJson, malformedJson } from './probes/malformed-json.ts';
+import { otherMethods } from './probes/other-methods.ts';
 import type { Probe } from './probes/probe.ts';
 import { invalidUtf8, rawBytes } from './probes/raw-bytes.ts';
-import { sized } from './probes/sizes.ts';
+import { sized } from './probes/large-bodies.ts';
 import { slowBody } from './probes/slow-body.ts';
 import { storedFirst } from './probes/stored-first.ts';
-import { additionalFields, everyType, unknownType, valid } from './probes/taking.ts';
-import { burst, inTime } from './probes/time.ts';
-import { UnreachableError, whyUnreachable } from './unreachable.ts';
-import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './report.ts';
+import { additionalFields, everyType, unknownType, valid } from './probes/valid-deliveries.ts';
+import { burst, inTime } from './probes/burst-and-in-time.ts';
+import { UnreachableError, whyUnreachable } from '../shared/unreachable.ts';
+import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './check-report.ts';
 import { CheckRun } from './check-run.ts';
 
 /** What to check, and with what help. */
@@ -117,8 +123,8 @@ function notJudged(hindrance: Advice): ProbeOutcome {
 }
 
 async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
-  const { waitedMs } = run.putOffs;
-  const found = withWait(await RUN[name](run), run.putOffs.waitedMs - waitedMs);
+  const { waitedMs } = run.retries;
+  const found = withWait(await RUN[name](run), run.retries.waitedMs - waitedMs);
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { EventType } from '../../events/event.ts';
+import type { EventType } from '../../events/webhook-event.ts';
 import { isSuccess } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
-import { Effects } from './effects.ts';
+import { Effects } from './effects-address.ts';
 import { exchange, type Exchange, type RequestParts } from './exchange.ts';
-import { isPutOff, PutOffs } from './put-offs.ts';
+import { tellsToWait, PatientRetries } from './told-to-wait.ts';
 
 /** An event that the run has made up. */
 export interface CheckEvent {
@@ -54,7 +54,7 @@ export class CheckRun {
   readonly settleMs: number;
   readonly signal: AbortSignal;
   readonly effects: Effects | null;
-  readonly putOffs: PutOffs;
+  readonly retries: PatientRetries;
   /** how the id of every event begins */
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
   /** the slowest answer to a delivery that came alone and was taken */
@@ -68,7 +68,7 @@ export class CheckRun {
     this.deadlineMs = deadlineMs;
     this.settleMs = settleMs;
     this.signal = signal;
-    this.putOffs = new PutOffs(signal);
+    this.retries = new PatientRetries(signal);
     this.#secret = secret;
     this.#limits = { patienceMs: deadlineMs + Math.max(deadlineMs, LEAST_PATIENCE_MS), signal };
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
@@ -109,7 +109,7 @@ export class CheckRun {
     const headers = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
     const send = (): Promise<Exchange> => exchange(this.url, { ...parts, headers, body }, limits);
     const first = await send();
-    const answer = isPutOff(first) && !once ? await this.putOffs.again(first, send) : first;
+    const answer = tellsToWait(first) && !once ? await this.retries.again(first, send) : first;
     if (answer.status === null || this.#secret.length < TELLING_LENGTH) return answer;
     return { ...answer, body: answer.body.replaceAll(this.#secret, '<the secret>') };
   }

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { plural } from '../../ops/words/format.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
-import { checkClock } from './clock.ts';
-import { checkDatabase } from './database.ts';
-import { checkFolder } from './disk.ts';
+import { checkClock } from './clock-check.ts';
+import { checkDatabase } from './database-check.ts';
+import { checkFolder } from './folder-check.ts';
 import type { Finding } from './finding.ts';
-import { checkPort } from './port.ts';
-import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime.ts';
-import { checkSecret } from './secret.ts';
+import { checkPort } from './port-check.ts';
+import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime-checks.ts';
+import { checkSecret } from './secret-check.ts';
 
 /** Which receiver is meant, and how to print. */
 export interface DoctorOptions {

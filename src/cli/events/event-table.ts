@@ -1,6 +1,6 @@
 import type { EventSummary } from '../../ops/index.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
-import { errorText, idText, lineWidth, timeText, orDash, stateCell } from './reading.ts';
+import { errorText, idText, lineWidth, timeText, orDash, stateCell } from './event-texts.ts';
 
 /** Prints events as rows, pages of them one after the other. */
 export function eventTable(): (events: readonly EventSummary[]) => void {

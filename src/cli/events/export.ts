@@ -10,10 +10,10 @@ import { interruption } from '../shared/interruption.ts';
 import { oneLine, printableJson } from '../../printable.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
 import { tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
-import { eventFilterOf } from './filter.ts';
+import { eventFilterOf } from './filter-from-options.ts';
 import type { ByOptions, FilterOptions } from './event-options.ts';
 import { underWay } from '../shared/under-way.ts';
 

@@ -1,8 +1,8 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
-import type { Progress } from '../shared/progress.ts';
-import { MOST_A_PAGE, pagesOf } from './pages.ts';
+import type { Progress } from '../shared/progress-bar.ts';
+import { MOST_A_PAGE, pagesOf } from './event-pages.ts';
 
 /** What has happened to an event since one looked the last time. */
 export interface Change {

@@ -10,7 +10,7 @@ import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { linesOf } from '../../ops/import-lines.ts';

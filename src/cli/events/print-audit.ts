@@ -6,7 +6,7 @@ import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
 import type { NewestOptions } from './event-options.ts';
-import { lineWidth, timeText, orDash } from './reading.ts';
+import { lineWidth, timeText, orDash } from './event-texts.ts';
 
 /** Prints what operators did, the newest first. */
 export async function audit({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {

@@ -7,7 +7,7 @@ import { printNdjson, tell } from '../shared/output.ts';
 import { table, type Cell } from '../shared/table.ts';
 import { oneLine } from '../../printable.ts';
 import type { InboxOptions } from './event-options.ts';
-import { timeText, orDash } from './reading.ts';
+import { timeText, orDash } from './event-texts.ts';
 
 /** What the arguments of `events rejected` say. */
 export interface RejectedOptions extends InboxOptions {

@@ -1,6 +1,6 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
 import { TOTALS } from '../../ops/stats.ts';
-import { rerunIgnoredCommand } from '../../ops/words/act-command.ts';
+import { rerunIgnoredCommand } from '../../ops/words/shell-commands.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
@@ -9,7 +9,7 @@ import { oneLine } from '../../printable.ts';
 import { print, printJson, styled } from '../shared/output.ts';
 import { table } from '../shared/table.ts';
 import type { InboxOptions } from './event-options.ts';
-import { idText, timeText } from './reading.ts';
+import { idText, timeText } from './event-texts.ts';
 
 /** What the arguments of `events stats` say. */
 export interface StatsCommandOptions extends InboxOptions {

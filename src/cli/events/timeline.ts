@@ -3,7 +3,7 @@ import type { TimelineEntry } from '../../ops/index.ts';
 import { latency, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { styled } from '../shared/output.ts';
-import { errorText } from './reading.ts';
+import { errorText } from './event-texts.ts';
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */
 export function timelineLines(timeline: readonly TimelineEntry[]): readonly string[] {

@@ -5,14 +5,14 @@ import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { print, printNdjson, tell } from '../shared/output.ts';
-import { secretOf } from '../shared/secret.ts';
+import { secretOf } from '../shared/secret-option.ts';
 import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
 import type { SendingOptions } from '../shared/sending/sending-options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary, type SendingResult } from '../shared/sending/send-all.ts';
-import { targetOf } from '../shared/target.ts';
+import { targetOf } from '../shared/target-url.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
-import { filterOf, type SelectionOptions } from './selection.ts';
-import { fromInbox, fromNames, named, remarkingUnverified } from './sources.ts';
+import { filterOf, type SelectionOptions } from './replay-filter.ts';
+import { fromInbox, fromNames, named, remarkingUnverified } from './replay-sources.ts';
 
 /** What the arguments of `replay` say. */
 export interface ReplayOptions extends SendingOptions, SelectionOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { PATIENCE_MS, type FoundEvent } from './receiver.ts';
+import { PATIENCE_MS, type EventFinding } from './scenario-receiver.ts';
 
 const POLL_MS = 20;
 /** After so long it is worth a word. */
@@ -45,11 +45,11 @@ export async function whenSettled(
 }
 
 /** What is known of a stored event, beside the effects of its handler. */
-export async function foundEvent(
+export async function eventFinding(
   inbox: Inbox,
   event: StoredEvent,
   { effects = null, isUntaken = false }: { readonly effects?: number | null; readonly isUntaken?: boolean },
-): Promise<FoundEvent> {
+): Promise<EventFinding> {
   const attempts = await inbox.attempts(event);
   return {
     id: event.id,

@@ -15,8 +15,8 @@ import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { silentLogger } from '../shared/silent-logger.ts';
-import { allEvents, foundEvent, whenSettled } from './inbox-findings.ts';
-import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './receiver.ts';
+import { allEvents, eventFinding, whenSettled } from './inbox-findings.ts';
+import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './scenario-receiver.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-schema.ts';
 
 interface Running {
@@ -90,7 +90,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       const { inbox } = running;
       const events = await whenSettled(() => allEvents(inbox), onWait);
       const effects = effectsIn(file);
-      const found = events.map((event) => foundEvent(inbox, event, { effects: effects.get(event.id) ?? 0 }));
+      const found = events.map((event) => eventFinding(inbox, event, { effects: effects.get(event.id) ?? 0 }));
       return { events: await Promise.all(found), ...counted };
     },
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import { stopping } from './interruption.ts';
 import { tell } from './output.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './progress-bar.ts';
 
 /**
  * Does long work beneath a progress bar, and says on the first Ctrl-C that it will stop.

@@ -1,6 +1,6 @@
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { timestamp, number } from '../../ops/words/format.ts';
-import { eventHref } from './links.ts';
+import { eventHref } from './screen-links.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { LongText, StoredText } from './stored-text.tsx';
 import type { Visit } from '../visit.ts';

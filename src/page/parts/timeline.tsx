@@ -2,7 +2,7 @@ import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
 import { oneLine, printableLines } from '../../printable.ts';
 import { age, number, plural, relative } from '../../ops/words/format.ts';
 import { StoredText } from './stored-text.tsx';
-import { Time } from './time.tsx';
+import { Time } from './time-and-age.tsx';
 
 const MAX_STACK = 20_000;
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { described, fault, notTaken, outcome, warning, type Advice } from '../judge.ts';
+import { described, fault, notTaken, outcome, warning, type Advice } from '../judge-answers.ts';
 import type { Exchange } from '../exchange.ts';
-import { duplicateIn } from '../own-answer.ts';
-import type { Finding, ProbeOutcome } from '../report.ts';
-import { most } from '../effects.ts';
+import { duplicateIn } from '../hookbox-answer.ts';
+import type { Finding, ProbeOutcome } from '../check-report.ts';
+import { most } from '../effects-address.ts';
 import { isTaken, type CheckEvent, type CheckRun } from '../check-run.ts';
 import { BY_ANSWERS, BY_EFFECTS, BY_ROWS, noEffects, noEvidence, stillNothing } from './evidence.ts';
 import type { Probe } from './probe.ts';

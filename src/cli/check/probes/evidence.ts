@@ -1,6 +1,6 @@
-import { FORMS, type NoCount } from '../effects.ts';
-import { unknown } from '../judge.ts';
-import type { Finding } from '../report.ts';
+import { FORMS, type NoCount } from '../effects-address.ts';
+import { unknown } from '../judge-answers.ts';
+import type { Finding } from '../check-report.ts';
 
 /** What a verdict rests on: rows and runs, as the user's address tells them. */
 export const BY_EFFECTS = 'judged by --effects';

@@ -1,8 +1,8 @@
-import { rowsOrCount, type Effects } from '../effects.ts';
-import { fault, notTaken, outcome, putOff, type Advice } from '../judge.ts';
-import { duplicateIn } from '../own-answer.ts';
-import { isPutOff } from '../put-offs.ts';
-import type { Finding, ProbeOutcome } from '../report.ts';
+import { rowsOrCount, type Effects } from '../effects-address.ts';
+import { fault, notTaken, outcome, toldToWait, type Advice } from '../judge-answers.ts';
+import { duplicateIn } from '../hookbox-answer.ts';
+import { tellsToWait } from '../told-to-wait.ts';
+import type { Finding, ProbeOutcome } from '../check-report.ts';
 import { isTaken, type CheckEvent, type CheckRun } from '../check-run.ts';
 import { BY_EFFECTS, KNOWN_BY_ANSWERS, noEffects, noEvidence, rowOrWork, stillNothing } from './evidence.ts';
 import type { Probe } from './probe.ts';
@@ -64,7 +64,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
   const again = isTaken(first) ? await run.send(body, { once: true }) : first;
-  if (isPutOff(again)) return { sent, seen: 'missed', finding: putOff(sent, again) };
+  if (tellsToWait(again)) return { sent, seen: 'missed', finding: toldToWait(sent, again) };
   if (!isTaken(again)) return { sent, seen: 'nothing', finding: notTaken(sent, again) };
   const said = [duplicateIn(first, id), duplicateIn(again, id)];
   if (said.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };

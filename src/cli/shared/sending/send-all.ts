@@ -4,10 +4,10 @@ import { isSuccess } from '../../../sender/deliver.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
 import { STOPS_AFTER_ANSWERS } from '../interruption.ts';
 import { tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
+import { progressBar } from '../progress-bar.ts';
 import { printSent, type Outgoing } from './sent-lines.ts';
 import { underWay } from '../under-way.ts';
-import { createSender, type Sent } from './sender.ts';
+import { createSender, type Sent } from './connected-sender.ts';
 
 /** Where to send, and how. */
 export interface SendAllOptions {

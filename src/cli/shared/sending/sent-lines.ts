@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../../inbox/event.ts';
 import { oneLine } from '../../../printable.ts';
 import { print, printNdjson, styled, tookText } from '../output.ts';
-import type { Sent } from './sender.ts';
+import type { Sent } from './connected-sender.ts';
 
 /** One delivery that is to be made. */
 export interface Outgoing {

@@ -1,8 +1,8 @@
 import { isWellFormedSignature } from '../../../signing/signature.ts';
 import { bodyVariants, leftOfBody, type BodyVariant } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
-import { Remembered } from './remembered.ts';
-import { otherSchemes, RIGHT_SCHEME, type Scheme } from './schemes.ts';
+import { LazyList } from './lazy-list.ts';
+import { otherSchemes, RIGHT_SCHEME, type Scheme } from './signing-schemes.ts';
 import { keyVariants, type KeyVariant } from './secret-variants.ts';
 import { signatureReadings, timestampIn, type Reading } from './signature-readings.ts';
 
@@ -60,7 +60,7 @@ const PAIR_BYTES = 256 * 1024 * 1024;
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
   const readings = signatureReadings(signature);
   const asItIs: BodyVariant = { bytes: body, found: null };
-  const otherBodies = new Remembered(bodyVariants(body, others));
+  const otherBodies = new LazyList(bodyVariants(body, others));
   const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [KeyVariant, ...KeyVariant[]];
   const schemes = otherSchemes(body, timestampIn(signature));
   let signatures = 0;
