@@ -13,7 +13,7 @@ import { parseInstant, type Instant } from './instant.ts';
 import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';
 
-/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without one it is none at all. */
+/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without an `id` it is not an event. */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
   | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }
@@ -27,7 +27,7 @@ export interface EventFacts {
   readonly created: Instant | null;
 }
 
-/** Why a body is no event at all, or the event with its facts. */
+/** The event with its facts, or why a body is not an event. */
 export type ReadEvent =
   | { readonly parsed: ParsedEvent & { readonly ok: true }; readonly facts: EventFacts & { created: Instant } }
   | { readonly parsed: ParsedEvent & { readonly ok: false; readonly id: string }; readonly facts: EventFacts }
@@ -111,7 +111,7 @@ function firstBadItem({ data }: Record<string, unknown>): Issue | null {
   return null;
 }
 
-/** Things worth telling that are no reason to keep an event from its handler. */
+/** Things worth telling that do not keep an event from its handler. */
 function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   const issues: Issue[] = [];
   const { object } = event.data;

@@ -1,6 +1,6 @@
 /**
- * Makes numbers from 0 up to 1 that depend on nothing but the seed and the names: whoever asks for the same gets the same,
- * in whatever order.
+ * Makes numbers from 0 up to 1 that depend on nothing but the seed and the names: the same question has the same answer, in
+ * whatever order it is asked.
  */
 export function seeded(seed: number, ...names: readonly (string | number)[]): () => number {
   let state = hash(`${seed}/${names.join('/')}`);

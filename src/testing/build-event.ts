@@ -17,7 +17,7 @@ const texts = new Map<EventType, string>();
  * created now. The order, cart or product in it is always the same, so events of one family belong together.
  *
  * @param overrides - what is to be different
- * @throws TypeError for a type that is none of the eleven
+ * @throws TypeError for anything but one of the eleven types
  * @example
  * ```ts
  * import { buildEvent } from 'hookbox/testing';

@@ -74,8 +74,8 @@ const RUN: Readonly<Record<ProbeName, Probe>> = {
 };
 
 /**
- * Delivers to an endpoint as the service does, on good days and bad ones, and tells what it does right and wrong. It is a
- * black box: what cannot be seen from outside is `unknown`, never a pass or a fault.
+ * Delivers to an endpoint as the service does, on good days and bad ones, and tells what it does right and wrong. The
+ * endpoint is a black box: what cannot be seen from outside is `unknown`, never a pass or a fault.
  *
  * @throws UnreachableError when no connection can be made
  * @throws ConfigurationError for a secret that cannot be used
@@ -128,7 +128,7 @@ async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
-    why: 'The endpoint is gone: until somebody starts it again, every delivery fails.',
+    why: 'The endpoint is gone: until it is started again, every delivery fails.',
     mend: 'Look into its log for the exception that ended it. Catch what a request causes within that request, and answer 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
@@ -142,7 +142,7 @@ function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
 
 const COMES_BACK_MS = 3_000;
 
-/** Why the endpoint cannot be reached any more; one that is started again at once has the time for it. */
+/** Why the endpoint cannot be reached any more; one that restarts at once is given the time. */
 async function gonePatiently({ url, signal }: CheckRun): Promise<string | null> {
   const giveUpAt = performance.now() + COMES_BACK_MS;
   for (;;) {
@@ -166,5 +166,5 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
     };
   }
   const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Mend valid, then check again.';
-  return { why: 'A valid delivery is not taken, so nothing else can be told.', mend };
+  return { why: 'A valid delivery is not taken, so nothing else can be judged.', mend };
 }

@@ -1,14 +1,14 @@
 import type { ProbeName } from './probe-names.ts';
 
 /**
- * - `pass`: as it should be
+ * - `pass`: right
  * - `fault`: events are lost, forged, taken twice, or refused
- * - `warning`: no event suffers, but the endpoint says something else than it means
+ * - `warning`: harms no event, but the endpoint says something other than it means
  * - `unknown`: it cannot be seen from outside
  */
 export type Verdict = 'pass' | 'fault' | 'warning' | 'unknown';
 
-/** One thing that is not as it should be, or that cannot be told. */
+/** One thing that is wrong, or that cannot be found out. */
 export interface Finding {
   readonly verdict: Exclude<Verdict, 'pass'>;
   readonly sent: string;
@@ -50,7 +50,7 @@ export interface CheckReport {
   /** how the id of every event begins that was sent */
   readonly ids: string;
   readonly deadlineMs: number;
-  /** somebody stopped the run, and probes are missing */
+  /** the run was stopped, and probes are missing */
   readonly interrupted: boolean;
   readonly marks: Marks;
   /** all were run, and nothing but passes */

@@ -30,13 +30,13 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is to be other than in a delivery of the service. */
+/** How a delivery is to differ from those of the service. */
 export type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
   /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
   /** waits so many times as long for the answer, where the body itself takes its time */
   readonly patience?: number;
-  /** takes the first answer, also one that puts the delivery off */
+  /** takes the first answer, even one that says "later" */
   readonly once?: boolean;
 };
 
@@ -74,7 +74,7 @@ export class CheckRun {
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
   }
 
-  /** One that no other event has. */
+  /** An id that no other event has. */
   newId(): string {
     this.#made += 1;
     return `${this.ids}${this.#made}`;
@@ -100,8 +100,8 @@ export class CheckRun {
   }
 
   /**
-   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where it is
-   * put off.
+   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where the
+   * answer says "later".
    */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
     const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
@@ -121,7 +121,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Also a delivery that came alone was answered too late. */
+  /** Whether even a delivery that came alone was answered too late. */
   isLateAlone(): boolean {
     return this.slowest !== null && this.slowest.ms > this.deadlineMs;
   }

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentFor, exchange, type Agent } from './exchange.ts';
 
-/** What an event has brought about so far, as far as it is told. */
+/** What an event has had done so far, as far as the address says. */
 export interface Effect {
   /** its rows in the inbox */
   readonly rows: number | null;
-  /** how often its work was done; where no rows are told, the user may count these in */
+  /** how often its work was done; without `rows`, the user may count these in */
   readonly count: number | null;
 }
 
-/** Why nothing can be told. */
+/** Why nothing is known. */
 export interface NoCount {
   readonly why: string;
 }
@@ -19,17 +19,17 @@ export function most({ rows, count }: Effect): number {
   return Math.max(rows ?? 0, count ?? 0);
 }
 
-/** The rows, where they are told. */
+/** The rows, where the address says how many. */
 export function rowsOrCount({ rows, count }: Effect): number {
   return rows ?? count ?? 0;
 }
 
-/** How an address may tell it. */
+/** What the address may answer. */
 export const FORMS = 'a number, {"count": n} or {"rows": n, "count": n}';
 
 const PLACE = '{id}';
 
-/** Asks an address of the user's how many effects an event has had: the only witness of what happens inside. */
+/** Asks the address of `--effects` how many effects an event has had: the only witness of what happens inside. */
 export class Effects {
   readonly #template: string;
   readonly #agent: Agent;
@@ -42,7 +42,7 @@ export class Effects {
     this.#limits = limits;
   }
 
-  /** What the address tells of an event. */
+  /** What the address says of an event. */
   async of(id: string): Promise<Effect | NoCount> {
     const url = effectsUrl(this.#template, id);
     const answer = await exchange(url, { method: 'GET', agent: this.#agent }, this.#limits);

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts';
 
-/** What hookbox says in its answer: whether it knew the event already. `null` where another endpoint answers. */
+/** Whether an answer of hookbox says that it knew the event; `null` for the answer of any other endpoint. */
 export function duplicateIn(answer: Exchange, id: string): boolean | null {
   if (answer.status !== 200) return null;
   let value: unknown;

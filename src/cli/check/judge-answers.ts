@@ -10,7 +10,7 @@ export interface Advice {
   readonly mend: string;
 }
 
-/** What a probe has found; what is `null` was as it should be. */
+/** What a probe has found; `null` stands for what was right. */
 export function outcome(findings: readonly (Finding | null)[], note?: string): ProbeOutcome {
   const found = findings.filter((finding) => finding !== null);
   return { findings: found, ...(note !== undefined && { note }) };
@@ -21,12 +21,12 @@ export function fault(sent: string, received: string | Exchange, advice: Advice)
   return finding('fault', sent, received, advice);
 }
 
-/** No event suffers. */
+/** It harms no event. */
 export function warning(sent: string, received: string | Exchange, advice: Advice): Finding {
   return finding('warning', sent, received, advice);
 }
 
-/** It cannot be told. */
+/** It cannot be found out. */
 export function unknown(sent: string, received: string | Exchange, advice: Advice): Finding {
   return finding('unknown', sent, received, advice);
 }
@@ -81,7 +81,7 @@ const TOO_LATE: Advice = {
 };
 const CUT: Advice = {
   why: 'Without a status the service counts the delivery as failed and sends it again.',
-  mend: 'Look into the log of the endpoint for an exception that nobody caught, and into that of the proxy before it.',
+  mend: 'Look into the log of the endpoint for an exception that was not caught, and into that of the proxy before it.',
 };
 
 /** What is wrong with the answer to an authentic delivery, which has to be a 2xx; `null` for nothing. */

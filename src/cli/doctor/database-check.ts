@@ -32,8 +32,8 @@ export async function checkDatabase(file: string): Promise<readonly Finding[]> {
 }
 
 /**
- * With a log beside it, somebody else has it open or has crashed, and a connection that can only read leaves both alone. Without
- * one, such a connection would leave an empty log behind.
+ * A log beside the file means that another process has it open or has crashed: a connection that can only read leaves both
+ * alone. Without a log, such a connection would leave an empty one behind.
  */
 async function open(file: string): Promise<BetterSqlite3.Database> {
   const { default: Database } = await import('better-sqlite3');

@@ -3,9 +3,9 @@ import { oneLine } from '../../printable.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 
 /**
- * Before anything is looked for: whether there will be somebody to ask.
+ * Before anything is looked for: whether there will be a terminal to ask at.
  *
- * @throws CommandError where there is not, and nobody has agreed beforehand
+ * @throws CommandError where there is none, and `--yes` was not given
  */
 export function requireConsent(yes: boolean): void {
   if (yes || (process.stdin.isTTY && process.stderr.isTTY)) return;
@@ -13,7 +13,7 @@ export function requireConsent(yes: boolean): void {
 }
 
 /**
- * Has the count typed, which nobody does by mistake.
+ * Has the count typed, which cannot happen by mistake.
  *
  * @param signal - takes the question back, as if it was answered with no
  * @throws CommandError on Ctrl-C

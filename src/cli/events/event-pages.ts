@@ -9,7 +9,7 @@ export const MOST_A_PAGE = 500;
 
 /** How to go through pages. */
 export interface PagesOptions {
-  /** so many events in all */
+  /** the most events in all */
   readonly most: number;
   /** begin with what is older than the event of this `seq` */
   readonly before?: number;

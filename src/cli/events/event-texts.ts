@@ -26,7 +26,7 @@ export function errorText(error: { readonly name: string; readonly message: stri
   return error === null ? '' : oneLine(error.message === '' ? error.name : `${error.name}: ${error.message}`);
 }
 
-/** A text that others wrote and that may not be there. */
+/** A text that others wrote, or `-` without one. */
 export function orDash(text: string | null): string {
   return text === null || text === '' ? '-' : oneLine(text);
 }
@@ -36,7 +36,7 @@ export function idText({ id, endpoint }: { readonly id: string; readonly endpoin
   return endpoint === 'default' ? oneLine(id) : `${oneLine(id)} (${oneLine(endpoint)})`;
 }
 
-/** How wide a line may be: a pipe takes any. */
+/** How wide a line may be; any width in a pipe. */
 export function lineWidth(): number {
   return process.stdout.isTTY ? process.stdout.columns || USUAL_COLUMNS : Infinity;
 }

@@ -60,7 +60,7 @@ async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise
   }
 }
 
-/** Under a name of its own until it is complete, so that nobody takes half an export for a whole one. */
+/** Under a name of its own until it is complete, so that half an export is not taken for a whole one. */
 async function save(lines: AsyncIterable<string>, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;

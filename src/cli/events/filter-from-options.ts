@@ -6,7 +6,7 @@ import type { FilterOptions } from './event-options.ts';
 /**
  * The filter that options name.
  *
- * @throws CommandError for a time or a condition that is none
+ * @throws CommandError for a time or a condition that cannot be read
  */
 export function eventFilterOf(options: FilterOptions): EventFilter {
   const { type, state, deadReason, since, until, payload } = options;

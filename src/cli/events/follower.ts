@@ -4,7 +4,7 @@ import { newestSeq } from '../../ops/stored-events.ts';
 import type { Progress } from '../shared/progress-bar.ts';
 import { MOST_A_PAGE, pagesOf } from './event-pages.ts';
 
-/** What has happened to an event since one looked the last time. */
+/** What has happened to an event since the last look. */
 export interface Change {
   readonly what: 'stored' | 'changed';
   readonly at: Date;
@@ -79,7 +79,7 @@ export class Follower {
     return pages.flatMap((page) => page.events);
   }
 
-  /** What fits no longer is watched until it is settled: its end is what one waits for. */
+  /** An event that fits no longer is watched until it is settled: the user waits for its end. */
   #remember(current: readonly EventSummary[], fitting: ReadonlyMap<number, EventSummary>): void {
     for (const event of current) {
       if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);

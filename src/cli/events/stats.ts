@@ -31,7 +31,7 @@ export async function printStats(options: StatsCommandOptions): Promise<ExitCode
   return EXIT.ok;
 }
 
-/** JSON has no word for what is beyond the last bucket. */
+/** JSON has no infinity, which stands for what is beyond the last bucket. */
 function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
@@ -82,7 +82,7 @@ function printTables(found: Stats, now: Date, db: string): void {
   }
 }
 
-/** What somebody has to see to. */
+/** Types without a handler. */
 function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, db: string): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const what = `${oneLine(type)} at ${oneLine(endpoint)}`;

@@ -83,7 +83,7 @@ function outgoing(event: StoredEvent, share: number): Outgoing {
   return { id, type, body, share, source: { endpoint, seq, state, verified, receivedAt: event.receivedAt } };
 }
 
-/** A fresh signature makes events authentic that were not so when they came: somebody should know. */
+/** A fresh signature makes events authentic that were not when they came: the user should know. */
 export async function* remarkingUnverified(items: AsyncGenerator<Outgoing, void>): AsyncGenerator<Outgoing, void> {
   let remarked = false;
   for await (const item of items) {

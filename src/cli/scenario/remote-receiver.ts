@@ -15,8 +15,8 @@ export interface RemoteReceiverOptions {
 }
 
 /**
- * A receiver that somebody else runs. While it is to be down nothing is sent to it; what it holds is known only where the
- * file of its inbox is at hand.
+ * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where the file
+ * of its inbox is at hand.
  *
  * @throws CommandError when there is no inbox in the file
  */

@@ -8,7 +8,7 @@ export interface EventFinding {
   readonly processed: number;
   /** rows that its handler has written; `null` where that cannot be known */
   readonly effects: number | null;
-  /** its type, where it waits for a handler and there is none; `null` otherwise */
+  /** its type, where no handler takes it; `null` otherwise */
   readonly untakenType: string | null;
 }
 
@@ -41,5 +41,5 @@ export interface ScenarioReceiver extends AsyncDisposable {
   findings(ids: readonly string[], onWait: (count: number) => void): Promise<Findings | null>;
 }
 
-/** Nothing needs longer, unless something is wrong; then what is there is judged as it is. */
+/** Nothing needs longer, unless something is wrong; then the scenario is judged by what is there. */
 export const PATIENCE_MS = 30_000;

@@ -15,7 +15,7 @@ export interface Forwarder {
 const CONCURRENCY = 16;
 /** A server that is too slow must not fill the memory with bodies. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** What keeping one takes besides its body. */
+/** What keeping a delivery takes besides its body. */
 const OVERHEAD_BYTES = 1_024;
 const CLOSE_MS = 10_000;
 

@@ -84,7 +84,7 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
   });
 }
 
-/** The service was given another path, perhaps. */
+/** Perhaps the service was given another path. */
 function misdirected(asked: string): DeliveryReport {
   const reason = `no deliveries at ${asked}`;
   const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
@@ -95,7 +95,7 @@ function firstIssue(body: Uint8Array): Issue | null {
   return parseEvent(body).issues[0] ?? null;
 }
 
-/** Where there are no handlers at all, that was said at the start. */
+/** Without any handlers, that was said at the start. */
 function isHandled(type: string | null, handled: readonly string[] | '*'): boolean {
   return handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
 }

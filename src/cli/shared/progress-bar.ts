@@ -2,9 +2,9 @@ import { oneLine } from '../../printable.ts';
 
 /** How far long work has come, drawn on a line of its own beneath what is printed. */
 export interface Progress {
-  /** @param share - from 0 to 1; `null` where nobody knows how much there is to do, which draws no bar */
+  /** @param share - from 0 to 1; `null` where it is not known how much there is to do: no bar is drawn */
   show(share: number | null, text: string): void;
-  /** Runs what prints lines, without their tearing the bar. */
+  /** Runs a function that prints lines, without tearing the bar. */
   above(print: () => void): void;
   /** Takes the bar away. */
   end(): void;
@@ -21,7 +21,7 @@ const BAR_WIDTH = 24;
 const USUAL_COLUMNS = 80;
 const ERASE_LINE = '\r\u{1b}[2K';
 
-/** Draws nothing where there is no terminal: a log has no use for a bar. */
+/** Draws nothing without a terminal: a log has no use for a bar. */
 export function progressBar(
   stream: ProgressStream = process.stderr,
   now: () => number = () => performance.now(),

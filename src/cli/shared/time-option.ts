@@ -2,7 +2,7 @@ import { parseTime } from '../../ops/words/read-time.ts';
 import { usageError } from './exit.ts';
 
 /**
- * A time as people name it: `2h` ago, a date, or a date-time; without a zone it is UTC.
+ * The time that an option says: `2h` ago, a date, or a date-time; without a zone it is UTC.
  *
  * @throws CommandError that names the option
  */

@@ -30,7 +30,7 @@ function printing(body: Uint8Array): string {
   return `printf ${inQuotes(escaped.join(''))}`;
 }
 
-/** `null` for what a terminal or a shell would not take as it is. */
+/** `null` for bytes that a terminal or a shell would change. */
 function textOf(body: Uint8Array): string | null {
   const text = utf8Text(body);
   return text === null || /\t|\r/.test(text) || !isPrintable(text) ? null : text;

@@ -19,7 +19,7 @@ export interface JsonNode {
 
 export interface JsonTree {
   readonly root: JsonNode;
-  /** values were left out, because nobody reads so many; how many is not looked at */
+  /** values were left out, because there are too many to read; how many is not counted */
   readonly leftOut: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** How figures, times and texts read on the page. */
+/** How the command and the page write figures, times and lists. */
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 2 });
@@ -24,7 +24,7 @@ export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** A part of a whole, from 0 to 1, as `0.4%`; what is not quite nothing or all does not read as such. */
+/** A part of a whole, from 0 to 1, as `0.4%`; a part that is not quite nothing or all does not read as such. */
 export function percent(part: number): string {
   if (part > 0 && part < 0.001) return '< 0.1%';
   if (part < 1 && part >= 0.9995) return '> 99.9%';

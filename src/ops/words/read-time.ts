@@ -4,7 +4,7 @@ const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as c
 const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/;
 const PART = /(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)/g;
 
-/** Milliseconds of a text such as `5m`, `1h 30m`, `250ms` or `0`; `null` for what is none. */
+/** Milliseconds of a text such as `5m`, `1h 30m`, `250ms` or `0`; `null` for anything else. */
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim();
   if (trimmed === '0') return 0;
@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | null {
 }
 
 /**
- * A time as people name it: `2h` ago, a date, or a date-time; without a zone it is UTC. `null` when it is none.
+ * A time as people name it: `2h` ago, a date, or a date-time; without a zone it is UTC. `null` for anything else.
  *
  * @param now - what `2h` is counted back from, in milliseconds since 1970
  */

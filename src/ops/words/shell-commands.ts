@@ -22,7 +22,7 @@ export function eventCommand(
 }
 
 /**
- * The command that reruns what was ignored for want of a handler.
+ * The command that reruns events that were ignored because nobody handled their type.
  *
  * @param db - the inbox's file, which is left out where it is not known
  */

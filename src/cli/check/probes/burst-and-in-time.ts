@@ -24,7 +24,7 @@ export const burst: Probe = async (run) => {
   const slowest = Math.max(...answers.map(({ ms }) => ms));
   const sent = `${AT_ONCE} events at once, ids ${events[0]?.id} to ${events.at(-1)?.id}`;
   const refused = answers.filter((answer) => !isTaken(answer));
-  const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // what says "later" is the lesser evil
+  const first = refused.find((answer) => !tellsToWait(answer)) ?? refused[0]; // an answer that says "later" is the lesser evil
   if (first !== undefined) return outcome([refusedUnderLoad(`${sent}; ${refused.length} were not taken`, first)]);
   const isLate = slowest > run.deadlineMs && !run.isLateAlone();
   if (!isLate && run.retries.first !== null)
@@ -34,7 +34,7 @@ export const burst: Probe = async (run) => {
 };
 
 const PUTS_OFF: Advice = {
-  why: 'The service is not said to wait as long as it is asked to: each of these counts as failed and comes again by its own schedule.',
+  why: 'The service need not wait as long as it is asked to: each of these counts as failed and comes again by its own schedule.',
   mend: REFUSES_UNDER_LOAD.mend,
 };
 

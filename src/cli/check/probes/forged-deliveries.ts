@@ -21,7 +21,7 @@ async function forge(
 
 const UNSIGNED: Advice = {
   why: 'Anybody who knows the URL can send events that you take for real.',
-  mend: 'Answer 401 when X-Signature is missing or empty, before anything else. Never skip the check where there is none.',
+  mend: 'Answer 401 when X-Signature is missing or empty, before anything else. Never skip the check because there is none.',
 };
 
 /** Without a signature, and with an empty one. */
@@ -77,7 +77,7 @@ const FORMS: readonly (readonly [how: string, write: (right: string) => string])
   ['its signature with more behind it', (right) => `${right}zz`],
 ];
 
-/** The right digits in forms that the contract does not know: who takes them lets no forgery through. */
+/** The right digits in forms that the contract does not know: taking them lets no forgery through. */
 export const signatureForm: Probe = async (run) => {
   const findings = [];
   for (const [how, write] of FORMS) {

@@ -11,15 +11,15 @@ function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Ar
 }
 
 const TAKES_NONSENSE: Advice = {
-  why: 'The service hears that you have the event, and nobody can have understood it. (A warning: only the holder of the secret can send this.)',
-  mend: 'Answer 400 to what is no JSON object with an id. Where you keep the raw bytes to look at them, this is as it should be.',
+  why: 'The service is told that you have the event, but the body cannot be understood. (A warning: only the holder of the secret can send this.)',
+  mend: 'Answer 400 to anything but a JSON object with an id. If you keep the raw bytes to look at them, this is right.',
 };
 const THROWS_ON_NONSENSE: Advice = {
   why: 'It reads as an outage, so the same bytes are sent again for a day. (A warning: only the holder of the secret can send this.)',
   mend: 'Put JSON.parse into a try, after the signature was verified, and answer 400 when it throws.',
 };
 
-/** It is authentic, so whoever sent it has to hear that it is of no use. */
+/** It is authentic, so the sender has to be told that it cannot be used. */
 export const malformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const sent = `JSON that breaks off in the middle, id ${id}, rightly signed`;
@@ -44,7 +44,7 @@ const TAKES_FORGERIES: Advice = {
   mend: 'Verify the signature over the raw bytes, and answer 401 when it does not match.',
 };
 
-/** Only what parses before it verifies tells it from another forgery. */
+/** Only an endpoint that parses before it verifies can tell it from another forgery. */
 export const forgedMalformedJson: Probe = async (run) => {
   const { id, body } = brokenOff(run);
   const signature = run.sign(run.event().body);

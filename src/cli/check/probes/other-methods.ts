@@ -7,7 +7,7 @@ import type { Probe } from './probe.ts';
 
 const SAYS_YES: Advice = {
   why: 'Nothing is delivered with GET, so a 2xx says that all is well to monitors and people, whatever becomes of deliveries.',
-  mend: 'Mount the route for POST only, and answer 405 to the rest. A page of your own at this address is no harm.',
+  mend: 'Mount the route for POST only, and answer 405 to the rest. A page of your own at this address does no harm.',
 };
 const TAKES_PUT: Advice = {
   why: 'Deliveries are POSTed. What takes other methods takes them past whatever guards POST alone. (A warning: it was rightly signed.)',

@@ -56,11 +56,11 @@ const DECODES_FIRST: Advice = {
   mend: 'Give the raw bytes to the HMAC, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
-  why: 'An exception that nobody expected. The service takes it for an outage and sends the same bytes again for a day.',
+  why: 'An unexpected exception. The service takes it for an outage and sends the same bytes again for a day.',
   mend: 'Catch what the decoder and the parser throw, and answer 400.',
 };
 
-/** Signed as it is: what verifies the decoded text finds another signature. */
+/** Signed as sent: an endpoint that verifies the decoded text computes another signature. */
 export const invalidUtf8: Probe = async (run) => {
   const { id, body, what } = run.event('order.created', { note: '#' });
   const bytes = Buffer.concat(split(Buffer.from(body), '#').flatMap((part, n) => (n === 0 ? part : [C3_28, part])));

@@ -12,8 +12,8 @@ const AT_ONCE = 16;
 
 /**
  * Asks for each event as soon as it was answered, the first few alone, the rest at once, when a store that is late is
- * later still. What stores later by less than the question is on its way, about a millisecond (`setImmediate` after the
- * answer), passes: no one outside can tell it from a store before the answer.
+ * later still. A store that is late by less than the question is on its way, about a millisecond (`setImmediate` after the
+ * answer), passes: from outside it looks like a store before the answer.
  */
 export const storedFirst: Probe = async (run) => {
   const { effects } = run;
@@ -36,7 +36,7 @@ interface Trial {
 }
 
 const ANSWERS_FIRST: Advice = {
-  why: 'A 2xx ends the matter for the service. When the process dies, or the store fails, between the answer and the store, the event is gone for good and nobody knows.',
+  why: 'After a 2xx the service does not send the event again. When the process dies, or the store fails, between the answer and the store, the event is gone for good, unnoticed.',
   mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Do the work afterwards, from what was stored.',
 };
 
@@ -60,7 +60,7 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
   };
 }
 
-/** hookbox says whether it knows an event: when it has answered, it does. */
+/** hookbox says whether it knows an event: once it has answered, it must. */
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
   const again = isTaken(first) ? await run.send(body, { once: true }) : first;

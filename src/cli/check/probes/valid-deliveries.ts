@@ -5,7 +5,7 @@ import type { Probe } from './probe.ts';
 
 const WITHOUT_END = 'the body of its answer does not end; the status is what counts';
 
-/** One that is taken too late is not taken; one that is merely slow is left to `in-time`. */
+/** A delivery that is taken too late is not taken; `in-time` judges one that is merely slow. */
 export const valid: Probe = async (run) => {
   const event = run.event();
   const { what } = event;

@@ -17,7 +17,7 @@ export interface Sent {
   readonly code: string | null;
   /** why there was no answer, or why the answer is a failure */
   readonly problem: string | null;
-  /** nobody listens there */
+  /** nothing listens there */
   readonly refused: boolean;
 }
 

@@ -34,9 +34,9 @@ export interface SendingResult {
   /** of those that are ok, what the receiver had already */
   readonly duplicates: number;
   readonly ms: number;
-  /** nobody listened any more */
+  /** the receiver stopped listening */
   readonly gone: boolean;
-  /** what would have come next when it was interrupted, or the first that nobody took any more */
+  /** what would have come next when it was interrupted, or the first that the receiver did not answer any more */
   readonly next: Outgoing | null;
 }
 
@@ -49,12 +49,12 @@ const PRUNED: Sent = {
   refused: false,
 };
 
-/** So many refused connections in a row are no restart that is over in a moment. */
+/** So many refused connections in a row are not a short restart. */
 const MOST_REFUSED = 5;
 
 /**
- * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early
- * when nobody listens any more.
+ * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early when
+ * the receiver stops listening.
  *
  * @throws CommandError when nobody listens at the URL from the beginning
  */
@@ -140,7 +140,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   }
 }
 
-/** Deliveries without an answer, and none since that was sent after them and answered. */
+/** Deliveries without an answer; one that was sent after them and answered ends it. */
 interface Silence {
   readonly first: Outgoing;
   readonly refused: number;
@@ -176,7 +176,7 @@ export function tellSummary({ ok, failed, duplicates, ms }: SendingResult): void
   tell(`${number(ok + failed)} sent: ${number(ok)} ok${known}, ${number(failed)} failed, ${number(rate)} a second`);
 }
 
-/** Tells people why it ended before its end. */
+/** Tells people why it ended early. */
 export function tellGone({ origin }: URL): void {
   tell(`Nobody listens at ${origin} any more. The rest was not sent.`);
 }

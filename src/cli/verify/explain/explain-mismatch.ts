@@ -125,13 +125,13 @@ function isCut({ found }: Reading): boolean {
   return found.some(({ cause }) => cause === 'truncated');
 }
 
-/** A body that is none explains best why the signature is that of another. */
+/** What is not a body explains best why the signature is that of another. */
 function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
   return left === null ? [] : [left];
 }
 
-/** What can be said when nothing fits. */
+/** What to say when nothing fits. */
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? {
     cause: 'wrong-bytes',

@@ -1,4 +1,4 @@
-/** What a generator makes, made once and only as far as it is asked for. */
+/** The items of a generator, each made once, and only when it is asked for. */
 export class LazyList<T> implements Iterable<T> {
   readonly #made: T[] = [];
   readonly #source: Iterator<T>;
@@ -7,7 +7,7 @@ export class LazyList<T> implements Iterable<T> {
     this.#source = source[Symbol.iterator]();
   }
 
-  /** All that was made until now. */
+  /** All items made so far. */
   get made(): readonly T[] {
     return this.#made;
   }
