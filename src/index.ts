@@ -26,7 +26,7 @@ export {
   type Issue,
   type UnknownEvent,
   type WebhookEvent,
-} from './events/event.ts';
+} from './events/webhook-event.ts';
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';

@@ -14,14 +14,24 @@ const UNPRINTABLE = new RegExp(
 
 /**
  * A text that others wrote, on one line: what does not print is shown by its number. Everything that people read on a terminal
- * or in a log passes here; `cli/output.ts` and `logger.ts` see to that.
+ * or in a log passes here; `cli/shared/output.ts` and `host/logger.ts` see to that.
  *
  * @param atMost - of UTF-16 units; what is longer ends with `…`
  */
 export function oneLine(text: string, atMost = 300): string {
   // Cut first: a megabyte would be searched for nothing. A pair of surrogates is not torn.
   const cut = text.length > atMost ? `${text.slice(0, atMost).replace(/[\ud800-\udbff]$/, '')}…` : text;
-  return cut.replaceAll(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return cut.replaceAll(UNPRINTABLE, numbered);
+}
+
+/** A text that others wrote, with its lines and its tabs: anything else that does not print is shown by its number. */
+export function printableLines(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => (/[\n\t]/.test(character) ? character : numbered(character)));
+}
+
+/** A text with something else in place of each character that does not print. */
+export function replaceUnprintable(text: string, by: (character: string) => string): string {
+  return text.replaceAll(UNPRINTABLE, by);
 }
 
 /** JSON whose texts do not steer a terminal either: what it leaves as it is gets escaped, and means the same. */
@@ -32,6 +42,10 @@ export function printableJson(json: string): string {
 /** Whether a text of several lines shows nothing but what stands in it. */
 export function isPrintable(text: string): boolean {
   return text.split(/\r?\n|\t/).every((part) => part.search(UNPRINTABLE) === -1);
+}
+
+function numbered(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 /** In JSON a character beyond the first 65,536 is two escapes. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { withExamples } from './shared/command.ts';
 import { EXIT } from './shared/exit.ts';
-import { tellFailure } from './shared/failure.ts';
+import { tellFailure } from './shared/tell-failure.ts';
 import { VERSION } from '../version.ts';
 import { interruptWithReader, tell } from './shared/output.ts';
 

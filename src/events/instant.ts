@@ -14,7 +14,7 @@ const TIME = /^(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?/;
 const ZONE = /^(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
 
 /**
- * Reads an ISO 8601 date-time as a point in time; a time without a zone is UTC. `null` when it is none, such as
+ * Reads an ISO 8601 date-time as a point in time; a time without a zone is UTC. `null` for anything else, such as
  * the 30th of February.
  */
 export function parseInstant(text: string): Instant | null {

@@ -1,22 +1,24 @@
-import { closingQuote } from './duplicate-keys.ts';
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  closingQuote,
+  COLON,
+  COMMA,
+  LINE_FEED,
+  MINUS,
+  NINE,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+  ZERO,
+} from './json-characters.ts';
+import { utf8Text } from './utf8.ts';
 
 /** A piece of a JSON text. */
 export type JsonKind = '{' | '}' | '[' | ']' | 'name' | 'text' | 'number' | 'word';
-
-const TAB = 0x09;
-const LINE_FEED = 0x0a;
-const RETURN = 0x0d;
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /**
  * The pieces of a JSON text one after the other, without commas, colons and white space. Keeps what `JSON.parse` forgets:
@@ -133,18 +135,11 @@ function isEnd(code: number): boolean {
   return code === OPEN_BRACE || code === CLOSE_BRACE || code === OPEN_BRACKET || code === CLOSE_BRACKET;
 }
 
-/** What a name or a text says. */
-export function unquoted(written: string): string {
-  return written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1);
-}
-
-// ignoreBOM keeps a BOM in the text, where JSON.parse refuses it, as the parser of deliveries does.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** The text of a body that is JSON, or `null`. */
 export function jsonText(body: Uint8Array): string | null {
+  const text = utf8Text(body);
+  if (text === null) return null;
   try {
-    const text = utf8.decode(body);
     JSON.parse(text);
     return text;
   } catch {

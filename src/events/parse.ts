@@ -8,11 +8,12 @@ import {
   type Issue,
   type UnknownEvent,
   type WebhookEvent,
-} from './event.ts';
+} from './webhook-event.ts';
 import { parseInstant, type Instant } from './instant.ts';
 import { orderItem } from './order.ts';
+import { utf8Text } from './utf8.ts';
 
-/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without one it is none at all. */
+/** What a body turned out to be. With `ok: false` and an `id` it is an invalid event; without an `id` it is not an event. */
 export type ParsedEvent =
   | { readonly ok: true; readonly known: true; readonly event: WebhookEvent; readonly issues: readonly Issue[] }
   | { readonly ok: true; readonly known: false; readonly event: UnknownEvent; readonly issues: readonly Issue[] }
@@ -26,7 +27,7 @@ export interface EventFacts {
   readonly created: Instant | null;
 }
 
-/** Why a body is no event at all, or the event with its facts. */
+/** The event with its facts, or why a body is not an event. */
 export type ReadEvent =
   | { readonly parsed: ParsedEvent & { readonly ok: true }; readonly facts: EventFacts & { created: Instant } }
   | { readonly parsed: ParsedEvent & { readonly ok: false; readonly id: string }; readonly facts: EventFacts }
@@ -34,9 +35,6 @@ export type ReadEvent =
 
 const MAX_ID_CHARACTERS = 255;
 const SHORT_LIST = 100;
-
-// ignoreBOM keeps a BOM in the text, where JSON.parse refuses it: what is parsed is exactly what was signed.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the body of a delivery as an event (interface 6.2). Call it on verified bytes.
@@ -58,7 +56,7 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 
 /** `parseEvent` with the facts that the inbox stores. */
 export function readEvent(body: Uint8Array): ReadEvent {
-  const text = decode(body);
+  const text = utf8Text(body);
   if (text === null) return refused('the body is not valid UTF-8');
   const value = parseJson(text);
   if (value === undefined) return refused('the body is not valid JSON');
@@ -113,7 +111,7 @@ function firstBadItem({ data }: Record<string, unknown>): Issue | null {
   return null;
 }
 
-/** Things worth telling that are no reason to keep an event from its handler. */
+/** Things worth telling that do not keep an event from its handler. */
 function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   const issues: Issue[] = [];
   const { object } = event.data;
@@ -142,14 +140,6 @@ function refused(message: string, path = ''): ReadEvent {
 
 function invalid(id: string, type: string | null, issues: readonly Issue[]): ReadEvent {
   return { parsed: { ok: false, id, issues }, facts: { type, created: null } };
-}
-
-function decode(body: Uint8Array): string | null {
-  try {
-    return utf8.decode(body);
-  } catch {
-    return null;
-  }
 }
 
 function parseJson(text: string): unknown {

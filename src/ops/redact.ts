@@ -9,7 +9,7 @@ import { JsonTokens } from '../events/json-tokens.ts';
  * - texts keep their length, their spaces and punctuation, and which letters are capitals; digits, letters and marks
  *   beyond ASCII are replaced, too
  * - amounts and other numbers keep their digits before and after the point, and 0 stays 0; counts (`quantity`,
- *   `item_count`, `previous_quantity`, `current_quantity`) stay, because handlers decide by them and they name nobody
+ *   `item_count`, `previous_quantity`, `current_quantity`) stay, because handlers decide by them and they identify no one
  * - times stay, and so do `type`, `object`, `status`, `currency`, `fulfillment_method`, true, false and null
  * - field names stay, unless they look like an id; white space and the order of the fields stay
  *
@@ -65,7 +65,7 @@ const PLAIN_WORDS = new Set(['object', 'status', 'currency', 'fulfillment_method
 const ID = /^[a-z]{1,12}_(?=[^_]*[0-9A-Z])[A-Za-z0-9]{6,}$/;
 /** Also one that does not exist, such as the 30th of February: it must not become one that does. */
 const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?$/;
-/** Whatever is longer than this, or is no word, is a text that somebody wrote. */
+/** Anything longer, or anything but a word, is a text that a person wrote. */
 const WORD = /^[A-Za-z][\w-]{0,31}$/;
 
 class Redaction {
@@ -143,7 +143,7 @@ const OTHERS: readonly (readonly [kind: RegExp, others: Readonly<Record<number, 
   [/[\p{Nl}\p{No}]/u, { 2: [...'²³¹¼½¾'], 3: [...'①②③④⑤⑥⑦⑧⑨'], 4: [...'𐄇𐄈𐄉𐄊𐄋𐄌𐄍𐄎𐄏'] }],
   [/\p{M}/u, { 2: charactersFrom(0x0300, 16), 3: charactersFrom(0x20d0, 13), 4: charactersFrom(0xe0100, 240) }],
 ];
-/** How a picture is drawn, and not what somebody wrote. */
+/** How a picture is drawn: not a part of the text. */
 const PICTURE_MARK = /[\uFE0E\uFE0F\u20E3]/;
 
 function charactersFrom(first: number, count: number): readonly string[] {

@@ -6,7 +6,7 @@ import {
   type EventType,
   type UnknownEvent,
   type WebhookEvent,
-} from '../events/event.ts';
+} from '../events/webhook-event.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Logger } from '../host/logger.ts';
 

@@ -1,5 +1,5 @@
 import { isPermanent, messageOf } from '../errors.ts';
-import type { UnknownEvent, WebhookEvent } from '../events/event.ts';
+import type { UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, Handlers } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';

@@ -1,8 +1,8 @@
-import { isEventType } from '../events/event.ts';
+import { isEventType } from '../events/webhook-event.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { oneLine } from '../printable.ts';
-import { rerunIgnoredCommand } from '../ops/words/act-command.ts';
+import { rerunIgnoredCommand } from '../ops/words/shell-commands.ts';
 
 const HOUR_MS = 60 * 60_000;
 

@@ -1,7 +1,7 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
 import { ConfigurationError, isInstance, messageOf, nameOf } from '../errors.ts';
-import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/event.ts';
+import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../host/logger.ts';
 import { readingRoom, type Reading } from './reading-room.ts';

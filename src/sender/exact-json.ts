@@ -7,7 +7,7 @@ interface RawJson {
 const json = JSON as typeof JSON & { rawJSON(text: string): RawJson; isRawJSON(value: unknown): value is RawJson };
 
 /** The fields that hold an amount of money (interface 6.2). */
-const AMOUNTS = new Set(['price', 'total', 'total_value']);
+export const AMOUNTS: ReadonlySet<string> = new Set(['price', 'total', 'total_value']);
 
 /**
  * Parses JSON so that `writtenExactly` writes its numbers as they were: `6.50` stays `6.50`.

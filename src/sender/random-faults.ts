@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { isFailing, type Fault, type FaultKind, type FaultPlan } from './faults.ts';
-import { oneOf, seeded, whole } from './random.ts';
-import { MAX_ATTEMPTS } from './schedule.ts';
+import { oneOf, seeded, whole } from './seeded-random.ts';
+import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
 /** How many faults are dealt, and to whom. */
 export interface RandomFaultOptions {

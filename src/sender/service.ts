@@ -6,9 +6,9 @@ import { signBody, signingKeys, type Secret } from '../signing/signature.ts';
 import { labelOf, type EventLabel } from './event-label.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultPlan } from './faults.ts';
 import { requestWith, type Seen, type SignedBody } from './faulty-request.ts';
-import { retryAfter } from './schedule.ts';
+import { retryAfter } from './retry-schedule.ts';
 import { realClock, type SenderClock } from './sender-clock.ts';
-import { slots } from './slots.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
 
 /** Where a service delivers, how, and what goes wrong meanwhile. */
 export interface ServiceOptions {
@@ -119,7 +119,7 @@ export function createService(options: ServiceOptions): Service {
   const { reachable = () => true } = options;
   const url = new URL(options.url);
   const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
-  const takeSlot = slots(positiveWhole('concurrency', options.concurrency ?? 16));
+  const takeSlot = concurrencyLimit(positiveWhole('concurrency', options.concurrency ?? 16));
   const requestOptions = { secret, agent, ...(timeoutMs !== undefined && { timeoutMs }) };
   signingKeys(secret);
 
@@ -219,7 +219,7 @@ export function createService(options: ServiceOptions): Service {
   async function retryNow(letter: DeadLetter): Promise<DeliveryEnd> {
     const place = letters.indexOf(letter);
     const before = deliveryOf.get(letter);
-    if (place === -1 || before === undefined) throw new Error('That is no dead letter, or no longer one.');
+    if (place === -1 || before === undefined) throw new Error('That is not a dead letter, or not any more.');
     letters.splice(place, 1);
     const delivery = { ...before, attempts: [...before.attempts], copies: [...before.copies] };
     const attempt = await attemptAt(delivery, clock.now());

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { eventTypes, isEventType, type EventOf, type EventType } from '../events/event.ts';
+import { eventTypes, isEventType, type EventOf, type EventType } from '../events/webhook-event.ts';
 import { fixture } from './fixtures.ts';
 
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
@@ -17,7 +17,7 @@ const texts = new Map<EventType, string>();
  * created now. The order, cart or product in it is always the same, so events of one family belong together.
  *
  * @param overrides - what is to be different
- * @throws TypeError for a type that is none of the eleven
+ * @throws TypeError for anything but one of the eleven types
  * @example
  * ```ts
  * import { buildEvent } from 'hookbox/testing';

@@ -37,7 +37,7 @@ const SHOWN = 5;
  * An inbox whose time a test controls: hours of retries pass as fast as the handlers run. Give both `inbox` and `clock` to
  * `createReceiver` or `createProcessor`, and start it.
  *
- * @throws TypeError for a time that is none
+ * @throws TypeError for a `now` that cannot be read
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';

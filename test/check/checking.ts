@@ -1,6 +1,6 @@
 import { checkEndpoint, type CheckOptions } from '../../src/cli/check/check-endpoint.ts';
 import type { ProbeName } from '../../src/cli/check/probe-names.ts';
-import type { CheckReport, Verdict } from '../../src/cli/check/report.ts';
+import type { CheckReport, Verdict } from '../../src/cli/check/check-report.ts';
 import { listening } from '../cli/listening.ts';
 
 export const SECRET = 'a secret that only the tests know';

@@ -2,7 +2,7 @@ import { Command, type Argument, type Option } from 'commander';
 import { format } from 'prettier';
 import { examplesOf, examplesText } from '../../src/cli/shared/command.ts';
 import { withBy, withFilter, withInbox } from '../../src/cli/events/event-options.ts';
-import { withSecret } from '../../src/cli/shared/secret.ts';
+import { withSecret } from '../../src/cli/shared/secret-option.ts';
 import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
 
 /** What several commands have: the page describes it once. */

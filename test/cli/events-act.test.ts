@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { actOn } from '../../src/cli/events/act-on.ts';
-import { typedCount } from '../../src/cli/shared/confirm.ts';
+import { typedCount } from '../../src/cli/events/confirm.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { foundForAct } from '../../src/cli/events/found-for-act.ts';

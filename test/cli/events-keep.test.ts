@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { linesOf } from '../../src/cli/events/input-lines.ts';
+import { linesOf } from '../../src/ops/import-lines.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines, listEvents } from '../../src/ops/index.ts';
@@ -264,6 +264,14 @@ describe('hookbox events backup', () => {
 });
 
 describe('the lines of a stream', () => {
+  it('are given up where one is longer than any can be', async () => {
+    const megabyte = Buffer.alloc(1024 * 1024, 'x');
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) yield megabyte;
+    }
+    await expect(linesOf(endless()).next()).rejects.toThrow('A line is longer than any that an export has.');
+  });
+
   async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
     for (const text of texts) yield Buffer.from(text, 'latin1');
   }

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { tellFailure } from '../../src/cli/shared/failure.ts';
+import { tellFailure } from '../../src/cli/shared/tell-failure.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { pruneEvents } from '../../src/ops/index.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';

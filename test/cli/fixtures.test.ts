@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventTypes } from '../../src/events/event.ts';
+import { eventTypes } from '../../src/events/webhook-event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture, fixturesFolder } from '../../src/testing/fixtures.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';

@@ -100,13 +100,15 @@ describe('hookbox replay', () => {
     };
     expect(await chosen('--all')).toEqual(['evt_old', 'evt_new', 'evt_ready', 'evt_dead', 'evt_now']);
     expect(await chosen('--type', 'order.ready', '--type', 'cart.abandoned')).toEqual(['evt_ready']);
-    expect(await chosen('--status', 'dead', '--status', 'processed')).toEqual(['evt_ready', 'evt_dead']);
+    expect(await chosen('--state', 'dead', '--state', 'processed')).toEqual(['evt_ready', 'evt_dead']);
+    // By its older name, too.
+    expect(await chosen('--status', 'dead', '--state', 'processed')).toEqual(['evt_ready', 'evt_dead']);
     expect(await chosen('--since', '2h')).toEqual(['evt_now']);
     expect(await chosen('--since', '2026-03-01T12:01', '--until', '2026-03-01T13:03:00+01:00')).toEqual([
       'evt_new',
       'evt_ready',
     ]);
-    expect(await chosen('--until', '2026-03-02', '--status', 'pending')).toEqual(['evt_old', 'evt_new']);
+    expect(await chosen('--until', '2026-03-02', '--state', 'pending')).toEqual(['evt_old', 'evt_new']);
     expect(await chosen('--all', '--endpoint', 'other')).toEqual(['evt_other']);
 
     const nothing = await replay(cwd, server, '--type', 'order.craeted');
@@ -370,7 +372,13 @@ describe('hookbox replay', () => {
     ['ids and a filter', ['evt_0', '--all'], 2, 'not both'],
     ['no time', ['--since', 'yesterday'], 2, '--since "yesterday" is no time.'],
     ['no such day', ['--until', '2026-02-30'], 2, '--until "2026-02-30" is no time.'],
-    ['no state', ['--status', 'done'], 2, 'Give one of: pending, processing, processed, dead, ignored.'],
+    ['no state', ['--state', 'done'], 2, 'Give one of: pending, processing, processed, dead, ignored.'],
+    [
+      'no state by its older name',
+      ['--status', 'done'],
+      2,
+      'Give one of: pending, processing, processed, dead, ignored.',
+    ],
     ['ids and --after', ['evt_0', '--after', '1'], 2, 'not both'],
     ['a filter and --skip', ['--all', '--skip', '1'], 2, '--skip is for'],
     ['no rate', ['--all', '--rate', '0'], 2, 'Give a number above 0.'],

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inWords, parseDuration } from '../../src/cli/scenario/duration.ts';
+import { inWords } from '../../src/cli/scenario/scenario-times.ts';
+import { parseDuration } from '../../src/ops/words/read-time.ts';
 import { verdictsOn } from '../../src/cli/scenario/expectations.ts';
-import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load.ts';
-import { planOf, type Plan } from '../../src/cli/scenario/plan.ts';
-import type { FoundEvent } from '../../src/cli/scenario/receiver.ts';
+import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load-scenario.ts';
+import { planOf, type Plan } from '../../src/cli/scenario/plan-deliveries.ts';
+import type { EventFinding } from '../../src/cli/scenario/scenario-receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
-import { eventTypes } from '../../src/events/event.ts';
+import { eventTypes } from '../../src/events/webhook-event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 
 let folder: string;
@@ -153,7 +154,7 @@ describe('the plan of a scenario', () => {
 
 describe('the verdict on an inbox', () => {
   const sent = Buffer.from('{"id":"evt_1"}');
-  const right: FoundEvent = {
+  const right: EventFinding = {
     id: 'evt_1',
     body: sent,
     state: 'processed',
@@ -163,7 +164,7 @@ describe('the verdict on an inbox', () => {
     untakenType: null,
   };
 
-  async function verdicts(events: readonly FoundEvent[]): Promise<Readonly<Record<string, string>>> {
+  async function verdicts(events: readonly EventFinding[]): Promise<Readonly<Record<string, string>>> {
     const content = { ...delivery({ body: sent.toString() }), expect: { stored: 'once', handled: 'once' } };
     const plan = await planned(content);
     const { scenario } = await loadScenario(join(folder, 'scenario.json'));
@@ -174,7 +175,7 @@ describe('the verdict on an inbox', () => {
     );
   }
 
-  it.each<[string, readonly FoundEvent[], string, string]>([
+  it.each<[string, readonly EventFinding[], string, string]>([
     ['all is well', [right], '', ''],
     ['it knows of no effects', [{ ...right, effects: null }], '', ''],
     ['an event is missing', [], 'evt_1 is missing', 'evt_1 is missing'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { targetOf } from '../../src/cli/shared/target.ts';
+import { targetOf } from '../../src/cli/shared/target-url.ts';
 
 describe('the target of a delivery', () => {
   it.each([

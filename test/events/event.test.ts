@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventSchemas, eventTypes, isEventType, isKnown, type EventType } from '../../src/events/event.ts';
+import { eventSchemas, eventTypes, isEventType, isKnown, type EventType } from '../../src/events/webhook-event.ts';
 import { parseEvent, type ParsedEvent } from '../../src/events/parse.ts';
 
 type Kind = 'string' | 'number' | 'integer' | 'items';

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { StoredEvent } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { newestSeq, storedEvents } from '../../src/ops/stored-events.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
+import { scratchFile } from '../inbox/scratch-folder.ts';
 
 async function inboxWith(count: number): Promise<Inbox> {
   const inbox = memoryInbox();
@@ -28,6 +30,18 @@ describe('the newest seq', () => {
       expect(calls).toBeLessThan(120);
     },
   );
+});
+
+describe('the newest seq of an inbox that can be looked into', () => {
+  it('is one question', async () => {
+    const list = (): never => {
+      throw new Error('nothing is halved');
+    };
+    await using inbox = sqliteInbox(scratchFile());
+    expect(await newestSeq({ ...inbox, list })).toBe(0);
+    await Promise.all(severalIncoming(3).map((event) => inbox.accept(event, later())));
+    expect(await newestSeq({ ...inbox, list })).toBe(3);
+  });
 });
 
 describe('stored events', () => {

@@ -5,8 +5,8 @@ import { EXIT, usageError } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
-import { targetOf } from '../shared/target.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { targetOf } from '../shared/target-url.ts';
 
 interface CheckCommandOptions extends SecretOptions {
   readonly effects?: string;
@@ -42,7 +42,7 @@ export function checkCommand(): Command {
     const settings = { ...settingsOf(options), secret: await secretOf(options) };
     const [{ checkEndpoint }, { printFindings, printResult, printSummary }] = await Promise.all([
       import('./check-endpoint.ts'),
-      import('./printed-report.ts'),
+      import('./print-check-report.ts'),
     ]);
     const report = await checkEndpoint(target, {
       ...settings,

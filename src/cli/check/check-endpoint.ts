@@ -1,21 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { duration } from './exchange.ts';
-import { fault, outcome, unknown, type Advice } from './judge.ts';
+import { fault, outcome, unknown, type Advice } from './judge-answers.ts';
 import { PROBES, probeNames, type ProbeName } from './probe-names.ts';
 import { duplicates, duplicatesAtOnce } from './probes/duplicates.ts';
-import { foreignSignature, signatureForm, tamperedBody, tamperedSignatures, unsigned } from './probes/forging.ts';
+import {
+  foreignSignature,
+  signatureForm,
+  tamperedBody,
+  tamperedSignatures,
+  unsigned,
+} from './probes/forged-deliveries.ts';
 import { keepAlive } from './probes/keep-alive.ts';
-import { forgedMalformedJson, malformedJson } from './probes/malformed.ts';
-import { otherMethods } from './probes/methods.ts';
+import { forgedMalformedJson, malformedJson } from './probes/malformed-json.ts';
+import { otherMethods } from './probes/other-methods.ts';
 import type { Probe } from './probes/probe.ts';
 import { invalidUtf8, rawBytes } from './probes/raw-bytes.ts';
-import { sized } from './probes/sizes.ts';
+import { sized } from './probes/large-bodies.ts';
 import { slowBody } from './probes/slow-body.ts';
 import { storedFirst } from './probes/stored-first.ts';
-import { additionalFields, everyType, unknownType, valid } from './probes/taking.ts';
-import { burst, inTime } from './probes/time.ts';
-import { UnreachableError, whyUnreachable } from './unreachable.ts';
-import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './report.ts';
+import { additionalFields, everyType, unknownType, valid } from './probes/valid-deliveries.ts';
+import { burst, inTime } from './probes/burst-and-in-time.ts';
+import { UnreachableError, whyUnreachable } from '../shared/unreachable.ts';
+import { marksOf, verdictOf, type CheckReport, type ProbeOutcome, type ProbeResult } from './check-report.ts';
 import { CheckRun } from './check-run.ts';
 
 /** What to check, and with what help. */
@@ -68,8 +74,8 @@ const RUN: Readonly<Record<ProbeName, Probe>> = {
 };
 
 /**
- * Delivers to an endpoint as the service does, on good days and bad ones, and tells what it does right and wrong. It is a
- * black box: what cannot be seen from outside is `unknown`, never a pass or a fault.
+ * Delivers to an endpoint as the service does, on good days and bad ones, and tells what it does right and wrong. The
+ * endpoint is a black box: what cannot be seen from outside is `unknown`, never a pass or a fault.
  *
  * @throws UnreachableError when no connection can be made
  * @throws ConfigurationError for a secret that cannot be used
@@ -117,12 +123,12 @@ function notJudged(hindrance: Advice): ProbeOutcome {
 }
 
 async function probed(run: CheckRun, name: ProbeName): Promise<ProbeOutcome> {
-  const { waitedMs } = run.putOffs;
-  const found = withWait(await RUN[name](run), run.putOffs.waitedMs - waitedMs);
+  const { waitedMs } = run.retries;
+  const found = withWait(await RUN[name](run), run.retries.waitedMs - waitedMs);
   const gone = await gonePatiently(run);
   if (gone === null) return found;
   const crash = fault(`what ${name} sends`, `afterwards ${gone}`, {
-    why: 'The endpoint is gone: until somebody starts it again, every delivery fails.',
+    why: 'The endpoint is gone: until it is started again, every delivery fails.',
     mend: 'Look into its log for the exception that ended it. Catch what a request causes within that request, and answer 500.',
   });
   return { ...found, findings: [...found.findings, crash] };
@@ -136,7 +142,7 @@ function withWait(found: ProbeOutcome, waitedMs: number): ProbeOutcome {
 
 const COMES_BACK_MS = 3_000;
 
-/** Why the endpoint cannot be reached any more; one that is started again at once has the time for it. */
+/** Why the endpoint cannot be reached any more; one that restarts at once is given the time. */
 async function gonePatiently({ url, signal }: CheckRun): Promise<string | null> {
   const giveUpAt = performance.now() + COMES_BACK_MS;
   for (;;) {
@@ -160,5 +166,5 @@ async function hindranceAfter(run: CheckRun, { name, verdict }: ProbeResult): Pr
     };
   }
   const mend = verdict === 'unknown' ? 'Lift the rate limit, then check again.' : 'Mend valid, then check again.';
-  return { why: 'A valid delivery is not taken, so nothing else can be told.', mend };
+  return { why: 'A valid delivery is not taken, so nothing else can be judged.', mend };
 }

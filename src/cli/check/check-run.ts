@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { EventType } from '../../events/event.ts';
+import type { EventType } from '../../events/webhook-event.ts';
+import { isSuccess } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';
-import { Effects } from './effects.ts';
+import { Effects } from './effects-address.ts';
 import { exchange, type Exchange, type RequestParts } from './exchange.ts';
-import { isPutOff, PutOffs } from './put-offs.ts';
+import { tellsToWait, PatientRetries } from './told-to-wait.ts';
 
 /** An event that the run has made up. */
 export interface CheckEvent {
@@ -29,13 +30,13 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is to be other than in a delivery of the service. */
+/** How a delivery is to differ from those of the service. */
 export type SendOptions = Omit<RequestParts, 'headers' | 'body'> & {
   /** instead of the right one; `null` sends none */
   readonly signature?: string | null;
   /** waits so many times as long for the answer, where the body itself takes its time */
   readonly patience?: number;
-  /** takes the first answer, also one that puts the delivery off */
+  /** takes the first answer, even one that says "later" */
   readonly once?: boolean;
 };
 
@@ -53,7 +54,7 @@ export class CheckRun {
   readonly settleMs: number;
   readonly signal: AbortSignal;
   readonly effects: Effects | null;
-  readonly putOffs: PutOffs;
+  readonly retries: PatientRetries;
   /** how the id of every event begins */
   readonly ids = `evt_check_${randomBytes(4).toString('hex')}_`;
   /** the slowest answer to a delivery that came alone and was taken */
@@ -67,13 +68,13 @@ export class CheckRun {
     this.deadlineMs = deadlineMs;
     this.settleMs = settleMs;
     this.signal = signal;
-    this.putOffs = new PutOffs(signal);
+    this.retries = new PatientRetries(signal);
     this.#secret = secret;
     this.#limits = { patienceMs: deadlineMs + Math.max(deadlineMs, LEAST_PATIENCE_MS), signal };
     this.effects = effects === undefined ? null : new Effects(effects, this.#limits);
   }
 
-  /** One that no other event has. */
+  /** An id that no other event has. */
   newId(): string {
     this.#made += 1;
     return `${this.ids}${this.#made}`;
@@ -99,8 +100,8 @@ export class CheckRun {
   }
 
   /**
-   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where it is
-   * put off.
+   * Sends a body as the service does, under its right signature unless told otherwise; again after a while, where the
+   * answer says "later".
    */
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
     const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
@@ -108,7 +109,7 @@ export class CheckRun {
     const headers = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
     const send = (): Promise<Exchange> => exchange(this.url, { ...parts, headers, body }, limits);
     const first = await send();
-    const answer = isPutOff(first) && !once ? await this.putOffs.again(first, send) : first;
+    const answer = tellsToWait(first) && !once ? await this.retries.again(first, send) : first;
     if (answer.status === null || this.#secret.length < TELLING_LENGTH) return answer;
     return { ...answer, body: answer.body.replaceAll(this.#secret, '<the secret>') };
   }
@@ -120,7 +121,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Also a delivery that came alone was answered too late. */
+  /** Whether even a delivery that came alone was answered too late. */
   isLateAlone(): boolean {
     return this.slowest !== null && this.slowest.ms > this.deadlineMs;
   }
@@ -133,5 +134,5 @@ export class CheckRun {
 
 /** The answer is a success, however late it came. */
 export function isTaken({ status }: Exchange): boolean {
-  return status !== null && status >= 200 && status < 300;
+  return isSuccess(status);
 }

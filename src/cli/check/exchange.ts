@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { connectionFailure } from './unreachable.ts';
+import { connectionFailure } from '../shared/unreachable.ts';
 
 /** What came of one request: never an exception, because how an endpoint fails is what is being looked at. */
 export type Exchange = Answered | Unanswered;

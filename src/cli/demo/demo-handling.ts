@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import type { Attempt } from '../../inbox/work.ts';
 import { rerun } from '../../ops/rerun.ts';
 import { createProcessor } from '../../processing/processor.ts';
+import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
 
 const PATIENCE_MS = 20_000;
@@ -16,10 +17,9 @@ const PATIENCE_MS = 20_000;
 export async function handleAll(inbox: Inbox): Promise<boolean> {
   let failuresLeft = 2;
   let mended = false;
-  const silent = { info() {}, warn() {}, error() {} }; // the tables tell what failed
   await using processor = createProcessor({
     inbox,
-    logger: silent,
+    logger: silentLogger,
     processing: { retry: { baseMs: 50 } },
     handlers: {
       'inventory.low_stock': () => {

@@ -7,13 +7,14 @@ import { serve } from '@hono/node-server';
 import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { webhookHandler } from '../../../adapters/hono.ts';
-import { eventTypes } from '../../events/event.ts';
+import { eventTypes } from '../../events/webhook-event.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { createReceiver } from '../../receive/receiver.ts';
 import type { DemoDelivery } from './demo-sender.ts';
 import { handleAll } from './demo-handling.ts';
 import { fixture } from '../../testing/fixtures.ts';
+import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
 
 const secret = 'the demo signs with this';
@@ -56,9 +57,8 @@ async function demo(): Promise<boolean> {
 }
 
 async function receiveFromSender(): Promise<readonly DemoDelivery[]> {
-  const silent = { info() {}, warn() {}, error() {} }; // the table tells what was rejected
   await using inbox = sqliteInbox(file);
-  await using receiver = createReceiver({ secret, inbox, logger: silent });
+  await using receiver = createReceiver({ secret, inbox, logger: silentLogger });
   const app = new Hono();
   app.all('/webhooks', webhookHandler(receiver));
   const { promise: listening, resolve } = Promise.withResolvers<number>();

@@ -1,12 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { plural } from '../../ops/words/format.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
-import { checkClock } from './clock.ts';
-import { checkDatabase } from './database.ts';
-import { checkFolder } from './disk.ts';
+import { checkClock } from './clock-check.ts';
+import { checkDatabase } from './database-check.ts';
+import { checkFolder } from './folder-check.ts';
 import type { Finding } from './finding.ts';
-import { checkPort } from './port.ts';
-import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime.ts';
-import { checkSecret } from './secret.ts';
+import { checkPort } from './port-check.ts';
+import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime-checks.ts';
+import { checkSecret } from './secret-check.ts';
 
 /** Which receiver is meant, and how to print. */
 export interface DoctorOptions {
@@ -40,7 +41,7 @@ export async function doctor({ db, port, secretFile, json }: DoctorOptions, sign
     return healthy;
   }
   const width = Math.max(...findings.map(({ check }) => check.length));
-  for (const finding of findings) print(linesOf(finding, width));
+  for (const finding of findings) print(findingLines(finding, width));
   tell(summary(findings));
   return healthy;
 }
@@ -48,7 +49,7 @@ export async function doctor({ db, port, secretFile, json }: DoctorOptions, sign
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 const STATUS_WIDTH = 'problem'.length;
 
-function linesOf({ check, status, what, advice }: Finding, width: number): readonly string[] {
+function findingLines({ check, status, what, advice }: Finding, width: number): readonly string[] {
   const label = styled(STYLES[status], status.padEnd(STATUS_WIDTH));
   const indent = ' '.repeat(STATUS_WIDTH + width + 4);
   return [`${label}  ${check.padEnd(width)}  ${what}`, ...(advice === null ? [] : [`${indent}To do: ${advice}`])];
@@ -58,9 +59,5 @@ function summary(findings: readonly Finding[]): string {
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   if (problems + warnings === 0) return 'Everything is as it should be.';
-  return `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`;
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
+  return `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`;
 }

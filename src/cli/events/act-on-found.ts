@@ -1,18 +1,18 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
-import { quoted } from '../../ops/words/act-command.ts';
+import { quoted } from '../../ops/words/shell-commands.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { requireConsent, typedCount } from '../shared/confirm.ts';
+import { requireConsent, typedCount } from './confirm.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import type { ActOnOptions } from './act-options.ts';
 import { concludeBulk, printFound } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundForAct } from './found-for-act.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
 export async function actOnFound(

@@ -5,14 +5,14 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey, StoredEvent } from '../../inbox/event.ts';
 import { statesOf } from '../../inbox/rules/operator-acts.ts';
 import { discardEvents, getEvent, rerunEvents, type Act, type ActReport, type ActResult } from '../../ops/index.ts';
-import { resultInWords } from '../../ops/words/in-words.ts';
+import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import { tellPending } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundEvent } from './found-event.ts';
 import type { ByOptions } from './event-options.ts';
-import { idText } from './reading.ts';
+import { idText } from './event-texts.ts';
 
 interface IdsOptions extends ByOptions {
   readonly db: string;

@@ -5,7 +5,7 @@ import { interruption } from '../shared/interruption.ts';
 import type { ActOnOptions } from './act-options.ts';
 import { actOnIds } from './act-on-ids.ts';
 import { actOnFound, cancel, resume } from './act-on-found.ts';
-import { eventFilterOf, isEverything } from './filter.ts';
+import { eventFilterOf, isEverything } from './filter-from-options.ts';
 
 /** Reruns or discards the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {

@@ -2,7 +2,7 @@ import { backup } from '../../ops/index.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
-import { interruption } from '../shared/interruption.ts';
+import { interruption, stopping } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { byOf } from './by.ts';
@@ -11,7 +11,7 @@ import type { ByOptions, InboxOptions } from './event-options.ts';
 /** Copies the inbox into a new file, and resolves with how to exit. */
 export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
   const signal = interruption();
-  signal.addEventListener('abort', () => tell('Finishing the backup first; Ctrl-C again stops at once.'));
+  signal.addEventListener('abort', () => tell(stopping('Finishing the backup first')));
   await using inbox = existingInbox(options.db);
   tell(`copying ${oneLine(options.db)} into ${oneLine(file)}; it may be used meanwhile.`);
   const report = await backup(inbox, file, byOf(options));

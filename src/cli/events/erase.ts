@@ -1,15 +1,15 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { eraseEntity, type EraseProgress, type EraseReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { requireConsent, typedCount } from '../shared/confirm.ts';
+import { requireConsent, typedCount } from './confirm.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** What the arguments of `events erase` say. */
 export interface EraseOptions extends InboxOptions, ByOptions {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
-import { collected, collectedFrom } from '../shared/option-values.ts';
+import { DB } from '../shared/db-option.ts';
+import { collected, collectedFrom, wholeNumber } from '../shared/option-values.ts';
 
 /** Where the inbox is, and how the answer is to read. */
 export interface InboxOptions {
@@ -8,12 +9,23 @@ export interface InboxOptions {
   readonly json?: boolean;
 }
 
-/** What `--db` says of itself. */
-export const DB = 'the inbox; one of an older hookbox gets the tables that this version needs';
-
 /** Adds the options that every command on stored events has. */
 export function withInbox(command: Command, json = 'print it as JSON'): Command {
   return command.option('--db <file>', DB, 'hookbox.db').option('--json', json);
+}
+
+/** What the arguments of a command that lists the newest of something say. */
+export interface NewestOptions extends InboxOptions {
+  readonly limit: number;
+  readonly before?: number;
+}
+
+/** Adds the options of a list, the newest first. */
+export function withNewest(command: Command): Command {
+  const paged = command
+    .option('--limit <n>', 'at most this many', wholeNumber(1, 500), 50)
+    .option('--before <n>', 'older than this number, to go on', wholeNumber(0));
+  return withInbox(paged, 'print one a line, as JSON');
 }
 
 /** Which events are meant, as options say it. */

@@ -1,6 +1,6 @@
 import type { EventSummary } from '../../ops/index.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
-import { errorText, idText, lineWidth, momentText, orDash, stateCell } from './reading.ts';
+import { errorText, idText, lineWidth, timeText, orDash, stateCell } from './event-texts.ts';
 
 /** Prints events as rows, pages of them one after the other. */
 export function eventTable(): (events: readonly EventSummary[]) => void {
@@ -10,7 +10,7 @@ export function eventTable(): (events: readonly EventSummary[]) => void {
 
 function rowOf(event: EventSummary): readonly Cell[] {
   return [
-    momentText(event.receivedAt),
+    timeText(event.receivedAt),
     idText(event),
     orDash(event.type),
     orDash(event.entity),

@@ -10,12 +10,12 @@ import { interruption } from '../shared/interruption.ts';
 import { oneLine, printableJson } from '../../printable.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
 import { tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
-import { eventFilterOf } from './filter.ts';
+import { eventFilterOf } from './filter-from-options.ts';
 import type { ByOptions, FilterOptions } from './event-options.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** What the arguments of `events export` say. */
 export interface ExportCommandOptions extends FilterOptions, ByOptions {
@@ -60,7 +60,7 @@ async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise
   }
 }
 
-/** Under a name of its own until it is complete, so that nobody takes half an export for a whole one. */
+/** Under a name of its own until it is complete, so that half an export is not taken for a whole one. */
 async function save(lines: AsyncIterable<string>, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;

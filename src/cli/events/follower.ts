@@ -1,9 +1,10 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { listEvents, type EventFilter, type EventSummary } from '../../ops/index.ts';
-import type { Progress } from '../shared/progress.ts';
-import { MOST_A_PAGE, pagesOf } from './pages.ts';
+import { newestSeq } from '../../ops/stored-events.ts';
+import type { Progress } from '../shared/progress-bar.ts';
+import { MOST_A_PAGE, pagesOf } from './event-pages.ts';
 
-/** What has happened to an event since one looked the last time. */
+/** What has happened to an event since the last look. */
 export interface Change {
   readonly what: 'stored' | 'changed';
   readonly at: Date;
@@ -30,7 +31,7 @@ export class Follower {
 
   /** The last `count` events, oldest first. Looks on for them, as far as it takes. */
   async last(count: number, progress: Progress): Promise<readonly EventSummary[]> {
-    this.#newest = await this.#newestSeq();
+    this.#newest = await newestSeq(this.#inbox);
     let found = 0;
     for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal, progress })) {
       for (const event of page.events) this.#seen.set(event.seq, event);
@@ -45,7 +46,7 @@ export class Follower {
   async changes(): Promise<readonly Change[]> {
     const now = new Date();
     const newestBefore = this.#newest;
-    this.#newest = await this.#newestSeq();
+    this.#newest = await newestSeq(this.#inbox);
     const fitting = new Map<number, EventSummary>();
     let coveredFrom = 0;
     for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
@@ -72,18 +73,13 @@ export class Follower {
     return changes;
   }
 
-  async #newestSeq(): Promise<number> {
-    const { events } = await listEvents(this.#inbox, {}, { limit: 1 });
-    return events[0]?.seq ?? 0;
-  }
-
   async #lookedUp(events: readonly EventSummary[]): Promise<readonly EventSummary[]> {
     const pages = [];
     for (const { id, endpoint } of events) pages.push(await listEvents(this.#inbox, { id, endpoint }, { limit: 1 }));
     return pages.flatMap((page) => page.events);
   }
 
-  /** What fits no longer is watched until it is settled: its end is what one waits for. */
+  /** An event that fits no longer is watched until it is settled: the user waits for its end. */
   #remember(current: readonly EventSummary[], fitting: ReadonlyMap<number, EventSummary>): void {
     for (const event of current) {
       if (fitting.has(event.seq) || event.settledAt === null) this.#seen.set(event.seq, event);

@@ -2,8 +2,8 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { bulkStatesOf, isTaken } from '../../inbox/rules/operator-acts.ts';
 import { BreakdownSums } from '../../inbox/operator/breakdown.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
-import { progressBar } from '../shared/progress.ts';
-import { pagesOf } from './pages.ts';
+import { progressBar } from '../shared/progress-bar.ts';
+import { pagesOf } from './event-pages.ts';
 
 /** What an act would find now. */
 export interface FoundForAct extends Pick<Bulk, 'act' | 'filter' | 'force' | 'total' | 'breakdown'> {

@@ -10,12 +10,12 @@ import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
-import { linesOf } from './input-lines.ts';
+import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { underWay } from './stopping.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** What the arguments of `events import` say. */
 export interface ImportCommandOptions extends InboxOptions, ByOptions {
@@ -31,7 +31,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   await using inbox = dryRun ? existingInbox(db) : newOrExisting(db);
 
   const source = path === '-' ? process.stdin : createReadStream(path);
-  // Whoever writes to standard input may never end.
+  // Standard input may never end.
   signal.addEventListener('abort', () => source.destroy());
   const size = path === '-' ? null : statSync(path).size;
   let read = 0;
@@ -51,7 +51,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
     }),
   ).catch((failure: unknown) => {
     if (signal.aborted) return counts;
-    // It is not the arguments that are wrong.
+    // The file is wrong, and not the arguments.
     throw failure instanceof ConfigurationError ? new CommandError(`${oneLine(path)}: ${messageOf(failure)}`) : failure;
   });
   source.destroy();
@@ -71,13 +71,13 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
 }
 
 const NOT_TRUSTED =
-  'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.';
+  'They count as not verified. For your own export, which nobody else could change, --trusted keeps what it says.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;
 }
 
-/** Whoever moves to another machine has no inbox there yet. */
+/** After a move to another machine there is no inbox yet. */
 function newOrExisting(db: string): Inbox {
   if (!existsSync(db)) tell(`note: ${db} is a new inbox.`);
   return openInbox(db);

@@ -6,14 +6,14 @@ import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { table, type Cell } from '../shared/table.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import { eventTable } from './event-table.ts';
-import { eventFilterOf, isEverything } from './filter.ts';
+import { eventFilterOf, isEverything } from './filter-from-options.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
-import { pagesOf } from './pages.ts';
-import { errorText, idText, momentText } from './reading.ts';
+import { pagesOf } from './event-pages.ts';
+import { errorText, idText, timeText } from './event-texts.ts';
 
 /** What the arguments of `events list` say. */
 export interface ListOptions extends InboxOptions, FilterOptions {
@@ -80,8 +80,8 @@ function groupRow(group: DeadGroup): readonly Cell[] {
   const { fingerprint, reason, sample, newest, oldest } = group;
   return [
     bounded(group),
-    momentText(newest.receivedAt),
-    momentText(oldest.receivedAt),
+    timeText(newest.receivedAt),
+    timeText(oldest.receivedAt),
     oneLine(fingerprint),
     reason,
     idText(newest),

@@ -5,8 +5,8 @@ import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
-import type { NewestOptions } from './print-bulks.ts';
-import { lineWidth, momentText, orDash } from './reading.ts';
+import type { NewestOptions } from './event-options.ts';
+import { lineWidth, timeText, orDash } from './event-texts.ts';
 
 /** Prints what operators did, the newest first. */
 export async function audit({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
@@ -23,7 +23,7 @@ const HEAD = ['at', 'who', 'through', 'act', 'counts', 'why', 'what'];
 
 function rowOf({ at, actor, via, act, counts, reason, filter }: AuditLine): readonly Cell[] {
   return [
-    momentText(at),
+    timeText(at),
     oneLine(actor),
     via,
     oneLine(act),

@@ -5,14 +5,8 @@ import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, type Cell } from '../shared/table.ts';
-import type { InboxOptions } from './event-options.ts';
-import { lineWidth, momentText, orDash } from './reading.ts';
-
-/** What the arguments of `events bulks` and `events audit` say. */
-export interface NewestOptions extends InboxOptions {
-  readonly limit: number;
-  readonly before?: number;
-}
+import type { NewestOptions } from './event-options.ts';
+import { lineWidth, timeText, orDash } from './event-texts.ts';
 
 /** Prints the acts on many events, the newest first. */
 export async function bulks({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
@@ -31,7 +25,7 @@ const HEAD = ['id', 'created', 'act', 'state', 'done', 'of', 'who', 'why', 'filt
 function rowOf({ id, createdAt, act, state, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [
     String(id),
-    momentText(createdAt),
+    timeText(createdAt),
     act,
     state === 'running' ? { text: state, style: 'yellow' } : state,
     number(worked),

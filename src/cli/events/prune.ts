@@ -1,16 +1,16 @@
 import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { requireConsent, typedCount } from '../shared/confirm.ts';
+import { requireConsent, typedCount } from './confirm.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
-import { momentOf } from '../shared/time-option.ts';
+import { timeOption } from '../shared/time-option.ts';
 import { printJson, tell } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
+import { progressBar } from '../shared/progress-bar.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { momentText } from './reading.ts';
-import { underWay } from './stopping.ts';
+import { timeText } from './event-texts.ts';
+import { underWay } from '../shared/under-way.ts';
 
 /** What the arguments of `events prune` say. */
 export interface PruneCommandOptions extends InboxOptions, ByOptions {
@@ -26,7 +26,7 @@ export interface PruneCommandOptions extends InboxOptions, ByOptions {
 export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   const { db, state, type, endpoint, dryRun = false, yes = false, json = false } = options;
   const criteria: PruneCriteria = {
-    settledBefore: momentOf('--older-than', options.olderThan),
+    settledBefore: timeOption('--older-than', options.olderThan),
     ...(state && { states: state }),
     ...(type && { types: type }),
     ...(endpoint !== undefined && { endpoint }),
@@ -45,7 +45,7 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
     }),
   );
   if (signal.aborted) return EXIT.interrupted;
-  const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${momentText(criteria.settledBefore)})`;
+  const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${timeText(criteria.settledBefore)})`;
   if (dryRun || total === 0) {
     if (json) printJson({ pruned: total, audit: null });
     tell(total === 0 ? `Nothing in ${db} is to be pruned.` : `would prune ${what}`);

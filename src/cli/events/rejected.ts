@@ -7,7 +7,7 @@ import { printNdjson, tell } from '../shared/output.ts';
 import { table, type Cell } from '../shared/table.ts';
 import { oneLine } from '../../printable.ts';
 import type { InboxOptions } from './event-options.ts';
-import { momentText, orDash } from './reading.ts';
+import { timeText, orDash } from './event-texts.ts';
 
 /** What the arguments of `events rejected` say. */
 export interface RejectedOptions extends InboxOptions {
@@ -39,8 +39,8 @@ export async function rejected({ db, limit, json = false }: RejectedOptions): Pr
 
 function rowOf({ lastAt, firstAt, count, reason, bytes, source, endpoint, sha256 }: RejectedDelivery): readonly Cell[] {
   return [
-    momentText(lastAt),
-    momentText(firstAt),
+    timeText(lastAt),
+    timeText(firstAt),
     number(count),
     oneLine(reason),
     bytes === null ? '-' : number(bytes),

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../inbox/event.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
 import { bytes, plural, relative } from '../../ops/words/format.ts';
-import { stateText } from '../../ops/words/in-words.ts';
+import { stateText } from '../../ops/words/event-words.ts';
 import { createMask } from '../../ops/body/mask.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
@@ -9,8 +9,8 @@ import { oneLine } from '../../printable.ts';
 import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './event-options.ts';
-import { readablePayload } from './payload.ts';
-import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
+import { readablePayload } from './readable-payload.ts';
+import { errorText, idText, timeText, orDash, stateStyle } from './event-texts.ts';
 import { timelineLines } from './timeline.ts';
 
 /** What the arguments of `events show` say. */
@@ -91,7 +91,7 @@ const FACT_WIDTH = 13;
 
 function factsOf(summary: EventHistory['summary'], now: Date): readonly (readonly [name: string, value: string])[] {
   const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
-  const when = (at: Date): string => `${momentText(at)} (${relative(at, now)})`;
+  const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
   return [
     ['entity', orDash(entity)],
     ['received', when(receivedAt)],

@@ -1,15 +1,15 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
 import { TOTALS } from '../../ops/stats.ts';
-import { rerunIgnoredCommand } from '../../ops/words/act-command.ts';
+import { rerunIgnoredCommand } from '../../ops/words/shell-commands.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
-import { momentOf } from '../shared/time-option.ts';
+import { timeOption } from '../shared/time-option.ts';
 import { oneLine } from '../../printable.ts';
 import { print, printJson, styled } from '../shared/output.ts';
 import { table } from '../shared/table.ts';
 import type { InboxOptions } from './event-options.ts';
-import { idText, momentText } from './reading.ts';
+import { idText, timeText } from './event-texts.ts';
 
 /** What the arguments of `events stats` say. */
 export interface StatsCommandOptions extends InboxOptions {
@@ -21,8 +21,8 @@ export interface StatsCommandOptions extends InboxOptions {
 /** Prints counts, ages and latencies. */
 export async function printStats(options: StatsCommandOptions): Promise<ExitCode> {
   const { db, steps, json = false } = options;
-  const since = momentOf('--since', options.since);
-  const until = options.until === undefined ? new Date() : momentOf('--until', options.until);
+  const since = timeOption('--since', options.since);
+  const until = options.until === undefined ? new Date() : timeOption('--until', options.until);
   if (since >= until) throw usageError('--since must be before --until.');
   await using inbox = existingInbox(db);
   const found = await stats(inbox, { since, until, steps });
@@ -31,7 +31,7 @@ export async function printStats(options: StatsCommandOptions): Promise<ExitCode
   return EXIT.ok;
 }
 
-/** JSON has no word for what is beyond the last bucket. */
+/** JSON has no infinity, which stands for what is beyond the last bucket. */
 function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
@@ -45,7 +45,7 @@ function printTables(found: Stats, now: Date, db: string): void {
   );
 
   printUnhandled(found, db);
-  title(`From ${momentText(since)} to ${momentText(until)}`);
+  title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
     ['what', 'how many', 'over time'],
     TOTALS.map((what) => [what, number(totals[what]), sparkline(found, what)]),
@@ -82,12 +82,12 @@ function printTables(found: Stats, now: Date, db: string): void {
   }
 }
 
-/** What somebody has to see to. */
+/** Types without a handler. */
 function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, db: string): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
     const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
-    print('', `${who}${since === null ? '' : ` since ${momentText(since)}`}: ${bounded(count)} pending`);
+    print('', `${who}${since === null ? '' : ` since ${timeText(since)}`}: ${bounded(count)} pending`);
   }
   for (const { endpoint, type, count, more } of putAway) {
     print(`\n${bounded({ count, more })} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { plural } from '../../ops/words/format.ts';
-import { stateText } from '../../ops/words/in-words.ts';
+import { stateText } from '../../ops/words/event-words.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { print, printNdjson, styled } from '../shared/output.ts';
-import { progressBar } from '../shared/progress.ts';
-import { eventFilterOf } from './filter.ts';
+import { progressBar } from '../shared/progress-bar.ts';
+import { eventFilterOf } from './filter-from-options.ts';
 import { Follower, type Change } from './follower.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
-import { errorText, idText, momentText, orDash, stateStyle } from './reading.ts';
+import { errorText, idText, timeText, orDash, stateStyle } from './event-texts.ts';
 
 /** What the arguments of `events tail` say. */
 export interface TailOptions extends InboxOptions, FilterOptions {
@@ -58,7 +58,7 @@ function printLine({ at, event }: Change): void {
     ...(lastError === null || event.state === 'processed' ? [] : [errorText(lastError)]),
   ];
   const columns = [
-    styled('dim', momentText(at)),
+    styled('dim', timeText(at)),
     styled(stateStyle(event), stateText(event).padEnd(18)),
     orDash(type).padEnd(22),
     idText(event).padEnd(24),

@@ -3,12 +3,12 @@ import type { TimelineEntry } from '../../ops/index.ts';
 import { latency, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { styled } from '../shared/output.ts';
-import { errorText } from './reading.ts';
+import { errorText } from './event-texts.ts';
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */
 export function timelineLines(timeline: readonly TimelineEntry[]): readonly string[] {
   return timeline.flatMap((entry) => {
-    const [first = '', ...more] = linesOf(entry);
+    const [first = '', ...more] = entryLines(entry);
     return [
       `  ${styled('dim', entry.at.toISOString())}  ${first}`,
       ...more.map((line) => styled('dim', `    ${line}`)),
@@ -16,7 +16,7 @@ export function timelineLines(timeline: readonly TimelineEntry[]): readonly stri
   });
 }
 
-function linesOf(entry: TimelineEntry): readonly string[] {
+function entryLines(entry: TimelineEntry): readonly string[] {
   switch (entry.what) {
     case 'stored':
       return ['delivered and stored'];

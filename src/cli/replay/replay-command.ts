@@ -9,7 +9,7 @@ import { withSending } from '../shared/sending/sending-options.ts';
 export function replayCommand(): Command {
   const replay = command('replay', 'send stored events or files again: the same bytes under a fresh signature', [
     'hookbox replay evt_1 evt_2',
-    'hookbox replay --status dead --since 2h --to http://localhost:4000/webhooks',
+    'hookbox replay --state dead --since 2h --to http://localhost:4000/webhooks',
     'hookbox replay --all --quiet --concurrency 8',
     'hookbox replay captured/ --rate 10',
   ])
@@ -19,7 +19,7 @@ export function replayCommand(): Command {
     .option('--all', 'every stored event')
     .option('--type <type>', 'stored events of this type; may be repeated', collected)
     .option(
-      '--status <state>',
+      '--status, --state <state>', // --status is its older name
       `stored events in this state (${eventStates.join(', ')}); may be repeated`,
       collectedFrom(eventStates),
     )

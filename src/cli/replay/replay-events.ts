@@ -5,14 +5,14 @@ import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { print, printNdjson, tell } from '../shared/output.ts';
-import { secretOf } from '../shared/secret.ts';
+import { secretOf } from '../shared/secret-option.ts';
 import { nameOf, type Outgoing } from '../shared/sending/sent-lines.ts';
 import type { SendingOptions } from '../shared/sending/sending-options.ts';
-import { exitCodeOf, sendAll, tellGone, tellSummary, type Tally } from '../shared/sending/send-all.ts';
-import { targetOf } from '../shared/target.ts';
+import { exitCodeOf, sendAll, tellGone, tellSummary, type SendingResult } from '../shared/sending/send-all.ts';
+import { targetOf } from '../shared/target-url.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
-import { filterOf, type SelectionOptions } from './selection.ts';
-import { fromInbox, fromNames, named, remarkingUnverified } from './sources.ts';
+import { filterOf, type SelectionOptions } from './replay-filter.ts';
+import { fromInbox, fromNames, named, remarkingUnverified } from './replay-sources.ts';
 
 /** What the arguments of `replay` say. */
 export interface ReplayOptions extends SendingOptions, SelectionOptions {
@@ -49,14 +49,14 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     }
     const secret = unsigned ? null : await secretOf(options);
     const watched = unsigned ? items : remarkingUnverified(items);
-    const tally = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
-    if (tally.ok + tally.failed > 0) tellEnd(tally, to);
+    const result = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
+    if (result.ok + result.failed > 0) tellEnd(result, to);
     else if (missing === 0 && !signal.aborted) {
       tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
       tellUnknownTypes(options.type);
     }
-    if (tally.next !== null) tell(`Stopped before ${nameOf(tally.next)}. To go on, add ${tally.next.resume}`);
-    return concluded(tally, missing, signal);
+    if (result.next !== null) tell(`Stopped before ${nameOf(result.next)}. To go on, add ${result.next.resume}`);
+    return concluded(result, missing, signal);
   } finally {
     await inbox?.close().catch((failure: unknown) => tell(messageOf(failure)));
   }
@@ -67,7 +67,7 @@ async function listAll(
   items: AsyncIterable<Outgoing>,
   { json = false }: ReplayOptions,
   signal: AbortSignal,
-): Promise<Pick<Tally, 'ok' | 'failed'>> {
+): Promise<Pick<SendingResult, 'ok' | 'failed'>> {
   let ok = 0;
   let failed = 0;
   for await (const { id, type, body, source } of items) {
@@ -85,9 +85,9 @@ async function listAll(
   return { ok, failed };
 }
 
-function tellEnd(tally: Tally, to: URL): void {
-  const { duplicates, gone } = tally;
-  tellSummary(tally);
+function tellEnd(result: SendingResult, to: URL): void {
+  const { duplicates, gone } = result;
+  tellSummary(result);
   if (duplicates > 0) {
     const [were, them] = duplicates === 1 ? ['was', 'it'] : ['were', 'them'];
     tell(
@@ -97,7 +97,11 @@ function tellEnd(tally: Tally, to: URL): void {
   if (gone) tellGone(to);
 }
 
-function concluded({ ok, failed }: Pick<Tally, 'ok' | 'failed'>, missing: number, signal: AbortSignal): ExitCode {
+function concluded(
+  { ok, failed }: Pick<SendingResult, 'ok' | 'failed'>,
+  missing: number,
+  signal: AbortSignal,
+): ExitCode {
   if (signal.aborted) return EXIT.interrupted;
   if (ok + failed === 0) return EXIT.notFound;
   return exitCodeOf({ ok, failed: failed + missing });

@@ -1,5 +1,5 @@
 import { oneLine } from '../../printable.ts';
-import type { FoundEvent } from './receiver.ts';
+import type { EventFinding } from './scenario-receiver.ts';
 import type { EndedDelivery, ScenarioRun } from './run-scenario.ts';
 import type { Scenario } from './scenario-schema.ts';
 import { faultsIn, statusOf, statusesIn } from './request-counts.ts';
@@ -103,7 +103,7 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
 }
 
 /** What is not stored, stored with other bytes, or stored and never sent by the service. */
-function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly FoundEvent[]): readonly string[] {
+function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly EventFinding[]): readonly string[] {
   const wrong: string[] = [];
   const seen = new Set<string>();
   for (const { id, body } of found) {
@@ -118,13 +118,13 @@ function notStoredOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly Fo
 }
 
 /** What the service has sent and was not handled, or more than once. */
-function notHandledOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly FoundEvent[]): readonly string[] {
+function notHandledOnce(sent: ReadonlyMap<string, Uint8Array>, found: readonly EventFinding[]): readonly string[] {
   const stored = new Set(found.map(({ id }) => id));
   const missing = [...sent.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is missing`);
   return [...found.map(whyNotOnce).filter((why) => why !== null), ...missing];
 }
 
-function whyNotOnce({ id, state, processed, effects, untakenType }: FoundEvent): string | null {
+function whyNotOnce({ id, state, processed, effects, untakenType }: EventFinding): string | null {
   if (untakenType !== null) return `${id} is ${state}, because no handler takes ${oneLine(untakenType)}`;
   if (state !== 'processed') return `${id} is ${state}`;
   if (processed !== 1) return `${id} was processed ${processed} times`;

@@ -1,22 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { PATIENCE_MS, type FoundEvent } from './receiver.ts';
+import { storedEvents } from '../../ops/stored-events.ts';
+import { PATIENCE_MS, type EventFinding } from './scenario-receiver.ts';
 
 const POLL_MS = 20;
 /** After so long it is worth a word. */
 const QUIET_MS = 2_000;
-const PAGE = 500;
 
 /** All events of an inbox. */
 export async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   const events: StoredEvent[] = [];
-  for (;;) {
-    const after = events.at(-1)?.seq;
-    const page = await inbox.list({ limit: PAGE, ...(after !== undefined && { after }) });
-    events.push(...page);
-    if (page.length < PAGE) return events;
-  }
+  for await (const event of storedEvents(inbox)) events.push(event);
+  return events;
 }
 
 /**
@@ -45,11 +41,11 @@ export async function whenSettled(
 }
 
 /** What is known of a stored event, beside the effects of its handler. */
-export async function foundEvent(
+export async function eventFinding(
   inbox: Inbox,
   event: StoredEvent,
   { effects = null, isUntaken = false }: { readonly effects?: number | null; readonly isUntaken?: boolean },
-): Promise<FoundEvent> {
+): Promise<EventFinding> {
   const attempts = await inbox.attempts(event);
   return {
     id: event.id,

@@ -1,5 +1,5 @@
 import { print, printJson } from '../shared/output.ts';
-import { loadScenario, shippedScenarios } from './load.ts';
+import { loadScenario, shippedScenarios } from './load-scenario.ts';
 
 /** Prints the scenarios that hookbox brings. */
 export async function listScenarios(json: boolean): Promise<void> {

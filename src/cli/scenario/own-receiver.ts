@@ -14,8 +14,9 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { allEvents, foundEvent, whenSettled } from './inbox-findings.ts';
-import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './receiver.ts';
+import { silentLogger } from '../shared/silent-logger.ts';
+import { allEvents, eventFinding, whenSettled } from './inbox-findings.ts';
+import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './scenario-receiver.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-schema.ts';
 
 interface Running {
@@ -25,7 +26,6 @@ interface Running {
 }
 
 const HOST = '127.0.0.1';
-const silent = { info() {}, warn() {}, error() {} }; // the report tells what happened
 
 /**
  * A receiver in this process: SQLite in a temporary file, and handlers that write a row for each event. When it is down,
@@ -45,7 +45,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
     const receiver = createReceiver({
       secret,
       inbox,
-      logger: silent,
+      logger: silentLogger, // the report tells what happened
       handlers: { '*': handlerOf(handlers, counted) },
       processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
     });
@@ -90,7 +90,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
       const { inbox } = running;
       const events = await whenSettled(() => allEvents(inbox), onWait);
       const effects = effectsIn(file);
-      const found = events.map((event) => foundEvent(inbox, event, { effects: effects.get(event.id) ?? 0 }));
+      const found = events.map((event) => eventFinding(inbox, event, { effects: effects.get(event.id) ?? 0 }));
       return { events: await Promise.all(found), ...counted };
     },
     async [Symbol.asyncDispose]() {

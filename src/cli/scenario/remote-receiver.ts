@@ -1,9 +1,9 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
-import { foundEvent, whenSettled } from './inbox-findings.ts';
-import type { ScenarioReceiver } from './receiver.ts';
-import { takenTypes } from './taken-types.ts';
+import { eventFinding, whenSettled } from './inbox-findings.ts';
+import type { ScenarioReceiver } from './scenario-receiver.ts';
+import { typesHandledLately } from './types-handled-lately.ts';
 
 /** Where a receiver is, and what is known of it. */
 export interface RemoteReceiverOptions {
@@ -15,8 +15,8 @@ export interface RemoteReceiverOptions {
 }
 
 /**
- * A receiver that somebody else runs. While it is to be down nothing is sent to it; what it holds is known only where the
- * file of its inbox is at hand.
+ * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where the file
+ * of its inbox is at hand.
  *
  * @throws CommandError when there is no inbox in the file
  */
@@ -45,11 +45,13 @@ export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOpti
     },
     async findings(ids, onWait) {
       if (inbox === null || db === undefined) return null;
-      const taken = takenTypes(db, endpoint);
+      const taken = typesHandledLately(db, endpoint);
       const isUntaken = ({ state, type }: StoredEvent): boolean =>
         state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
       const stored = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
-      const found = await Promise.all(stored.map((event) => foundEvent(inbox, event, { isUntaken: isUntaken(event) })));
+      const found = await Promise.all(
+        stored.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),
+      );
       return { events: found, runs: null, superseded: null };
     },
     async [Symbol.asyncDispose]() {

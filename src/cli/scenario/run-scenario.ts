@@ -6,9 +6,9 @@ import {
   type DeliveryEnd,
   type Service,
 } from '../../sender/service.ts';
-import { forged } from '../../sender/forge.ts';
-import { planOf, type Plan, type PlannedDelivery } from './plan.ts';
-import type { Findings, ScenarioReceiver } from './receiver.ts';
+import { forged } from '../../sender/forgeries.ts';
+import { planOf, type Plan, type PlannedDelivery } from './plan-deliveries.ts';
+import type { Findings, ScenarioReceiver } from './scenario-receiver.ts';
 import type { Scenario } from './scenario-schema.ts';
 
 /** How one planned delivery ended. */

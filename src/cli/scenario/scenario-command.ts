@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
-import type { PlayOptions } from './play.ts';
-import { withSecret } from '../shared/secret.ts';
+import type { ScenarioRunOptions } from './run-and-report.ts';
+import { withSecret } from '../shared/secret-option.ts';
 
 /** `hookbox scenario`: run, list and schema. */
 export function scenarioCommand(): Command {
@@ -37,9 +37,9 @@ function runCommand(): Command {
       'after',
       '\nExit codes: 0 all expectations were met, 1 some were not, 3 not all could be checked, 4 there is no such scenario.',
     )
-    .action(async (scenario: string, options: PlayOptions) => {
-      const { play } = await import('./play.ts');
-      process.exitCode = await play(scenario, options);
+    .action(async (scenario: string, options: ScenarioRunOptions) => {
+      const { runAndReport } = await import('./run-and-report.ts');
+      process.exitCode = await runAndReport(scenario, options);
     });
 }
 

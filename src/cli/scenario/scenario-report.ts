@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { number } from '../../ops/words/format.ts';
 import { print, printJson, styled } from '../shared/output.ts';
-import { inWords } from './duration.ts';
+import { inWords } from './scenario-times.ts';
 import type { Verdict } from './expectations.ts';
 import type { ScenarioRun } from './run-scenario.ts';
 import { faultsIn, statusesIn } from './request-counts.ts';
@@ -136,23 +137,23 @@ export function printReport(report: Report, json: boolean): void {
   const { scenario, seed, sender, receiver, expectations, fingerprint } = report;
   const listed = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
-      .map(([name, count]) => `${counted(count)} ${/^\d/.test(name) ? `answered ${name}` : (WORDS[name] ?? name)}`)
+      .map(([name, count]) => `${number(count)} ${/^\d/.test(name) ? `answered ${name}` : (WORDS[name] ?? name)}`)
       .join(', ');
   print(`${scenario}, seed ${seed}, ${inWords(sender.ms)} on the service's clock`);
-  const byHand = sender.deliveredByHand === 0 ? '' : ` (${counted(sender.deliveredByHand)} of them by hand)`;
+  const byHand = sender.deliveredByHand === 0 ? '' : ` (${number(sender.deliveredByHand)} of them by hand)`;
   print(
-    `  events     ${counted(sender.events)}: ${counted(sender.delivered)} delivered${byHand}, ` +
-      `${counted(sender.deadLetters)} dead letters`,
+    `  events     ${number(sender.events)}: ${number(sender.delivered)} delivered${byHand}, ` +
+      `${number(sender.deadLetters)} dead letters`,
   );
-  if (sender.requests > 0) print(`  requests   ${counted(sender.requests)}: ${listed(sender.statuses)}`);
-  if (sender.forged > 0) print(`  forged     ${counted(sender.forged)} of these requests`);
-  if (sender.faults > 0) print(`  faults     ${counted(sender.faults)}: ${listed(sender.faultKinds)}`);
+  if (sender.requests > 0) print(`  requests   ${number(sender.requests)}: ${listed(sender.statuses)}`);
+  if (sender.forged > 0) print(`  forged     ${number(sender.forged)} of these requests`);
+  if (sender.faults > 0) print(`  faults     ${number(sender.faults)}: ${listed(sender.faultKinds)}`);
   if (receiver !== null) {
-    const effects = receiver.effects === null ? '' : `, ${counted(receiver.effects)} effects of handlers`;
-    const dead = receiver.dead === 0 ? '' : `, ${counted(receiver.dead)} dead`;
+    const effects = receiver.effects === null ? '' : `, ${number(receiver.effects)} effects of handlers`;
+    const dead = receiver.dead === 0 ? '' : `, ${number(receiver.dead)} dead`;
     print(
-      `  receiver   ${counted(receiver.stored)} stored, ${counted(receiver.redeliveries)} redeliveries, ` +
-        `${counted(receiver.processed)} processed${dead}${effects}`,
+      `  receiver   ${number(receiver.stored)} stored, ${number(receiver.redeliveries)} redeliveries, ` +
+        `${number(receiver.processed)} processed${dead}${effects}`,
     );
   }
   print(`  the same seed gives the same: ${fingerprint}`);
@@ -166,8 +167,4 @@ function lineFor({ expectation, met, found }: Verdict): string {
   return met
     ? `${styled('green', '  ✓')} ${expectation}`
     : `${styled('red', '  ✗')} ${expectation}, but found: ${found}`;
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US');
 }

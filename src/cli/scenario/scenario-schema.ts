@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { eventTypes } from '../../events/event.ts';
-import { FORGERIES, type Forgery } from '../../sender/forge.ts';
+import { eventTypes } from '../../events/webhook-event.ts';
+import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
 import type { FaultKind } from '../../sender/faults.ts';
 import { FAULT_KINDS } from '../../sender/random-faults.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '../../ops/words/read-time.ts';
 
 const duration = z
   .string()

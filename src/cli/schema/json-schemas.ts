@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventSchemas, eventTypes, type EventType } from '../../events/event.ts';
+import { eventSchemas, eventTypes, type EventType } from '../../events/webhook-event.ts';
 import { EVENT_MEANINGS } from '../shared/event-meanings.ts';
 
 /** The part of JSON Schema (draft 2020-12) that events need. */

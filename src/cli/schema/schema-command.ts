@@ -14,13 +14,13 @@ export function schemaCommand(): Command {
     .option('--json', 'print JSON Schema (draft 2020-12), of all types keyed by type')
     .action(async (name: string | undefined, { json }: { readonly json?: boolean }) => {
       const [{ eventTypes, isEventType }, { jsonSchema, jsonSchemas }, { outline }] = await Promise.all([
-        import('../../events/event.ts'),
+        import('../../events/webhook-event.ts'),
         import('./json-schemas.ts'),
-        import('./outline.ts'),
+        import('./schema-outline.ts'),
       ]);
       if (name !== undefined && !isEventType(name)) {
-        const { hintFor } = await import('../shared/nearest.ts');
-        throw usageError(`${JSON.stringify(name)} is no event type. ${hintFor(name, eventTypes)}`);
+        const { didYouMean } = await import('../shared/did-you-mean.ts');
+        throw usageError(`${JSON.stringify(name)} is no event type. ${didYouMean(name, eventTypes)}`);
       }
       if (json === true) printJson(name === undefined ? jsonSchemas() : jsonSchema(name));
       else {

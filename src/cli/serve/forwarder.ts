@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';
 import { FORWARDED_HEADER, forwardRequest, type ForwardAnswer, type Forwarded } from './forward-request.ts';
-import type { ForwardHappening } from './happenings.ts';
+import type { ForwardReport } from './serve-reports.ts';
 
 /** Sends deliveries on to another server, which sees the bytes and the signature that came. */
 export interface Forwarder {
@@ -15,12 +15,12 @@ export interface Forwarder {
 const CONCURRENCY = 16;
 /** A server that is too slow must not fill the memory with bodies. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** What keeping one takes besides its body. */
+/** What keeping a delivery takes besides its body. */
 const OVERHEAD_BYTES = 1_024;
 const CLOSE_MS = 10_000;
 
 /** Makes the forwarder to one URL. */
-export function createForwarder(to: URL, report: (happening: ForwardHappening) => void): Forwarder {
+export function createForwarder(to: URL, report: (forward: ForwardReport) => void): Forwarder {
   const waiting: Forwarded[] = [];
   const underWay = new Set<Promise<void>>();
   let waitingBytes = 0;

@@ -17,7 +17,7 @@ export async function loadHandlers(file: string): Promise<Handlers> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
   refuseFolder(path);
-  // What handlers print is no data of ours.
+  // What handlers print is not the command's data.
   globalThis.console = new Console(process.stderr);
   const handlers = exportedHandlers(await imported(path, file));
   if (handlers === null) {

@@ -4,13 +4,13 @@ import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { attemptError } from '../../processing/attempt-error.ts';
 import { labelOf } from '../../sender/event-label.ts';
-import type { AttemptHappening } from './happenings.ts';
+import type { AttemptReport } from './serve-reports.ts';
 
 /** Who is told. */
 export interface Observer {
   /** an event was accepted, inside the delivery that brought it */
   accepted(event: IncomingEvent, acceptance: Acceptance): void;
-  attempted(attempt: AttemptHappening): void;
+  attempted(attempt: AttemptReport): void;
 }
 
 interface Running {
@@ -23,7 +23,7 @@ interface Running {
 export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
   const running = new WeakMap<Lease, Running>();
 
-  function tell(lease: Lease, outcome: AttemptHappening['outcome'], error?: AttemptError, againAt?: number): void {
+  function tell(lease: Lease, outcome: AttemptReport['outcome'], error?: AttemptError, againAt?: number): void {
     const run = running.get(lease);
     if (run === undefined) return;
     run.told = true;
@@ -88,7 +88,7 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
   };
 }
 
-function outcomeOf({ outcome }: Settlement): AttemptHappening['outcome'] {
+function outcomeOf({ outcome }: Settlement): AttemptReport['outcome'] {
   return outcome === 'retry' ? 'failed' : outcome;
 }
 

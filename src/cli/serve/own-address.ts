@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
 
 /** Whether a URL leads to the server that listens at an address of this machine. */
 export function isOwnAddress(url: URL, { address, port }: AddressInfo): boolean {
@@ -13,6 +14,6 @@ function namesOf(address: string): ReadonlySet<string> {
   const own = everywhere
     ? Object.values(networkInterfaces()).flatMap((each = []) => each.map((one) => one.address))
     : [address];
-  const isLoopback = own.some((each) => each === '::1' || each.startsWith('127.'));
+  const isLoopback = own.some(isLoopbackAddress);
   return new Set([...own, ...(isLoopback ? ['localhost'] : [])]);
 }

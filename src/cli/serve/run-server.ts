@@ -4,6 +4,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { consoleLogger, type Logger } from '../../host/logger.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
 import { usageError } from '../shared/exit.ts';
+import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { tell } from '../shared/output.ts';
@@ -11,8 +12,7 @@ import type { Forwarded } from './forward-request.ts';
 import { createForwarder } from './forwarder.ts';
 import { observedInbox } from './observed-inbox.ts';
 import { isOwnAddress } from './own-address.ts';
-import { reporter, type Output } from './reporter.ts';
-import { stopSignal, type StopSignal } from './stop-signal.ts';
+import { reporter, type Output } from './print-serve-report.ts';
 import { noteAcceptance, webhookServer } from './webhook-server.ts';
 
 /** What `serve` is told. */

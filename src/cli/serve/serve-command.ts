@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { EXIT } from '../shared/exit.ts';
-import { tellFailure } from '../shared/failure.ts';
+import { tellFailure } from '../shared/tell-failure.ts';
+import type { StopSignal } from '../shared/interruption.ts';
 import { wholeNumber } from '../shared/option-values.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
-import { outputs, type Output } from './reporter.ts';
-import type { StopSignal } from './stop-signal.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { outputs, type Output } from './print-serve-report.ts';
 
 interface ServeCommandOptions extends SecretOptions {
   readonly port: number;
@@ -65,7 +65,7 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   const [{ serve }, { loadHandlers }, { targetOf }] = await Promise.all([
     import('./run-server.ts'),
     import('./load-handlers.ts'),
-    import('../shared/target.ts'),
+    import('../shared/target-url.ts'),
   ]);
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
   const handlers = file === undefined ? undefined : await loadHandlers(file);

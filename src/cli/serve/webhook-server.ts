@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { webhookHandler } from '../../../adapters/node.ts';
-import type { Issue } from '../../events/event.ts';
+import type { Issue } from '../../events/webhook-event.ts';
 import { parseEvent } from '../../events/parse.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import type { Receiver } from '../../receive/receiver.ts';
 import { FORWARDED_HEADER, type Forwarded } from './forward-request.ts';
-import type { DeliveryHappening } from './happenings.ts';
+import type { DeliveryReport } from './serve-reports.ts';
 
 /** What is known of the delivery that is under way. */
 interface Exchange {
@@ -22,7 +22,7 @@ export interface WebhookServerOptions {
   readonly path: string;
   /** the types that there is a handler for */
   readonly handled: readonly string[] | '*';
-  readonly delivered: (happening: DeliveryHappening) => void;
+  readonly delivered: (report: DeliveryReport) => void;
   /** called for each delivery that was accepted, after it was answered */
   readonly accepted: (delivery: Forwarded) => void;
 }
@@ -84,8 +84,8 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
   });
 }
 
-/** The service was given another path, perhaps. */
-function misdirected(asked: string): DeliveryHappening {
+/** Perhaps the service was given another path. */
+function misdirected(asked: string): DeliveryReport {
   const reason = `no deliveries at ${asked}`;
   const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
   return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
@@ -95,7 +95,7 @@ function firstIssue(body: Uint8Array): Issue | null {
   return parseEvent(body).issues[0] ?? null;
 }
 
-/** Where there are no handlers at all, that was said at the start. */
+/** Without any handlers, that was said at the start. */
 function isHandled(type: string | null, handled: readonly string[] | '*'): boolean {
   return handled.length === 0 || handled === '*' || (type !== null && handled.includes(type));
 }

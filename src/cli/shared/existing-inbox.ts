@@ -6,8 +6,8 @@ import { CommandError, EXIT } from './exit.ts';
 import { openInbox } from './open-inbox.ts';
 
 /**
- * Opens the inbox in a file, for commands that read what is stored: they make no new file, and no tables in one that is
- * somebody else's. One of an older hookbox gets what this version needs.
+ * Opens the inbox in a file, for commands that read what is stored: they make no new file, and no tables in the database of
+ * another program. An inbox of an older hookbox gets the tables that this version needs.
  *
  * @throws CommandError, with the exit code for what is not found
  */

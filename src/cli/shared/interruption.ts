@@ -1,17 +1,44 @@
 import { EXIT } from './exit.ts';
+import { tell } from './output.ts';
 
-/**
- * Aborted by the first Ctrl-C or SIGTERM, so that a command can finish what it has begun; the second ends the process at
- * once.
- */
+/** The signals that stop a command: Ctrl-C sends SIGINT, and whoever manages processes SIGTERM. */
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** Aborted by the first signal, so that a command can finish what it has begun; the second ends the process at once. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
-  const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(EXIT.interrupted);
+  onFirstSignal(() => {
     process.exitCode = EXIT.interrupted;
     controller.abort();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  });
   return controller.signal;
+}
+
+/** For a server: says that it stops, and resolves with the first signal; the second ends the process at once. */
+export function stopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    onFirstSignal((signal) => {
+      tell(stopping('Stopping when what is under way is done'));
+      resolve(signal);
+    });
+  });
+}
+
+/** What a command says on the first signal. */
+export function stopping(what: string): string {
+  return `${what}; Ctrl-C again stops at once.`;
+}
+
+/** What commands that deliver say. */
+export const STOPS_AFTER_ANSWERS = stopping('Stopping when what is under way is answered');
+
+function onFirstSignal(begin: (signal: StopSignal) => void): void {
+  let isStopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(EXIT.interrupted);
+      isStopping = true;
+      begin(signal);
+    });
+  }
 }

@@ -39,9 +39,14 @@ export function printNdjson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value))}\n`);
 }
 
-/** How long something took, in milliseconds, as output has it. */
+/** How long something took, in milliseconds, as JSON has it. */
 export function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
+}
+
+/** How long something took, as lines have it: `12.3 ms`. */
+export function tookText(ms: number): string {
+  return `${ms.toFixed(1)} ms`;
 }
 
 /**
@@ -62,9 +67,6 @@ export function printBytes(bytes: Uint8Array): void {
 export function tell(...lines: readonly (string | readonly string[])[]): void {
   process.stderr.write(printable(lines.flat()));
 }
-
-/** What commands that deliver tell on the first Ctrl-C. */
-export const STOPPING = 'Stopping when what is under way is answered; Ctrl-C again stops at once.';
 
 /** How a text is styled. */
 export type Style = Parameters<typeof styleText>[0];

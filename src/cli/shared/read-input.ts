@@ -20,13 +20,13 @@ export async function readInput(path: string): Promise<Buffer> {
   }
 }
 
-/** A pipe that broke before looks like a body of nothing. */
+/** A pipe that broke before looks like an empty body. */
 export function noteWhenEmpty(body: Uint8Array): void {
   if (body.byteLength === 0) tell('note: the body is empty: 0 bytes.');
 }
 
 /**
- * What cannot be looked at is left to whoever opens it.
+ * What cannot be looked at is left to the code that opens it.
  *
  * @throws CommandError for a folder where a file is expected
  */

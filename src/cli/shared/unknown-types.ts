@@ -1,10 +1,10 @@
-import { eventTypes, isEventType } from '../../events/event.ts';
-import { hintFor } from './nearest.ts';
+import { eventTypes, isEventType } from '../../events/webhook-event.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { tell } from './output.ts';
 
 /** A type that hookbox does not know may be stored all the same, so this is said only where nothing fits. */
 export function tellUnknownTypes(types: readonly string[] = []): void {
   for (const unknown of types.filter((each) => !isEventType(each))) {
-    tell(`hookbox knows no type ${JSON.stringify(unknown)}. ${hintFor(unknown, eventTypes)}`);
+    tell(`hookbox knows no type ${JSON.stringify(unknown)}. ${didYouMean(unknown, eventTypes)}`);
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { print } from '../shared/output.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
 
 /** `hookbox sign` */
 export function signCommand(): Command {

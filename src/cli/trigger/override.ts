@@ -39,7 +39,7 @@ export function remove(body: object, path: string): void {
   else Reflect.deleteProperty(container, last);
 }
 
-/** The length of a list is none. */
+/** The length of a list is not an entry. */
 function isEntry(container: object, key: string): boolean {
   return Object.hasOwn(container, key) && !(Array.isArray(container) && key === 'length');
 }

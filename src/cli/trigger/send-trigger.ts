@@ -4,13 +4,13 @@ import { labelOf } from '../../sender/event-label.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { print, printBytes, tell } from '../shared/output.ts';
-import { secretOf } from '../shared/secret.ts';
+import { secretOf } from '../shared/secret-option.ts';
 import type { Outgoing } from '../shared/sending/sent-lines.ts';
 import type { SendingOptions } from '../shared/sending/sending-options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary } from '../shared/sending/send-all.ts';
-import { targetOf } from '../shared/target.ts';
-import { bodiesOf, isOfId, type BodyMaker, type Changes } from './bodies.ts';
-import { curlCommand } from './curl.ts';
+import { targetOf } from '../shared/target-url.ts';
+import { bodiesOf, isOfId, type BodyMaker, type Changes } from './trigger-bodies.ts';
+import { curlCommand } from './curl-text.ts';
 
 /** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
@@ -49,14 +49,14 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
 
   const signal = interruption();
   if (schedule === 'service') {
-    const { deliverOnSchedule } = await import('./on-schedule.ts');
+    const { deliverOnSchedule } = await import('./deliver-on-schedule.ts');
     return deliverOnSchedule(makeBody, { timeScale: 1, ...options, to, secret: secret ?? '', json, signal });
   }
-  const tally = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
-  if (count > 1) tellSummary(tally);
-  if (tally.gone) tellGone(to);
+  const result = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
+  if (count > 1) tellSummary(result);
+  if (result.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
-  return exitCodeOf(tally);
+  return exitCodeOf(result);
 }
 
 async function* outgoing(next: () => Signed, count: number): AsyncGenerator<Outgoing, void> {

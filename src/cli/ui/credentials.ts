@@ -1,8 +1,8 @@
 import type { OpsPageOptions, Visitor } from '../../page/operators-page.tsx';
-import { isLoopbackAddress } from '../../page/safety/peer.ts';
+import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
 import { userAtHost } from '../events/by.ts';
 import { usageError } from '../shared/exit.ts';
-import { secretFromFile } from '../shared/secret.ts';
+import { secretFromFile } from '../shared/secret-option.ts';
 
 /** What decides who may see the page. */
 export interface CredentialOptions {

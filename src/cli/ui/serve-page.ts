@@ -4,7 +4,7 @@ import { opsPage } from '../../page/operators-page.tsx';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { listen, stopListening } from '../shared/listen.ts';
 import { tell } from '../shared/output.ts';
-import { stopSignal, type StopSignal } from '../serve/stop-signal.ts';
+import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { accessOf, type CredentialOptions } from './credentials.ts';
 
 /** What the arguments of `ui` say. */

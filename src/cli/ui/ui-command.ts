@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { DB } from '../events/event-options.ts';
+import { DB } from '../shared/db-option.ts';
 import { EXIT } from '../shared/exit.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import type { UiOptions } from './serve-page.ts';

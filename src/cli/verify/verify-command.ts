@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { EXIT, usageError } from '../shared/exit.ts';
 import { print, printJson, tell } from '../shared/output.ts';
-import { secretOf, withSecret, type SecretOptions } from '../shared/secret.ts';
+import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
 
 interface VerifyOptions extends SecretOptions {
   readonly signature: string;
@@ -46,7 +46,7 @@ export function verifyCommand(): Command {
       if (!valid) tell('Add --explain to hear what made it fail.');
       return;
     }
-    const { explained } = await import('./explained.ts');
-    await explained({ body, signature: options.signature, secret }, options);
+    const { printExplanation } = await import('./print-explanation.ts');
+    await printExplanation({ body, signature: options.signature, secret }, options);
   });
 }

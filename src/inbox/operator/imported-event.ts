@@ -1,6 +1,7 @@
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
-import { jsonText, unquoted } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { jsonText } from '../../events/json-tokens.ts';
 import { readEvent } from '../../events/parse.ts';
 import type { ExportedEvent } from './export-format.ts';
 import { tokensAt } from './payload-places.ts';

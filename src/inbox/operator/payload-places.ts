@@ -1,4 +1,5 @@
-import { JsonTokens, unquoted } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { JsonTokens } from '../../events/json-tokens.ts';
 import type { PayloadStep } from './payload-path.ts';
 
 /** Reading may stop so often, for others to have their turn. */

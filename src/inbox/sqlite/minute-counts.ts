@@ -1,4 +1,4 @@
-import { isEventType } from '../../events/event.ts';
+import { isEventType } from '../../events/webhook-event.ts';
 import { latencyBucket, type Counted, type CountRow } from '../operator/counts.ts';
 import type { SqliteDatabase } from './database.ts';
 import { addCount } from './add-count.ts';

@@ -1,4 +1,5 @@
-import { JsonTokens, unquoted, type JsonKind } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { JsonTokens, type JsonKind } from '../../events/json-tokens.ts';
 
 /** A value of a JSON text, with its place in the object or the list that it is in. */
 export interface JsonNode {
@@ -18,7 +19,7 @@ export interface JsonNode {
 
 export interface JsonTree {
   readonly root: JsonNode;
-  /** values were left out, because nobody reads so many; how many is not looked at */
+  /** values were left out, because there are too many to read; how many is not counted */
   readonly leftOut: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { jsonText, JsonTokens, unquoted } from '../../events/json-tokens.ts';
+import { unquoted } from '../../events/json-characters.ts';
+import { jsonText, JsonTokens } from '../../events/json-tokens.ts';
 
 /** What stands in the place of a masked value. */
 export const MASKED = '•••';
@@ -31,7 +32,7 @@ interface Branch {
  * Reads paths such as `data.customer.email` or `data.items[].name`. `[3]` is one place of a list; where a path has no
  * brackets it reaches through lists all the same, so `data.items.name` masks no less than `data.items[].name`.
  *
- * @throws ConfigurationError for what is no such path
+ * @throws ConfigurationError for anything but such a path
  */
 export function createMask(paths: readonly string[] = []): Mask {
   const steps = paths.map(stepsOf);
@@ -117,7 +118,7 @@ interface Level {
 
 function masked(body: Uint8Array, root: Branch): Uint8Array {
   const text = jsonText(body);
-  // What cannot be read cannot be searched for the fields either.
+  // In a body that cannot be read, the fields cannot be found.
   if (text === null) return Buffer.from(MASKED_JSON);
   const spots = new Spots();
   const levels: Level[] = [];

@@ -1,4 +1,4 @@
-/** How figures, times and texts read on the page. */
+/** How the command and the page write figures, times and lists. */
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 2 });
@@ -24,7 +24,7 @@ export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** A part of a whole, from 0 to 1, as `0.4%`; what is not quite nothing or all does not read as such. */
+/** A part of a whole, from 0 to 1, as `0.4%`; a part that is not quite nothing or all does not read as such. */
 export function percent(part: number): string {
   if (part > 0 && part < 0.001) return '< 0.1%';
   if (part < 1 && part >= 0.9995) return '> 99.9%';
@@ -79,12 +79,12 @@ export function relative(at: Date, now: Date): string {
 }
 
 /** `2026-01-01 03:12:07 UTC` */
-export function moment(at: Date): string {
+export function timestamp(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
-export function shortMoment(at: Date, now: Date): string {
+export function shortTime(at: Date, now: Date): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
   if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;

@@ -15,8 +15,7 @@ const LATER = 'The service sends it again. If it goes on:';
 const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'signature-missing': {
     cause: 'It came without a signature.',
-    advice:
-      'Not the service: a scanner, a health check or a browser. If it is a proxy of yours, let it pass X-Signature on.',
+    advice: 'Not the service: a scanner, a health check or a browser. If it is your proxy, let it pass X-Signature on.',
   },
   'signature-malformed': {
     cause: 'Its signature is not 64 lowercase hexadecimal digits.',
@@ -24,12 +23,13 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'signature-mismatch': {
     cause:
-      'Its signature is not that of its body under your signing secret: forged, changed on the way, or another secret.',
+      'Its signature does not match its body and your signing secret: it is forged, was changed on the way, or was signed with another secret.',
     advice: FORGED_OR_SECRET,
   },
   'not-an-event': {
     cause: 'It is authentic, but not a JSON object with an id.',
-    advice: 'Whoever has your secret sends something else than events to this URL. Compare the URL in the dashboard.',
+    advice:
+      'A sender that has your secret sends something other than events to this URL. Compare the URL in the dashboard.',
   },
   'body-incomplete': {
     cause: 'The connection ended before the whole body had come.',
@@ -38,41 +38,40 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   'body-too-large': {
     cause: 'The body is larger than maxBodyBytes.',
     advice:
-      'Raise maxBodyBytes if the size, in the list below, is one that your events have; else somebody is trying it on.',
+      'Raise maxBodyBytes if your events can have the size in the list below. If not, it is an attack: nothing to do.',
   },
   'body-in-crumbs': {
     cause: 'The body came in thousands of pieces of a few bytes each.',
-    advice:
-      'Not the service: somebody is trying to keep the server busy. If it is a proxy of yours, let it pass larger pieces on.',
+    advice: 'Not the service: an attempt to keep the server busy. If it is your proxy, let it pass larger pieces on.',
   },
   'encoding-unsupported': {
     cause: 'The body came compressed (Content-Encoding).',
     advice: 'The service sends plain bodies: a proxy on the way compresses them. Switch that off for this path.',
   },
   'method-not-allowed': {
-    cause: 'It was no POST.',
+    cause: 'It was not a POST.',
     advice:
       'Not the service: a browser, a crawler or a health check. Point health checks to /health/live of this page.',
   },
   'body-not-base64': {
-    cause: 'It was flagged as base64 and was none.',
+    cause: 'It was flagged as base64, but is not base64.',
     advice:
-      'Something between the gateway and hookbox decodes the body and leaves the flag: hand the event over as it came.',
+      'Something between the gateway and hookbox decodes the body and keeps the flag: hand the event over unchanged.',
   },
   'body-too-slow': {
     cause: 'The body did not arrive within the deadline.',
-    advice: `${LATER} the network or a proxy is slow, or somebody holds connections open on purpose.`,
+    advice: `${LATER} the network or a proxy is slow, or an attacker holds connections open.`,
   },
   'body-no-room': {
-    cause: 'As much of other bodies was being read as maxReadingBytes allows.',
-    advice: `${LATER} many senders are slow at a time, or somebody is at it on purpose. Where the events are yours, raise maxReadingBytes.`,
+    cause: 'Other bodies that were being read took up all of maxReadingBytes.',
+    advice: `${LATER} many senders are slow at the same time, or it is an attack. If the events are yours, raise maxReadingBytes.`,
   },
   'body-consumed': {
     cause: 'The body had been read before hookbox saw it.',
     advice: 'Mount the webhook’s route before anything that parses bodies, such as express.json().',
   },
   'no-secret': {
-    cause: 'The signing secret could not be had.',
+    cause: 'The signing secret was not available.',
     advice: `${LATER} look at your secret provider; its error is in the log.`,
   },
   overloaded: {
@@ -88,7 +87,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: `${LATER} look at the disk, and at what else holds a lock on the file.`,
   },
   internal: {
-    cause: 'Something failed that nobody had thought of.',
+    cause: 'Something failed unexpectedly.',
     advice: 'The error is in the log of the process that answered. The service sends the event again.',
   },
   'not-passed-on-in-time': {
@@ -105,6 +104,9 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
 export function causeOfRejection(reason: string): Cause {
   const known = isReason(reason) ? CAUSES[reason] : undefined;
   return (
-    known ?? { cause: oneLine(reason, 80), advice: 'This hookbox has no words for it: another version has noted it.' }
+    known ?? {
+      cause: oneLine(reason, 80),
+      advice: 'This version of hookbox does not know it: another version has recorded it.',
+    }
   );
 }

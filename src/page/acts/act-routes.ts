@@ -4,7 +4,7 @@ import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk, USUAL_RATE } from '../../ops/act.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { withFlash, type FlashCode } from './flash.ts';
-import { eventHref, fromPathPart } from '../parts/links.ts';
+import { eventHref, fromPathPart } from '../parts/screen-links.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
 

@@ -6,8 +6,8 @@ import type { PruneCriteria } from '../../inbox/operator/removal.ts';
 import { eraseEntity, pruneEvents } from '../../ops/remove.ts';
 import { importEvents } from '../../ops/transfer.ts';
 import { withFlash } from './flash.ts';
-import { linesOf } from './posted-lines.ts';
-import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance.tsx';
+import { linesOf } from '../../ops/import-lines.ts';
+import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
 

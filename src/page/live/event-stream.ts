@@ -1,4 +1,4 @@
-import type { Changes, Standing } from './changes.ts';
+import type { Changes, Standing } from './watch-changes.ts';
 
 /** Streams that one process keeps open at a time; a browser asks again later. */
 const MAX_STREAMS = 200;

@@ -1,7 +1,7 @@
 import { filterFault, LONGEST_TEXT } from '../../inbox/operator/check-filter.ts';
 import type { EventFilter, PayloadCondition } from '../../inbox/operator/filter.ts';
 import { deadReasons, eventStates } from '../../inbox/state.ts';
-import { readMoment } from '../../ops/words/point-in-time.ts';
+import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
 import { listed } from '../../ops/words/format.ts';
 
@@ -70,10 +70,10 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     if (value !== 'yes' && value !== 'no') problems.push(`${name} is yes or no, not ${shown(value)}.`);
     return value === 'yes' ? true : value === 'no' ? false : undefined;
   };
-  const moment = (name: Field): Date | undefined => {
+  const time = (name: Field): Date | undefined => {
     const value = one(name);
     if (value === undefined) return undefined;
-    const read = readMoment(value, now.getTime());
+    const read = parseTime(value, now.getTime());
     if (read === null)
       problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
     return read ?? undefined;
@@ -96,13 +96,13 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     types: types.length > 0 ? types : undefined,
     states: anyOf('state', eventStates),
     deadReasons: anyOf('deadReason', deadReasons),
-    since: moment('since'),
-    until: moment('until'),
+    since: time('since'),
+    until: time('until'),
     entity: one('entity'),
     merchant: one('merchant'),
     error: one('error'),
     fingerprint: one('fingerprint'),
-    ignoredSince: moment('ignoredSince'),
+    ignoredSince: time('ignoredSince'),
     retrying: yesOrNo('retrying'),
     redelivered: yesOrNo('redelivered'),
     conflict: yesOrNo('conflict'),

@@ -1,6 +1,6 @@
 import type { EventFilter } from '../../inbox/operator/filter.ts';
-import { moment, number } from '../../ops/words/format.ts';
-import { eventHref } from './links.ts';
+import { timestamp, number } from '../../ops/words/format.ts';
+import { eventHref } from './screen-links.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { LongText, StoredText } from './stored-text.tsx';
 import type { Visit } from '../visit.ts';
@@ -144,7 +144,7 @@ function EventLink({ id, of, base }: { readonly id: string; readonly of: unknown
 
 function timeOf(value: unknown): string {
   const at = value instanceof Date ? value : new Date(typeof value === 'string' ? value : Number.NaN);
-  return Number.isNaN(at.getTime()) ? asText(value) : moment(at);
+  return Number.isNaN(at.getTime()) ? asText(value) : timestamp(at);
 }
 
 function asText(value: unknown): string {

@@ -1,4 +1,5 @@
 import { bytes as size, number } from '../../ops/words/format.ts';
+import { printableLines } from '../../printable.ts';
 
 const MAX_TEXT_BYTES = 256 * 1024;
 const MAX_HEX_BYTES = 64 * 1024;
@@ -12,7 +13,7 @@ export function RawText({ body }: { readonly body: Uint8Array }) {
       <Cut shown={MAX_TEXT_BYTES} of={body.byteLength} />
       {/* a pre is read by keyboard, so it can be scrolled to */}
       <pre class="raw" tabindex={0} aria-label="The body as text">
-        {visibleText(text)}
+        {printableLines(text)}
       </pre>
     </>
   );
@@ -51,11 +52,4 @@ export function hexLines(body: Uint8Array): readonly string[] {
     lines.push(`${at.toString(16).padStart(8, '0')}  ${digits.padEnd(HEX_LINE * 3 - 1)}  |${printable}|`);
   }
   return lines;
-}
-
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|[\u200b\ufeff]/gu;
-
-/** Keeps the lines of a text, and its tabs. */
-export function visibleText(text: string): string {
-  return text.replaceAll(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

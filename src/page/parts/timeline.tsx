@@ -1,9 +1,8 @@
 import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
-import { oneLine } from '../../printable.ts';
+import { oneLine, printableLines } from '../../printable.ts';
 import { age, number, plural, relative } from '../../ops/words/format.ts';
-import { visibleText } from './raw-body.tsx';
 import { StoredText } from './stored-text.tsx';
-import { Time } from './time.tsx';
+import { Time } from './time-and-age.tsx';
 
 const MAX_STACK = 20_000;
 
@@ -71,7 +70,7 @@ function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][
             <details id={`stack-${nth}`}>
               <summary>Stack</summary>
               <pre tabindex={0} aria-label={`Stack of attempt ${nth}`}>
-                {visibleText(error.stack.slice(0, MAX_STACK))}
+                {printableLines(error.stack.slice(0, MAX_STACK))}
               </pre>
             </details>
           )}

@@ -2,9 +2,9 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import type { Visitor } from '../visit.ts';
 import { unfailing, consoleLogger, throttle, type Logger } from '../../host/logger.ts';
-import { createBrakes, type Brakes, type LoginTry } from './brakes.ts';
+import { createLoginBrakes, type LoginBrakes, type LoginTry } from './login-brakes.ts';
 import { knownBrowsers } from './known-browser.ts';
-import { usable } from './usable.ts';
+import { usableSecret } from './usable-secret.ts';
 
 /** Who may see the page. At least one is needed. */
 export interface AuthorizationOptions {
@@ -75,8 +75,8 @@ const TOKENS = ':tokens';
  */
 export function createAuthorization(
   options: AuthorizationOptions & LoginOptions,
-  brakes: Brakes = createBrakes(),
-  tokenBrakes: Brakes = createBrakes(),
+  brakes: LoginBrakes = createLoginBrakes(),
+  tokenBrakes: LoginBrakes = createLoginBrakes(),
 ): (request: Request, source?: string | null) => Promise<Verdict> {
   const { authorize, basic = [], bearer = [], unsafeOpen = false, secret } = options;
   const browsers = knownBrowsers(secret);
@@ -99,12 +99,12 @@ export function createAuthorization(
       throw refusal(`basic[${n}].user must not be empty, nor have a colon.`);
     }
     return {
-      credentials: digest(`${user}:${usable(password, `basic[${n}].password`)}`),
+      credentials: digest(`${user}:${usableSecret(password, `basic[${n}].password`)}`),
       visitor: known({ role, name: user }),
     };
   });
   const tokens = bearer.map(({ token, role = 'viewer', name = 'bearer' }, n) => {
-    return { credentials: digest(usable(token, `bearer[${n}].token`)), visitor: known({ role, name }) };
+    return { credentials: digest(usableSecret(token, `bearer[${n}].token`)), visitor: known({ role, name }) };
   });
   const challenges = [
     ...(users.length > 0 ? [CHALLENGES.basic] : []),
@@ -133,7 +133,7 @@ export function createAuthorization(
   };
 
   function attempt(
-    slowedBy: Brakes,
+    slowedBy: LoginBrakes,
     login: LoginTry,
     credentials: string,
     holders: readonly Holder[],

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Visitor } from '../visit.ts';
-import { usable } from './usable.ts';
+import { usableSecret } from './usable-secret.ts';
 
 /** Makes and checks the tokens that every form of the page sends back. */
 export interface Tokens {
@@ -17,7 +17,7 @@ export interface Tokens {
  * @throws ConfigurationError for a secret that anybody could guess
  */
 export function csrfTokens(secret?: string): Tokens {
-  const key = secret === undefined ? randomBytes(32) : usable(secret, 'secret');
+  const key = secret === undefined ? randomBytes(32) : usableSecret(secret, 'secret');
   const tokenFor = ({ role, name }: Visitor): string => {
     return createHmac('sha256', key).update(`hookbox page\n${role}\n${name}`).digest('base64url');
   };

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { usable } from './usable.ts';
+import { usableSecret } from './usable-secret.ts';
 
 /**
  * Knows browsers again that have logged in to an account before: behind a proxy everybody has its address, and who guesses through
@@ -17,7 +17,7 @@ const IN_HEADER = new RegExp(`(?:^|; ?)${KNOWN_COOKIE}=([\\w-]{16,64})\\.([\\w-]
 
 /** @param secret - that of the page; random unless given, so browsers are not known after a restart */
 export function knownBrowsers(secret?: string): KnownBrowsers {
-  const key = secret === undefined ? randomBytes(32) : usable(secret, 'secret');
+  const key = secret === undefined ? randomBytes(32) : usableSecret(secret, 'secret');
   const signed = (account: string, name: string): string =>
     createHmac('sha256', key).update(`hookbox browser\n${name}\n${account}`).digest('base64url');
   return {

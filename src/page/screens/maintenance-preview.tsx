@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { EraseReport, PrunableState } from '../../inbox/operator/removal.ts';
 import { STILL_IN_LOG } from '../acts/flash.ts';
-import { ActForm } from '../parts/form.tsx';
+import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { listed, plural } from '../../ops/words/format.ts';
 import { ReasonField } from '../parts/reason-field.tsx';

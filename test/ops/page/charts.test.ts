@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DeadByTypeChart } from '../../../src/page/charts/dead-by-type.tsx';
-import { LatencyChart } from '../../../src/page/charts/latency.tsx';
-import { OutcomesChart } from '../../../src/page/charts/outcomes.tsx';
+import { DeadByTypeChart } from '../../../src/page/charts/dead-by-type-chart.tsx';
+import { LatencyChart } from '../../../src/page/charts/latency-chart.tsx';
+import { OutcomesChart } from '../../../src/page/charts/outcomes-chart.tsx';
 import type { Percentiles, StatsStep } from '../../../src/ops/stats.ts';
 import { partOf, tagsOf, textOf, type Tag } from './read-html.ts';
 import { NOW } from './stub-visit.ts';

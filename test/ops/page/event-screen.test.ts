@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { eventHref } from '../../../src/page/parts/links.ts';
+import { eventHref } from '../../../src/page/parts/screen-links.ts';
 import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../inbox/incoming-event.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';

@@ -5,12 +5,12 @@ import {
   bytes,
   latency,
   listed,
-  moment,
+  timestamp,
   number,
   percent,
   plural,
   relative,
-  shortMoment,
+  shortTime,
 } from '../../../src/ops/words/format.ts';
 
 const SECOND = 1_000;
@@ -88,9 +88,9 @@ describe('times', () => {
     expect(age(ms)).toBe(words);
   });
 
-  test('a moment is told in UTC, and in how long or how long ago it is', () => {
+  test('a time is told in UTC, and in how long or how long ago it is', () => {
     const now = new Date('2026-03-14T03:59:07.250Z');
-    expect(moment(now)).toBe('2026-03-14 03:59:07 UTC');
+    expect(timestamp(now)).toBe('2026-03-14 03:59:07 UTC');
     expect(relative(new Date(now.getTime() - 47 * MINUTE), now)).toBe('47 min ago');
     expect(relative(new Date(now.getTime() + 5 * MINUTE), now)).toBe('in 5 min');
     expect(relative(now, now)).toBe('now');
@@ -101,6 +101,6 @@ describe('times', () => {
     ['2026-03-13T23:59:59Z', '13 Mar 23:59'],
     ['2025-12-31T08:05:00Z', '31 Dec 2025 08:05'],
   ] as const)('seen on 14 March 2026, %s is %s', ([at, words]) => {
-    expect(shortMoment(new Date(at), new Date('2026-03-14T03:59:07Z'))).toBe(words);
+    expect(shortTime(new Date(at), new Date('2026-03-14T03:59:07Z'))).toBe(words);
   });
 });

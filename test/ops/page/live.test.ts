@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
-import { watchChanges, type Standing } from '../../../src/page/live/changes.ts';
+import { watchChanges, type Standing } from '../../../src/page/live/watch-changes.ts';
 import { liveStreams } from '../../../src/page/live/event-stream.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';
 import { openedPage } from './opened-page.ts';

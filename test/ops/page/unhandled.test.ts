@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { IgnoredType, UnhandledType } from '../../../src/inbox/work.ts';
-import { healthScreen } from '../../../src/page/screens/health.tsx';
-import { overviewScreen } from '../../../src/page/screens/overview.tsx';
+import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
+import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, htmlOf, stubVisit } from './stub-visit.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { described, fault, notTaken, outcome, warning, type Advice } from '../judge.ts';
+import { described, fault, notTaken, outcome, warning, type Advice } from '../judge-answers.ts';
 import type { Exchange } from '../exchange.ts';
-import { duplicateIn } from '../own-answer.ts';
-import type { Finding, ProbeOutcome } from '../report.ts';
-import { most } from '../effects.ts';
+import { duplicateIn } from '../hookbox-answer.ts';
+import type { Finding, ProbeOutcome } from '../check-report.ts';
+import { most } from '../effects-address.ts';
 import { isTaken, type CheckEvent, type CheckRun } from '../check-run.ts';
 import { BY_ANSWERS, BY_EFFECTS, BY_ROWS, noEffects, noEvidence, stillNothing } from './evidence.ts';
 import type { Probe } from './probe.ts';
@@ -39,7 +39,7 @@ const NOT_EVEN_ONE: Advice = {
   why: 'None of the copies was taken, so the event is lost when this happens at each retry.',
   mend: 'Insert the event into a unique key on its id, INSERT … ON CONFLICT DO NOTHING, and answer 2xx either way.',
 };
-/** Those that say "later": the service does send it again, and then the event is known. */
+/** Answers that say "later": the service sends it again, and then the event is known. */
 const LATER: ReadonlySet<number | null> = new Set([409, 425, 429, 503]);
 
 /** One event, 16 times at once and then once more. */

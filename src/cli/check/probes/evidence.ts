@@ -1,6 +1,6 @@
-import { FORMS, type NoCount } from '../effects.ts';
-import { unknown } from '../judge.ts';
-import type { Finding } from '../report.ts';
+import { FORMS, type NoCount } from '../effects-address.ts';
+import { unknown } from '../judge-answers.ts';
+import type { Finding } from '../check-report.ts';
 
 /** What a verdict rests on: rows and runs, as the user's address tells them. */
 export const BY_EFFECTS = 'judged by --effects';
@@ -8,14 +8,14 @@ export const BY_EFFECTS = 'judged by --effects';
 export const BY_ROWS = 'judged by the rows that --effects tells; how often its handler ran, nobody says';
 /** hookbox says of each delivery whether it is a duplicate. */
 export const BY_ANSWERS = 'judged by its own answers';
-/** An endpoint that keeps its events in memory alone would say the same. */
+/** An endpoint that keeps its events in memory would say the same. */
 export const KNOWN_BY_ANSWERS = 'by its own answers: known when it was answered; whether on disk, they cannot show';
 
 const HOW_TO_FIND_OUT =
   'Give --effects <url with {id}>: an address of yours, for the test only, that answers {"rows": n, "count": n}: how many ' +
   'rows in your inbox an event has, and how often its handler ran.';
 
-/** Nothing can be seen from outside without help. */
+/** It cannot be seen from outside without help. */
 export function noEvidence(sent: string): Finding {
   return unknown(sent, 'a 2xx, which says nothing of it', {
     why: 'Whether an event is stored before the answer, and only once, cannot be seen from outside.',
@@ -31,11 +31,11 @@ export function noEffects(sent: string, { why }: NoCount): Finding {
   });
 }
 
-/** There was nothing to count, as long as one waited. */
+/** There was nothing to count within the time. */
 export function stillNothing(sent: string, waitedMs: number): Finding {
   return unknown(sent, `a 2xx, and no effect within ${waitedMs / 1_000} s`, {
     why: 'Either the event was lost, or the address does not know its effects.',
-    mend: 'Look for the event by its id. Let the address count rows in your inbox, so that the time of the work is no matter.',
+    mend: 'Look for the event by its id. Let the address count rows in your inbox, so that it does not matter when the work is done.',
   });
 }
 

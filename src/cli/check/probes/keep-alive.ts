@@ -1,5 +1,5 @@
 import { agentFor } from '../exchange.ts';
-import { fault, notTaken, outcome, type Advice } from '../judge.ts';
+import { fault, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 

@@ -1,4 +1,4 @@
-import type { ProbeOutcome } from '../report.ts';
+import type { ProbeOutcome } from '../check-report.ts';
 import type { CheckRun } from '../check-run.ts';
 
 /** Sends something and judges what comes back. */

@@ -1,6 +1,6 @@
-import { notTaken, outcome, putOff, warning, type Advice } from '../judge.ts';
-import { isPutOff } from '../put-offs.ts';
-import type { Finding } from '../report.ts';
+import { notTaken, outcome, toldToWait, warning, type Advice } from '../judge-answers.ts';
+import { tellsToWait } from '../told-to-wait.ts';
+import type { Finding } from '../check-report.ts';
 import type { CheckEvent, CheckRun } from '../check-run.ts';
 import type { Probe } from './probe.ts';
 
@@ -56,17 +56,17 @@ const DECODES_FIRST: Advice = {
   mend: 'Give the raw bytes to the HMAC, a Buffer and not a string: hmac.update(body), not hmac.update(body.toString()).',
 };
 const STUMBLES: Advice = {
-  why: 'An exception that nobody expected. The service takes it for an outage and sends the same bytes again for a day.',
+  why: 'An unexpected exception. The service takes it for an outage and sends the same bytes again for a day.',
   mend: 'Catch what the decoder and the parser throw, and answer 400.',
 };
 
-/** Signed as it is: what verifies the decoded text finds another signature. */
+/** Signed as sent: an endpoint that verifies the decoded text computes another signature. */
 export const invalidUtf8: Probe = async (run) => {
   const { id, body, what } = run.event('order.created', { note: '#' });
   const bytes = Buffer.concat(split(Buffer.from(body), '#').flatMap((part, n) => (n === 0 ? part : [C3_28, part])));
   const event = run.eventOf(id, bytes, `${what}, with the bytes C3 28 in a string, which are no UTF-8`);
   const answer = await run.send(event.body);
-  if (isPutOff(answer)) return outcome([putOff(event.what, answer)]);
+  if (tellsToWait(answer)) return outcome([toldToWait(event.what, answer)]);
   if (answer.status === 401) return outcome([warning(event.what, answer, DECODES_FIRST)]);
   if (answer.status !== null && answer.status >= 500) return outcome([warning(event.what, answer, STUMBLES)]);
   // A 2xx may have stored the raw bytes, and a 4xx is what a strict reader says.

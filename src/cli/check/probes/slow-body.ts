@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fault, notTaken, outcome, type Advice } from '../judge.ts';
+import { fault, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import type { Probe } from './probe.ts';
 
 const OTHERS = 3;

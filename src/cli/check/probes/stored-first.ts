@@ -1,8 +1,8 @@
-import { rowsOrCount, type Effects } from '../effects.ts';
-import { fault, notTaken, outcome, putOff, type Advice } from '../judge.ts';
-import { duplicateIn } from '../own-answer.ts';
-import { isPutOff } from '../put-offs.ts';
-import type { Finding, ProbeOutcome } from '../report.ts';
+import { rowsOrCount, type Effects } from '../effects-address.ts';
+import { fault, notTaken, outcome, toldToWait, type Advice } from '../judge-answers.ts';
+import { duplicateIn } from '../hookbox-answer.ts';
+import { tellsToWait } from '../told-to-wait.ts';
+import type { Finding, ProbeOutcome } from '../check-report.ts';
 import { isTaken, type CheckEvent, type CheckRun } from '../check-run.ts';
 import { BY_EFFECTS, KNOWN_BY_ANSWERS, noEffects, noEvidence, rowOrWork, stillNothing } from './evidence.ts';
 import type { Probe } from './probe.ts';
@@ -12,8 +12,8 @@ const AT_ONCE = 16;
 
 /**
  * Asks for each event as soon as it was answered, the first few alone, the rest at once, when a store that is late is
- * later still. What stores later by less than the question is on its way, about a millisecond (`setImmediate` after the
- * answer), passes: no one outside can tell it from a store before the answer.
+ * later still. A store that is late by less than the question is on its way, about a millisecond (`setImmediate` after the
+ * answer), passes: from outside it looks like a store before the answer.
  */
 export const storedFirst: Probe = async (run) => {
   const { effects } = run;
@@ -36,7 +36,7 @@ interface Trial {
 }
 
 const ANSWERS_FIRST: Advice = {
-  why: 'A 2xx ends the matter for the service. When the process dies, or the store fails, between the answer and the store, the event is gone for good and nobody knows.',
+  why: 'After a 2xx the service does not send the event again. When the process dies, or the store fails, between the answer and the store, the event is gone for good, unnoticed.',
   mend: 'Store first, wait for the commit, then answer: await the INSERT before response.status(200). Do the work afterwards, from what was stored.',
 };
 
@@ -60,11 +60,11 @@ function trialWith(effects: Effects): (run: CheckRun, event: CheckEvent) => Prom
   };
 }
 
-/** hookbox says whether it knows an event: when it has answered, it does. */
+/** hookbox says whether it knows an event: once it has answered, it must. */
 async function knownAtOnce(run: CheckRun, { id, body, what: sent }: CheckEvent): Promise<Trial> {
   const first = await run.send(body);
   const again = isTaken(first) ? await run.send(body, { once: true }) : first;
-  if (isPutOff(again)) return { sent, seen: 'missed', finding: putOff(sent, again) };
+  if (tellsToWait(again)) return { sent, seen: 'missed', finding: toldToWait(sent, again) };
   if (!isTaken(again)) return { sent, seen: 'nothing', finding: notTaken(sent, again) };
   const said = [duplicateIn(first, id), duplicateIn(again, id)];
   if (said.includes(null)) return { sent, seen: 'nothing', finding: noEvidence(sent) };

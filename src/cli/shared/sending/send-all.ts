@@ -1,9 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { plural, number } from '../../../ops/words/format.ts';
+import { isSuccess } from '../../../sender/deliver.ts';
 import { CommandError, EXIT, type ExitCode } from '../exit.ts';
-import { STOPPING, tell } from '../output.ts';
-import { progressBar } from '../progress.ts';
+import { STOPS_AFTER_ANSWERS } from '../interruption.ts';
+import { tell } from '../output.ts';
+import { progressBar } from '../progress-bar.ts';
 import { printSent, type Outgoing } from './sent-lines.ts';
-import { createSender, type Sent } from './sender.ts';
+import { underWay } from '../under-way.ts';
+import { createSender, type Sent } from './connected-sender.ts';
 
 /** Where to send, and how. */
 export interface SendAllOptions {
@@ -23,16 +27,16 @@ export interface SendAllOptions {
 }
 
 /** How sending went as a whole. */
-export interface Tally {
+export interface SendingResult {
   /** answered as expected */
   readonly ok: number;
   readonly failed: number;
   /** of those that are ok, what the receiver had already */
   readonly duplicates: number;
   readonly ms: number;
-  /** nobody listened any more */
+  /** the receiver stopped listening */
   readonly gone: boolean;
-  /** what would have come next when it was interrupted, or the first that nobody took any more */
+  /** what would have come next when it was interrupted, or the first that the receiver did not answer any more */
   readonly next: Outgoing | null;
 }
 
@@ -45,16 +49,16 @@ const PRUNED: Sent = {
   refused: false,
 };
 
-/** So many refused connections in a row are no restart that is over in a moment. */
+/** So many refused connections in a row are not a short restart. */
 const MOST_REFUSED = 5;
 
 /**
- * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early
- * when nobody listens any more.
+ * Sends one after the other, or some at a time, and prints how each went. Holds only what is under way. Ends early when
+ * the receiver stops listening.
  *
  * @throws CommandError when nobody listens at the URL from the beginning
  */
-export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<Tally> {
+export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
   const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
   const startedAt = performance.now();
   const sender = createSender(to, secret ?? '', concurrency);
@@ -69,7 +73,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
   let stopped = false;
 
   const isExpected = (status: number | null): boolean =>
-    expectStatus === undefined ? status !== null && status >= 200 && status < 300 : status === expectStatus;
+    expectStatus === undefined ? isSuccess(status) : status === expectStatus;
 
   async function sendOne(item: Outgoing): Promise<void> {
     const signature = secret === null ? null : item.signature;
@@ -84,7 +88,7 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
     if (asExpected && sent.duplicate === true) duplicates += 1;
     if (!quiet || !asExpected)
       progress.above(() => printSent(item, sent, { asExpected, expected: expectStatus }, json));
-    progress.show(item.share, `${counted(ok + failed)} sent, ${counted(failed)} failed`);
+    progress.show(item.share, `${number(ok + failed)} sent, ${number(failed)} failed`);
   }
 
   /** @param before - the silence that there was when it was sent */
@@ -121,24 +125,22 @@ export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: Se
     return item.done === true ? null : item.value;
   }
 
-  const tellStopping = (): void => {
-    progress.above(() => tell(STOPPING));
-  };
-  signal.addEventListener('abort', tellStopping);
-  try {
+  async function sendThem(): Promise<SendingResult> {
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     const next = signal.aborted || isGone() ? await nextOne() : null;
     return { ok, failed, duplicates, ms: performance.now() - startedAt, gone: isGone(), next };
+  }
+
+  try {
+    return await underWay(signal, progress, sendThem, STOPS_AFTER_ANSWERS);
   } finally {
-    signal.removeEventListener('abort', tellStopping);
-    progress.end();
     sender.close();
     await items.return();
   }
 }
 
-/** Deliveries without an answer, and none since that was sent after them and answered. */
+/** Deliveries without an answer; one that was sent after them and answered ends it. */
 interface Silence {
   readonly first: Outgoing;
   readonly refused: number;
@@ -168,23 +170,19 @@ function nobodyListens({ origin }: URL): CommandError {
 }
 
 /** Tells people how it went. */
-export function tellSummary({ ok, failed, duplicates, ms }: Tally): void {
+export function tellSummary({ ok, failed, duplicates, ms }: SendingResult): void {
   const rate = Math.round((ok + failed) / Math.max(ms / 1_000, 0.001));
-  const known = duplicates === 0 ? '' : ` (${counted(duplicates)} duplicate${duplicates === 1 ? '' : 's'})`;
-  tell(`${counted(ok + failed)} sent: ${counted(ok)} ok${known}, ${counted(failed)} failed, ${counted(rate)} a second`);
+  const known = duplicates === 0 ? '' : ` (${plural(duplicates, 'duplicate')})`;
+  tell(`${number(ok + failed)} sent: ${number(ok)} ok${known}, ${number(failed)} failed, ${number(rate)} a second`);
 }
 
-/** Tells people why it ended before its end. */
+/** Tells people why it ended early. */
 export function tellGone({ origin }: URL): void {
   tell(`Nobody listens at ${origin} any more. The rest was not sent.`);
 }
 
 /** All, some or none were as expected. */
-export function exitCodeOf({ ok, failed }: Pick<Tally, 'ok' | 'failed'>): ExitCode {
+export function exitCodeOf({ ok, failed }: Pick<SendingResult, 'ok' | 'failed'>): ExitCode {
   if (failed === 0) return EXIT.ok;
   return ok === 0 ? EXIT.failed : EXIT.partial;
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US');
 }

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { wholeNumber } from '../option-values.ts';
-import { withSecret, type SecretOptions } from '../secret.ts';
+import { withSecret, type SecretOptions } from '../secret-option.ts';
 
 /** What commands that deliver have in common. */
 export interface SendingOptions extends SecretOptions {

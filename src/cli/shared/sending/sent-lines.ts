@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../../inbox/event.ts';
 import { oneLine } from '../../../printable.ts';
-import { print, printNdjson, styled } from '../output.ts';
-import type { Sent } from './sender.ts';
+import { print, printNdjson, styled, tookText } from '../output.ts';
+import type { Sent } from './connected-sender.ts';
 
 /** One delivery that is to be made. */
 export interface Outgoing {
@@ -54,7 +54,7 @@ export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Ju
     (problem ?? word(duplicate)).padEnd(9),
     (type === null ? '-' : oneLine(type)).padEnd(22),
     nameOf({ id, source }),
-    `${ms.toFixed(1)} ms`,
+    tookText(ms),
     ...(asExpected || expected === undefined ? [] : [`expected ${expected}`]),
   ];
   print(columns.join('  '));

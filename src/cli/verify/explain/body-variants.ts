@@ -97,7 +97,7 @@ function* ends(body: Buffer): Generator<Candidate> {
   yield* candidates('headers-in-file', 'the body after the headers was signed', back(rest), back(rest.trimEnd()));
 }
 
-/** What programs write where there is no text of the body. */
+/** What programs write in place of the body's text. */
 const MISTAKEN_VALUES = [
   '{}',
   'null',
@@ -111,7 +111,7 @@ const MISTAKEN_VALUES = [
 /** The longest of them, with some white space. */
 const MAX_MISTAKEN_BYTES = 64;
 
-/** What a program has left of a body, where nothing else is given. */
+/** What a program has left of a body, where it was given that alone. */
 export function leftOfBody(body: Uint8Array): Found | null {
   if (body.byteLength === 0) {
     return { cause: 'empty-body', what: 'the body that was given is empty: something read it before' };

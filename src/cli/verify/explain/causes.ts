@@ -118,7 +118,7 @@ export const CAUSES = {
     fix: 'use the whole secret as the dashboard shows it, and nothing else.',
   },
   'secret-unset': {
-    meaning: 'the secret was not set where this was signed, and the name of nothing became the key',
+    meaning: 'the secret was not set where this was signed: a text such as "undefined" became the key',
     fix: 'set SIGNING_SECRET there. hookbox refuses such a secret, because anybody can guess it.',
   },
   'old-secret': {

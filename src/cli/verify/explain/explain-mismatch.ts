@@ -1,8 +1,8 @@
 import { isWellFormedSignature } from '../../../signing/signature.ts';
 import { bodyVariants, leftOfBody, type BodyVariant } from './body-variants.ts';
 import { CAUSES, type Cause, type Found } from './causes.ts';
-import { Remembered } from './remembered.ts';
-import { otherSchemes, RIGHT_SCHEME, type Scheme } from './schemes.ts';
+import { LazyList } from './lazy-list.ts';
+import { otherSchemes, RIGHT_SCHEME, type Scheme } from './signing-schemes.ts';
 import { keyVariants, type KeyVariant } from './secret-variants.ts';
 import { signatureReadings, timestampIn, type Reading } from './signature-readings.ts';
 
@@ -60,7 +60,7 @@ const PAIR_BYTES = 256 * 1024 * 1024;
 export function explainMismatch({ body, signature, secret, oldSecrets = [], others = [] }: Mismatch): Explanation {
   const readings = signatureReadings(signature);
   const asItIs: BodyVariant = { bytes: body, found: null };
-  const otherBodies = new Remembered(bodyVariants(body, others));
+  const otherBodies = new LazyList(bodyVariants(body, others));
   const [given, ...otherKeys] = keyVariants(secret, oldSecrets) as [KeyVariant, ...KeyVariant[]];
   const schemes = otherSchemes(body, timestampIn(signature));
   let signatures = 0;
@@ -125,13 +125,13 @@ function isCut({ found }: Reading): boolean {
   return found.some(({ cause }) => cause === 'truncated');
 }
 
-/** A body that is none explains best why the signature is that of another. */
+/** What is not a body explains best why the signature is that of another. */
 function lostBody(body: Uint8Array, found: readonly Found[]): readonly Found[] {
   const left = found.some(({ cause }) => cause === 'other-body') ? leftOfBody(body) : null;
   return left === null ? [] : [left];
 }
 
-/** What can be said when nothing fits. */
+/** What to say when nothing fits. */
 function inexplicable(body: Uint8Array, signature: string, readings: readonly Reading[]): readonly Found[] {
   const wrong: Found = leftOfBody(body) ?? {
     cause: 'wrong-bytes',

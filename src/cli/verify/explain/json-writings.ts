@@ -1,3 +1,5 @@
+import { AMOUNTS } from '../../../sender/exact-json.ts';
+
 /** The same JSON in other bytes. */
 export interface Writing {
   readonly text: string;
@@ -119,8 +121,6 @@ const LAYOUTS: readonly { readonly how: string; readonly layout: Layout }[] = [
   { how: 'indented by 4 spaces, with CRLF', layout: lines('    ', '\r\n') },
   { how: 'with a space after each colon', layout: oneLine(',', ': ') },
 ];
-
-const AMOUNTS = new Set(['price', 'total', 'total_value']);
 
 const raw: Write = ({ source }) => source;
 const javascript: Write = ({ value }) => JSON.stringify(value);

@@ -1,5 +1,5 @@
 import { entityOf } from '../../../../events/entity.ts';
-import type { UnknownEvent } from '../../../../events/event.ts';
+import type { UnknownEvent } from '../../../../events/webhook-event.ts';
 import { tokensAt } from '../../../operator/payload-places.ts';
 import { textOf } from './body-text.ts';
 

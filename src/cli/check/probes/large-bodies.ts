@@ -1,0 +1,35 @@
+import { duration } from '../exchange.ts';
+import { fault, outcome, warning, type Advice } from '../judge-answers.ts';
+import { isTaken, type CheckRun } from '../check-run.ts';
+import type { Probe } from './probe.ts';
+
+const MIB = 1024 * 1024;
+const TOO_LARGE = 413;
+
+const NO_ANSWER: Advice = {
+  why: 'A connection that is reset, or hangs, looks like an outage. Nobody learns that the event was too large.',
+  mend: 'Answer 413 and go on reading for a moment, so that the answer gets through to a client that is still writing: no request.destroy() at the limit.',
+};
+const WRONG_STATUS: Advice = {
+  why: 'The event was authentic and the answer does not say that it was too large.',
+  mend: 'Take it, or answer 413. Express: the limit of express.raw({ limit }) is 100 KiB unless set.',
+};
+
+/** Sends an event of so many MiB: it may be too large for the endpoint, but it has to be answered. */
+export function sized(mebibytes: number): Probe {
+  return async (run) => {
+    const { sent, body } = eventOfSize(run, mebibytes * MIB);
+    const answer = await run.send(body);
+    if (answer.status === null) return outcome([fault(sent, answer, NO_ANSWER)]);
+    const note = `answered ${answer.status} after ${duration(answer.ms)}`;
+    const isRight = isTaken(answer) || answer.status === TOO_LARGE;
+    return isRight ? outcome([], note) : outcome([warning(sent, answer, WRONG_STATUS)]);
+  };
+}
+
+function eventOfSize(run: CheckRun, bytes: number): { readonly sent: string; readonly body: Uint8Array } {
+  const { id, body } = run.event('order.created', { padding: '' });
+  const text = Buffer.from(body).toString();
+  const padded = text.replace('"padding":""', `"padding":"${'x'.repeat(bytes - body.byteLength)}"`);
+  return { sent: `order.created of ${bytes} bytes, id ${id}, rightly signed`, body: Buffer.from(padded) };
+}

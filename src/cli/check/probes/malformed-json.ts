@@ -1,0 +1,67 @@
+import type { Exchange } from '../exchange.ts';
+import { fault, notRefused, notTaken, outcome, toldToWait, warning, type Advice } from '../judge-answers.ts';
+import { tellsToWait } from '../told-to-wait.ts';
+import { isTaken, type CheckRun } from '../check-run.ts';
+import type { Probe } from './probe.ts';
+
+/** JSON that breaks off in the middle. */
+function brokenOff(run: CheckRun): { readonly id: string; readonly body: Uint8Array } {
+  const { id, body } = run.event();
+  return { id, body: body.subarray(0, -20) };
+}
+
+const TAKES_NONSENSE: Advice = {
+  why: 'The service is told that you have the event, but the body cannot be understood. (A warning: only the holder of the secret can send this.)',
+  mend: 'Answer 400 to anything but a JSON object with an id. If you keep the raw bytes to look at them, this is right.',
+};
+const THROWS_ON_NONSENSE: Advice = {
+  why: 'It reads as an outage, so the same bytes are sent again for a day. (A warning: only the holder of the secret can send this.)',
+  mend: 'Put JSON.parse into a try, after the signature was verified, and answer 400 when it throws.',
+};
+
+/** It is authentic, so the sender has to be told that it cannot be used. */
+export const malformedJson: Probe = async (run) => {
+  const { id, body } = brokenOff(run);
+  const sent = `JSON that breaks off in the middle, id ${id}, rightly signed`;
+  const answer = await run.send(body);
+  if (answer.status === null) return outcome([notTaken(sent, answer)]);
+  if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
+  if (answer.status >= 500) return outcome([warning(sent, answer, THROWS_ON_NONSENSE)]);
+  if (answer.status < 400) return outcome([warning(sent, answer, TAKES_NONSENSE)]);
+  return outcome([], `answered ${answer.status}`);
+};
+
+const PARSES_FIRST: Advice = {
+  why:
+    'It is not the answer to a wrong signature, so the body was parsed before it was verified: bytes of anybody reach the ' +
+    'parser and the code behind it, and what is verified may not be what was sent.',
+  mend:
+    "Verify the raw bytes first, then JSON.parse. Express: give the route express.raw({ type: '*/*' }), not express.json(), " +
+    'also not with a verify function that keeps the bytes.',
+};
+const TAKES_FORGERIES: Advice = {
+  why: 'It is neither authentic nor JSON, and was taken.',
+  mend: 'Verify the signature over the raw bytes, and answer 401 when it does not match.',
+};
+
+/** Only an endpoint that parses before it verifies can tell it from another forgery. */
+export const forgedMalformedJson: Probe = async (run) => {
+  const { id, body } = brokenOff(run);
+  const signature = run.sign(run.event().body);
+  const sent = `JSON that breaks off in the middle, id ${id}, under a wrong signature`;
+  const answer = await run.send(body, { signature });
+  if (isTaken(answer) || answer.status === null || answer.status === 401) {
+    return outcome([notRefused(sent, answer, run.sign(body), TAKES_FORGERIES)]);
+  }
+  if (tellsToWait(answer)) return outcome([toldToWait(sent, answer)]);
+  // Some say 400 to whatever is forged: a wrong status, but no sign of parsing.
+  const control = await run.send(run.event().body, { signature });
+  if (tellsToWait(control)) return outcome([toldToWait(`${sent}, and then a valid body under the same`, control)]);
+  const isParsed = !isSameRefusal(answer, control);
+  const finding = isParsed ? fault(sent, answer, PARSES_FIRST) : notRefused(sent, answer, run.sign(body), PARSES_FIRST);
+  return outcome([finding]);
+};
+
+function isSameRefusal(one: Exchange, other: Exchange): boolean {
+  return one.status === other.status && !isTaken(other);
+}

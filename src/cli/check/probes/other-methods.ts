@@ -1,0 +1,40 @@
+import type { Exchange } from '../exchange.ts';
+import { notTaken, outcome, toldToWait, warning, type Advice } from '../judge-answers.ts';
+import { tellsToWait } from '../told-to-wait.ts';
+import type { Finding } from '../check-report.ts';
+import { isTaken } from '../check-run.ts';
+import type { Probe } from './probe.ts';
+
+const SAYS_YES: Advice = {
+  why: 'Nothing is delivered with GET, so a 2xx says that all is well to monitors and people, whatever becomes of deliveries.',
+  mend: 'Mount the route for POST only, and answer 405 to the rest. A page of your own at this address does no harm.',
+};
+const TAKES_PUT: Advice = {
+  why: 'Deliveries are POSTed. What takes other methods takes them past whatever guards POST alone. (A warning: it was rightly signed.)',
+  mend: 'Mount the route for POST only: app.post, not app.use or app.all.',
+};
+const OTHERWISE: Advice = {
+  why: 'It is not taken, but it reads as an outage or as a page that has moved.',
+  mend: 'Answer 405, or 404, to methods other than POST.',
+};
+/** Not Implemented: also said of methods. */
+const NOT_IMPLEMENTED = 501;
+
+/** A GET, as browsers and monitors send it, and a delivery that is PUT. */
+export const otherMethods: Probe = async (run) => {
+  const got = await run.send(new Uint8Array(), { method: 'GET', signature: null });
+  const { id, body } = run.event();
+  const put = await run.send(body, { method: 'PUT' });
+  const sentPut = `PUT, order.created, id ${id}, rightly signed`;
+  return outcome([
+    isTaken(got) ? warning('GET', got, SAYS_YES) : otherwise('GET', got),
+    isTaken(put) ? warning(sentPut, put, TAKES_PUT) : otherwise(sentPut, put),
+  ]);
+};
+
+function otherwise(sent: string, answer: Exchange): Finding | null {
+  if (answer.status === null) return notTaken(sent, answer);
+  if (tellsToWait(answer)) return toldToWait(sent, answer);
+  const isRefused = (answer.status >= 400 && answer.status < 500) || answer.status === NOT_IMPLEMENTED;
+  return isRefused ? null : warning(sent, answer, OTHERWISE);
+}

@@ -1,0 +1,55 @@
+import { eventTypes } from '../../../events/webhook-event.ts';
+import { late, notTaken, outcome, type Advice } from '../judge-answers.ts';
+import { isTaken } from '../check-run.ts';
+import type { Probe } from './probe.ts';
+
+const WITHOUT_END = 'the body of its answer does not end; the status is what counts';
+
+/** A delivery that is taken too late is not taken; `in-time` judges one that is merely slow. */
+export const valid: Probe = async (run) => {
+  const event = run.event();
+  const { what } = event;
+  const answer = await run.deliver(event);
+  if (!isTaken(answer)) return outcome([notTaken(what, answer)]);
+  const isLate = answer.ms > run.deadlineMs;
+  const note = answer.status !== null && !answer.ended ? WITHOUT_END : undefined;
+  return outcome([isLate ? late(what, { ms: answer.ms, deadlineMs: run.deadlineMs }) : null], note);
+};
+
+const MISSES_A_TYPE: Advice = {
+  why: 'It is one of the eleven types. What is refused is sent again for about a day and then lost.',
+  mend: 'Answer 2xx to every authentic event, also of types that you have no use for, or do not select them in the dashboard.',
+};
+
+/** One event of each of the eleven types. */
+export const everyType: Probe = async (run) => {
+  const findings = [];
+  for (const type of eventTypes) {
+    const event = run.event(type);
+    findings.push(notTaken(event.what, await run.deliver(event), MISSES_A_TYPE));
+  }
+  return outcome(findings);
+};
+
+const MISSES_NEW_TYPES: Advice = {
+  why: 'The service may add types at any time. Each of their events would fail, be sent again for a day and then be lost.',
+  mend: 'Store what you do not know and answer 2xx: give the switch over the type a default that does nothing.',
+};
+
+/** A type that may be added one day. */
+export const unknownType: Probe = async (run) => {
+  const event = run.event('order.created', { type: 'order.refunded' });
+  return outcome([notTaken(event.what, await run.deliver(event), MISSES_NEW_TYPES)]);
+};
+
+const MISSES_NEW_FIELDS: Advice = {
+  why: 'The service may add fields at any time. From that day on every event would be refused.',
+  mend: 'Let the schema pass fields that it does not know: no additionalProperties: false, no strict objects.',
+};
+
+/** Fields that may be added one day. */
+export const additionalFields: Probe = async (run) => {
+  const event = run.event('order.created', { api_version: '2', livemode: false, related: { ids: ['ord_1', null] } });
+  const what = `${event.what}, with fields that nobody knows`;
+  return outcome([notTaken(what, await run.deliver(event), MISSES_NEW_FIELDS)]);
+};

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { messageOf } from '../../errors.ts';
+import { isPrintable } from '../../printable.ts';
+import { signBody } from '../../signing/signature.ts';
+import { ok, problem, warning, type Finding } from './finding.ts';
+
+const SHORT = 16;
+
+/** Judges the secret that the receiver will be given, without ever showing it. */
+export function checkSecret(secretFile: string | undefined, variable = process.env['SIGNING_SECRET']): Finding {
+  if (secretFile === undefined) return judgeSecret(variable ?? '', 'SIGNING_SECRET');
+  try {
+    // Editors end the last line of a file; that newline is no part of the secret.
+    return judgeSecret(readFileSync(secretFile, 'utf8').replace(/\r?\n$/, ''), secretFile);
+  } catch (failure) {
+    return problem('secret', `it cannot be read: ${messageOf(failure)}`, 'Give another --secret-file.');
+  }
+}
+
+function judgeSecret(secret: string, where: string): Finding {
+  if (secret === '') {
+    const advice = 'Set SIGNING_SECRET to the signing secret from the dashboard, or give --secret-file.';
+    return problem('secret', `${where} is not set, or empty`, advice);
+  }
+  try {
+    signBody('', secret);
+  } catch (failure) {
+    return problem('secret', `${where}: ${messageOf(failure)}`, `Find out what sets ${where}.`);
+  }
+  const odd = oddity(secret);
+  if (odd === null) return ok('secret', `${where} is set`);
+  return warning('secret', `the secret in ${where} ${odd}`, 'Compare it with the one in the dashboard.');
+}
+
+function oddity(secret: string): string | null {
+  if (secret.trim() !== secret) return 'begins or ends with white space, which counts';
+  if (/^(["'`]).*\1$/s.test(secret)) return 'is in quotation marks, which count';
+  if (/[^\S ]/.test(secret) || !isPrintable(secret)) return 'has invisible characters in it';
+  if (/[^\x20-\x7e]/.test(secret)) return 'has characters beyond ASCII';
+  if (/^\$\{?\w+\}?$|^<.*>$/.test(secret)) return 'reads like a placeholder that was not replaced';
+  return secret.length < SHORT ? `has fewer than ${SHORT} characters` : null;
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { withBy, withInbox, type ByOptions, type InboxOptions } from './event-options.ts';
+
+/** `hookbox events backup` */
+export function backupCommand(): Command {
+  const made = command('backup', 'copy the inbox into a new file while it is in use', [
+    'hookbox events backup /backups/hookbox-$(date +%F).db',
+  ]).argument('<file>', 'the new file');
+  return withInbox(withBy(made))
+    .addHelpText('after', '\nThe copy is complete as of one moment, and can be used as an inbox.')
+    .action(async (file: string, options: InboxOptions & ByOptions) => {
+      const { backUp } = await import('./backup.ts');
+      process.exitCode = await backUp(file, options);
+    });
+}

@@ -1,0 +1,41 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Inbox } from '../../inbox/contract.ts';
+import { listEvents, type EventFilter, type EventPage } from '../../ops/index.ts';
+import { number, plural } from '../../ops/words/format.ts';
+import type { Progress } from '../shared/progress-bar.ts';
+
+/** The longest page there is. */
+export const MOST_A_PAGE = 500;
+
+/** How to go through pages. */
+export interface PagesOptions {
+  /** the most events in all */
+  readonly most: number;
+  /** begin with what is older than the event of this `seq` */
+  readonly before?: number;
+  /** ends after the page under way */
+  readonly signal: AbortSignal;
+  readonly progress?: Progress;
+}
+
+/**
+ * Pages of the events that fit, newest first, until there are as many as wanted or no more. A page may be short or empty
+ * and still have a next one: it is also over when many events were looked at for it.
+ */
+export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: PagesOptions): AsyncGenerator<EventPage> {
+  const { most, before, signal, progress } = options;
+  let from: number | null = before ?? null;
+  let newest = 0;
+  let examined = 0;
+  let found = 0;
+  do {
+    const page = await listEvents(inbox, filter, { before: from, limit: Math.min(most - found, MOST_A_PAGE) });
+    from = page.next;
+    examined += page.examined;
+    found += page.events.length;
+    newest ||= page.events[0]?.seq ?? (from ?? 0) + page.examined;
+    progress?.show(1 - (from ?? 0) / newest, `${plural(examined, 'event')} looked at, ${number(found)} found`);
+    yield page;
+    await nextTurn(); // or Ctrl-C would never be heard
+  } while (from !== null && found < most && !signal.aborted);
+}

@@ -1,0 +1,46 @@
+import type { EventFilter, PayloadCondition } from '../../ops/index.ts';
+import { usageError } from '../shared/exit.ts';
+import { timeOption } from '../shared/time-option.ts';
+import type { FilterOptions } from './event-options.ts';
+
+/**
+ * The filter that options name.
+ *
+ * @throws CommandError for a time or a condition that cannot be read
+ */
+export function eventFilterOf(options: FilterOptions): EventFilter {
+  const { type, state, deadReason, since, until, payload } = options;
+  const { id, entity, merchant, error, redelivered, conflict, retrying, fingerprint, endpoint } = options;
+  const { ignoredSince } = options;
+  return {
+    ...(type && { types: type }),
+    ...(state && { states: state }),
+    ...(deadReason && { deadReasons: deadReason }),
+    ...(since !== undefined && { since: timeOption('--since', since) }),
+    ...(until !== undefined && { until: timeOption('--until', until) }),
+    ...(payload && { payload: payload.map(conditionOf) }),
+    ...(id !== undefined && { id }),
+    ...(entity !== undefined && { entity }),
+    ...(merchant !== undefined && { merchant }),
+    ...(error !== undefined && { error }),
+    ...(redelivered !== undefined && { redelivered }),
+    ...(conflict !== undefined && { conflict }),
+    ...(ignoredSince !== undefined && { ignoredSince: timeOption('--ignored-since', ignoredSince) }),
+    ...(retrying !== undefined && { retrying }),
+    ...(fingerprint !== undefined && { fingerprint }),
+    ...(endpoint !== undefined && { endpoint }),
+  };
+}
+
+/** Whether a filter leaves nothing out. */
+export function isEverything(filter: EventFilter): boolean {
+  return Object.keys(filter).length === 0;
+}
+
+function conditionOf(text: string): PayloadCondition {
+  const [, path, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (path === undefined || value === undefined) {
+    throw usageError(`--payload ${JSON.stringify(text)} is no path=value. Write data.total=12.50, for example.`);
+  }
+  return { path, value };
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { wholeNumber } from '../shared/option-values.ts';
+import { withFilter, withInbox } from './event-options.ts';
+import type { ListOptions } from './list.ts';
+
+/** `hookbox events list` */
+export function listCommand(): Command {
+  const list = command('list', 'list stored events, the newest first', [
+    'hookbox events list --state dead --since 24h',
+    'hookbox events list --entity ord_42',
+    'hookbox events list --error "ECONNREFUSED" --type order.created --json | jq -r .id',
+    'hookbox events list --payload data.customer.email=ada@example.com',
+    'hookbox events list --groups',
+  ])
+    .option('--limit <n>', 'at most this many', wholeNumber(1), 50)
+    .option('--all', 'all there are')
+    .option('--before <seq>', 'stored before the event of this number, to go on', wholeNumber(0))
+    .option('--groups', 'dead events, grouped by their errors');
+  return withInbox(withFilter(list), 'print an event a line, as JSON')
+    .addHelpText('after', '\nAn event has to fit all given filters, and one of several types, states or reasons.')
+    .action(async (options: ListOptions) => {
+      const { list } = await import('./list.ts');
+      process.exitCode = await list(options);
+    });
+}

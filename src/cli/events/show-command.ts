@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { collected } from '../shared/option-values.ts';
+import { withInbox } from './event-options.ts';
+import type { ShowOptions } from './show.ts';
+
+/** `hookbox events show` */
+export function showCommand(): Command {
+  const show = command('show', 'show deliveries, attempts, errors and payload of an event', [
+    'hookbox events show evt_3PqT8mXkRz4VwYb2',
+    'hookbox events show evt_3PqT8mXkRz4VwYb2 --mask data.customer.email --mask data.items[].name',
+    'hookbox events show evt_3PqT8mXkRz4VwYb2 --raw | sha256sum',
+    "hookbox events show evt_3PqT8mXkRz4VwYb2 --json | jq '.timeline[].attempt.error.stack'",
+  ])
+    .argument('<event-id>', 'the id of the event')
+    .option('--endpoint <name>', 'the endpoint that received it; needed if several have this id')
+    .option('--mask <path>', 'hide a field of the payload; may be repeated', collected)
+    .option('--raw', 'print only the stored bytes');
+  return withInbox(show)
+    .addHelpText(
+      'after',
+      '\nNumbers, escapes and the order of fields are as they were sent. --mask does not change the text of errors.',
+    )
+    .action(async (id: string, options: ShowOptions) => {
+      const { show } = await import('./show.ts');
+      process.exitCode = await show(id, options);
+    });
+}

@@ -1,0 +1,101 @@
+import { randomInt } from 'node:crypto';
+import { whyUnreachable } from '../shared/unreachable.ts';
+import type { DeliveryAttempt } from '../../sender/service.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { interruption } from '../shared/interruption.ts';
+import { oneLine } from '../../printable.ts';
+import { styled, tell } from '../shared/output.ts';
+import { progressBar } from '../shared/progress-bar.ts';
+import { secretOf, type SecretOptions } from '../shared/secret-option.ts';
+import { targetOf } from '../shared/target-url.ts';
+import { asClock } from './scenario-times.ts';
+import { verdictsOn } from './expectations.ts';
+import { loadScenario } from './load-scenario.ts';
+import { ownReceiver } from './own-receiver.ts';
+import { PATIENCE_MS, type ScenarioReceiver } from './scenario-receiver.ts';
+import { remoteReceiver } from './remote-receiver.ts';
+import { printReport, reportOn } from './scenario-report.ts';
+import { runScenario } from './run-scenario.ts';
+import type { Scenario } from './scenario-schema.ts';
+
+/** The options of `scenario run`. */
+export interface ScenarioRunOptions extends SecretOptions {
+  readonly to?: string;
+  readonly db?: string;
+  readonly endpoint: string;
+  readonly seed?: number;
+  readonly timeScale?: number;
+  readonly allowRemote?: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+const GIVE_DB = '; give --db with the file of its inbox';
+
+/** One more than the largest seed. */
+export const SEEDS = 2 ** 32;
+
+/** Plays a scenario, prints how it went, and resolves with how to exit. */
+export async function runAndReport(fileOrName: string, options: ScenarioRunOptions): Promise<ExitCode> {
+  const { seed = randomInt(SEEDS), timeScale, json = false, verbose = false } = options;
+  const { name, scenario } = await loadScenario(fileOrName);
+  const signal = interruption();
+  await using receiver = await receiverOf(scenario, options);
+  const start = Date.parse(scenario.startAt);
+  tell(`seed ${seed}; --seed ${seed} repeats this run`);
+
+  const progress = progressBar();
+  const run = await runScenario(scenario, {
+    seed,
+    receiver,
+    signal,
+    ...(timeScale !== undefined && { timeScale }),
+    onKnown(count) {
+      tell(`note: ${count} of these events are stored there already; another seed has events of its own.`);
+    },
+    onWait(count) {
+      progress.above(() => tell(`waiting for the handlers of ${count} events, ${PATIENCE_MS / 1_000} s at most`));
+    },
+    onAttempt(attempt, share) {
+      if (verbose) progress.above(() => tellAttempt(attempt, start));
+      progress.show(share, `${asClock(attempt.at.getTime() - start)} on the service's clock`);
+    },
+  }).finally(() => progress.end());
+
+  const report = reportOn(name, seed, run, run.interrupted ? [] : verdictsOn(scenario, run));
+  printReport(report, json);
+  if (run.interrupted) {
+    tell('interrupted before its end, so nothing was judged');
+    return EXIT.interrupted;
+  }
+  if (report.met === null) tell(`not everything could be checked${run.findings === null ? GIVE_DB : ''}`);
+  return report.met === null ? EXIT.partial : report.met ? EXIT.ok : EXIT.failed;
+}
+
+async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Promise<ScenarioReceiver> {
+  const { to, db, endpoint, allowRemote = false } = options;
+  if (to === undefined) {
+    if (db !== undefined) throw usageError('--db is the inbox of the receiver at --to. Give both, or none.');
+    return ownReceiver(scenario);
+  }
+  const url = targetOf(to, allowRemote);
+  const secret = await secretOf(options);
+  const why = await whyUnreachable(url);
+  if (why !== null)
+    throw new CommandError(`Nobody can be reached at ${url.origin}: ${why}. Start a receiver there first.`);
+  return remoteReceiver({ url, secret, endpoint, ...(db !== undefined && { db }) });
+}
+
+function tellAttempt({ at, type, id, number, fault, status, why, note }: DeliveryAttempt, start: number): void {
+  const colour = why === null ? 'green' : 'red';
+  const columns = [
+    asClock(at.getTime() - start),
+    styled(colour, String(status ?? '---'), process.stderr),
+    oneLine(type ?? '-').padEnd(22),
+    oneLine(id ?? '-'),
+    `try ${number}`,
+    ...(fault === null ? [] : [fault]),
+    ...[why, note].flatMap((words) => (words === null ? [] : [oneLine(words)])),
+  ];
+  tell(columns.join('  '));
+}

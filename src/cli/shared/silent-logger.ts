@@ -1,0 +1,4 @@
+import type { Logger } from '../../host/logger.ts';
+
+/** For receivers whose command prints itself what they would log. */
+export const silentLogger: Logger = { info() {}, warn() {}, error() {} };

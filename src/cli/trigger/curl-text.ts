@@ -1,0 +1,37 @@
+import { utf8Text } from '../../events/utf8.ts';
+import { inQuotes } from '../../ops/words/shell-commands.ts';
+import { isPrintable } from '../../printable.ts';
+
+/**
+ * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
+ * body would not fit, and one that begins with @ would be taken for a file.
+ */
+export function curlCommand(to: URL, body: Uint8Array, signature: string | null): string {
+  const lines = [
+    `${printing(body)} | curl -sS ${inQuotes(to.href)}`,
+    `-H 'Content-Type: application/json'`,
+    ...(signature === null ? [] : [`-H 'X-Signature: ${signature}'`]),
+    '--data-binary @-',
+  ];
+  return lines.join(' \\\n  ');
+}
+
+/** What printf reads in its own way: `%`, `\\`, and a `-` at the beginning. */
+const SPECIAL = new Set([0x25, 0x5c, 0x2d]);
+
+/** A shell function, so of any length. Text stays readable, and other bytes become octal escapes. */
+function printing(body: Uint8Array): string {
+  const text = textOf(body);
+  if (text !== null) return `printf %s ${inQuotes(text)}`;
+  const escaped = Array.from(body, (byte) => {
+    const isPlain = byte >= 0x20 && byte < 0x7f && !SPECIAL.has(byte);
+    return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
+  });
+  return `printf ${inQuotes(escaped.join(''))}`;
+}
+
+/** `null` for bytes that a terminal or a shell would change. */
+function textOf(body: Uint8Array): string | null {
+  const text = utf8Text(body);
+  return text === null || /\t|\r/.test(text) || !isPrintable(text) ? null : text;
+}

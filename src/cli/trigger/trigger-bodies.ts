@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { eventTypes, isEventType } from '../../events/webhook-event.ts';
+import { fixture } from '../../testing/fixtures.ts';
+import { newEventId } from '../../testing/build-event.ts';
+import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { readInput } from '../shared/read-input.ts';
+import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
+import { override, remove } from './override.ts';
+import { didYouMean } from '../shared/did-you-mean.ts';
+
+/** What is to be changed in a body. */
+export interface Changes {
+  readonly eventId?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+/** Makes the bytes of the next delivery. */
+export type BodyMaker = () => Buffer;
+
+/**
+ * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
+ * they are, byte for byte, unless something in them is to be changed.
+ *
+ * @throws CommandError for what is neither, with the types that are meant perhaps
+ */
+export async function bodiesOf(source: string, changes: Changes): Promise<BodyMaker> {
+  if (isEventType(source)) {
+    const text = fixture(source).toString();
+    const make = (): Buffer => changed(text, changes, makeItsOwn);
+    return isOneEvent(changes) ? always(make()) : make;
+  }
+  if (source !== '-' && !existsSync(source)) throw noSuchSource(source);
+  const bytes = await readInput(source);
+  const { eventId, override = [], remove = [] } = changes;
+  if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
+  return always(changed(bytes.toString(), changes));
+}
+
+/** Under one id every delivery is the same event, so all of them have the same bytes. */
+function isOneEvent({ eventId, override = [] }: Changes): boolean {
+  return eventId !== undefined || override.some(isOfId);
+}
+
+/** Whether an override sets the id of the event. */
+export function isOfId(override: string): boolean {
+  return override.startsWith('id=');
+}
+
+function always(body: Buffer): BodyMaker {
+  return () => body;
+}
+
+function changed(text: string, changes: Changes, before: (body: object) => void = () => {}): Buffer {
+  const { eventId, override: overrides = [], remove: removals = [] } = changes;
+  const body = parsed(text);
+  before(body);
+  if (eventId !== undefined) Object.assign(body, { id: eventId });
+  for (const each of overrides) override(body, each);
+  for (const each of removals) remove(body, each);
+  return Buffer.from(writtenExactly(body));
+}
+
+/**
+ * A new event of an order, cart or product of its own: a failing handler holds back what comes later of the same one, and
+ * would hold back every event that is made after it.
+ */
+function makeItsOwn(event: object): void {
+  const { data } = event as { readonly data: Record<string, string> }; // a fixture
+  Object.assign(event, { id: newEventId(), created: new Date().toISOString() });
+  const entity = 'id' in data ? 'id' : 'product_id';
+  data[entity] = idLike(data[entity] ?? '');
+}
+
+/** Another id with the prefix of this one. */
+function idLike(id: string): string {
+  return id.replace(/_.*$/, newEventId().slice('evt'.length));
+}
+
+function parsed(text: string): object {
+  let body: unknown;
+  try {
+    body = parseExactly(text);
+  } catch {
+    body = null;
+  }
+  if (isContainer(body) && !Array.isArray(body)) return body;
+  throw usageError('The body is no JSON object, so nothing in it can be changed. Send it without overrides.');
+}
+
+function noSuchSource(source: string): CommandError {
+  if (/[/\\]|\.json$/.test(source)) return new CommandError(`There is no file ${source}.`, EXIT.notFound);
+  return usageError(`${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, eventTypes)}`);
+}

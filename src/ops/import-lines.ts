@@ -1,0 +1,34 @@
+import { ConfigurationError } from '../errors.ts';
+import { LONGEST_LINE } from '../inbox/operator/export-format.ts';
+
+/**
+ * The lines of a stream. Only a line feed ends one: other characters that `readline` breaks lines at may stand in JSON.
+ *
+ * @param onRead - told how many bytes were read
+ * @throws ConfigurationError for a line of hundreds of megabytes
+ */
+export async function* linesOf(
+  stream: AsyncIterable<Uint8Array>,
+  onRead: (bytes: number) => void = () => {},
+): AsyncGenerator<string, void> {
+  let unfinished: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    onRead(chunk.byteLength);
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      yield Buffer.concat([...unfinished, chunk.subarray(from, end)]).toString();
+      unfinished = [];
+      length = 0;
+      from = end + 1;
+    }
+    unfinished.push(chunk.subarray(from));
+    length += chunk.byteLength - from;
+    if (length > LONGEST_LINE) {
+      throw new ConfigurationError('INVALID_OPTION', 'A line is longer than any that an export has.');
+    }
+  }
+  if (length > 0) yield Buffer.concat(unfinished).toString();
+}
+
+const LINE_FEED = 0x0a;

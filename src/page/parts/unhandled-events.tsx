@@ -1,0 +1,60 @@
+import { bounded } from '../../ops/words/format.ts';
+import { rerunIgnoredCommand } from '../../ops/words/shell-commands.ts';
+import type { Unhandled } from '../../ops/unhandled.ts';
+import type { Visit } from '../visit.ts';
+import { eventsHref } from './screen-links.ts';
+import { StoredText } from './stored-text.tsx';
+import { Time } from './time-and-age.tsx';
+
+/** What nobody handles, and what was put away before somebody did, with the way to rerun it. */
+export function UnhandledEvents({
+  visit: { base, now, db },
+  unhandled: { waiting, putAway, ignoredSince },
+}: {
+  readonly visit: Visit;
+  readonly unhandled: Unhandled;
+}) {
+  if (waiting.length === 0 && putAway.length === 0) return <></>;
+  return (
+    <section class="panel" id="unhandled">
+      <h2>Without a handler</h2>
+      <ul>
+        {waiting.map(({ endpoint, type, since, ...count }) => (
+          <li class="warning">
+            {since === null ? 'No processor has ever handled the endpoint of ' : 'Nobody handles '}
+            <StoredText text={type} atMost={80} />
+            <At endpoint={endpoint} />
+            {since !== null && (
+              <>
+                {' '}
+                since <Time at={since} now={now} />
+              </>
+            )}
+            : <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>{bounded(count)} pending</a>{' '}
+            until a processor with a handler for it runs.
+          </li>
+        ))}
+        {putAway.map(({ endpoint, type, count, more }) => (
+          <li>
+            <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
+              {bounded({ count, more })} of <StoredText text={type} atMost={80} />
+              <At endpoint={endpoint} />
+            </a>{' '}
+            ignored in the last seven days, when nobody handled them. They can be rerun there, or with{' '}
+            <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, db)}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function At({ endpoint }: { readonly endpoint: string }) {
+  if (endpoint === 'default') return <></>;
+  return (
+    <>
+      {' '}
+      at <StoredText text={endpoint} atMost={40} />
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+import { ConfigurationError } from '../../errors.ts';
+import { notFromHere } from './peer-address.ts';
+
+/**
+ * What every answer carries. No script and no style but the page's own two files runs, nobody frames the page, no other site
+ * reads it, and nothing of it is kept by a cache.
+ *
+ * The referrer goes to the page itself only. With `no-referrer` browsers would send `Origin: null` with the page's own
+ * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) none of them could be told from forged ones.
+ */
+export const SAFE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
+/**
+ * Why a request is none that the page's own forms and links would make; `null` when it may go on.
+ *
+ * @param peer - the address that its connection comes from; `null` where nobody knows
+ */
+export type Guard = (request: Request, peer: string | null) => string | null;
+
+export interface GuardOptions {
+  /**
+   * The names that the page is reached under, such as `ops.shop.example` or `10.0.0.7:8080`; without a port, any port. Give
+   * them where `authorize` goes by the address or the network of a request: a site that has its name point to your server
+   * (DNS rebinding) has no cookies and no password of yours, but it has your address. Unless set, a page that is open to all
+   * takes loopback names only (and in any case only connections from its own machine, without a proxy), and one with a log-in takes any name but holds forms to the very same.
+   */
+  readonly hosts?: readonly string[];
+}
+
+/**
+ * Refuses requests that come from elsewhere: under a name that is not the page's (a site whose name was made to point here),
+ * embedded in another site, or sent by another site's form.
+ *
+ * @param openToAll - whether whoever can reach the page is let in
+ * @throws ConfigurationError for hosts that no browser would send
+ */
+export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {
+  const names = hosts?.map(readHost);
+  if (names?.length === 0) throw new ConfigurationError('INVALID_OPTION', 'hosts is empty: nobody could see the page.');
+
+  const isOurs = (host: string): boolean => {
+    if (names !== undefined) return names.some((name) => matches(name, host));
+    return !openToAll || isLoopback(host);
+  };
+
+  return (request, peer) => {
+    const host = hostOf(request);
+    if (host === null || !isOurs(host)) {
+      return 'This page is not served under the name that you asked for. Add it to the option hosts if it should be.';
+    }
+    // The name is the client's word: through 0.0.0.0 anybody can say localhost.
+    const far = openToAll ? notFromHere(request, peer) : null;
+    if (far !== null) return far;
+    const site = request.headers.get('sec-fetch-site');
+    if (request.method === 'GET' || request.method === 'HEAD') return mayRead(request, site);
+    if (site !== null && site !== 'same-origin') return ELSEWHERE;
+    const origin = request.headers.get('origin');
+    // Either says where a form came from, and one of them has to.
+    if (origin === null || origin === 'null') return site === 'same-origin' ? null : ELSEWHERE;
+    const from = hostOfUrl(origin);
+    // Another port of a name is another site. Behind a proxy the page's own name may be another than what it is asked under.
+    const isNamed = from !== null && (names ?? []).some((name) => isExactly(name, from));
+    return from === host || isNamed ? null : ELSEWHERE;
+  };
+}
+
+const ELSEWHERE = 'This was sent from another site, or the browser does not say from where. Nothing was done.';
+
+/** Links from elsewhere may lead here; other sites have no business to embed or fetch what is here. */
+function mayRead({ headers }: Request, site: string | null): string | null {
+  if (site === null || site === 'same-origin' || site === 'none') return null;
+  const isLink = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
+  return isLink ? null : 'Another site has asked for this. Open the page itself.';
+}
+
+/** As the client has sent it; requests of tests and of hosts without HTTP/1 have it in the URL only. */
+function hostOf({ headers, url }: Request): string | null {
+  const sent = headers.get('host');
+  return sent === null ? hostOfUrl(url) : hostOfUrl(`http://${sent}`, sent);
+}
+
+/** The lowercase name and port; `null` when `sent` was more than these. */
+function hostOfUrl(url: string, sent?: string): string | null {
+  try {
+    const { host } = new URL(url);
+    if (host === '') return null;
+    return sent === undefined || /^[^/?#@\\]+$/.test(sent) ? host : null;
+  } catch {
+    return null;
+  }
+}
+
+interface HostName {
+  readonly name: string;
+  /** `null` for any */
+  readonly port: string | null;
+}
+
+function readHost(text: string): HostName {
+  const read = typeof text === 'string' && text.trim() !== '' ? hostOfUrl(`http://${text.trim()}`, text.trim()) : null;
+  if (read === null) {
+    const shown = JSON.stringify(text);
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `hosts: ${shown} is no host. Write a name such as ops.shop.example.`,
+    );
+  }
+  return { name: nameOf(read), port: /:\d+$/.test(text.trim()) ? portOf(read) : null };
+}
+
+function matches({ name, port }: HostName, host: string): boolean {
+  return nameOf(host) === name && (port === null || portOf(host) === port);
+}
+
+function isExactly({ name, port }: HostName, origin: string): boolean {
+  return nameOf(origin) === name && portOf(origin) === (port ?? USUAL_PORT);
+}
+
+/** Names that lead to this machine without asking anybody; not `*.localhost`, which some resolvers ask the network for. */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(nameOf(host));
+}
+
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '');
+}
+
+/** What a URL and a browser leave out; 80 is left out already. */
+const USUAL_PORT = '';
+
+function portOf(host: string): string {
+  const port = /:(\d+)$/.exec(host)?.[1];
+  return port === undefined || port === '443' ? USUAL_PORT : port;
+}

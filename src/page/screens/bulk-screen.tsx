@@ -1,0 +1,207 @@
+import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import { getBulk, USUAL_RATE } from '../../ops/act.ts';
+import { listEvents } from '../../ops/find.ts';
+import { doneOf, sentenceOf } from '../../ops/words/bulk-words.ts';
+import { FilterWords } from '../parts/filter-words.tsx';
+import { ActForm } from '../parts/act-form.tsx';
+import { age, number, percent, plural } from '../../ops/words/format.ts';
+import { eventsHref } from '../parts/screen-links.ts';
+import { ReasonField } from '../parts/reason-field.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time-and-age.tsx';
+import type { Screen, Visit } from '../visit.ts';
+import { causeOfDeath, resultInWords } from '../../ops/words/event-words.ts';
+
+/** One bulk act: what it will do, how far it is, what came of it. */
+export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
+  const bulk = await getBulk(visit.operated.inbox, id);
+  if (bulk === null) {
+    return {
+      title: 'No such bulk act',
+      status: 404,
+      current: '/bulks',
+      content: (
+        <p class="notice">
+          There is no bulk act of this number. A preview that nobody ran is removed after some days.{' '}
+          <a href={`${visit.base}/bulks`}>All bulk acts</a>
+        </p>
+      ),
+    };
+  }
+  return {
+    title: `Bulk ${bulk.act} ${number(bulk.id)}`,
+    current: '/bulks',
+    content: (
+      <div id="live">
+        <p id="sentence" class={bulk.state === 'previewed' ? 'notice' : undefined}>
+          {sentenceOf(bulk)}
+        </p>
+        {bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
+        <Acts bulk={bulk} visit={visit} />
+        <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
+      </div>
+    ),
+  };
+}
+
+/** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
+async function causeOf({ state, filter }: Bulk, { operated }: Visit): Promise<string | null> {
+  if (state !== 'previewed' || filter.fingerprint === undefined) return null;
+  const { events } = await listEvents(operated.inbox, { ...filter, states: ['dead'] }, { limit: 1 });
+  const [newest] = events;
+  if (newest === undefined || newest.deadReason === null) return null;
+  return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
+}
+
+function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
+  const { act, counts, worked, total, startedAt, endedAt } = bulk;
+  const results = Object.entries(counts).filter(([, count]) => count > 0);
+  return (
+    <section class="panel" id="progress">
+      <h2>Progress</h2>
+      <p>
+        <label for="bar">
+          {number(worked)} of {number(total)} ({percent(doneOf(bulk))})
+        </label>{' '}
+        <progress class="bar" id="bar" max={Math.max(total, 1)} value={total === 0 ? 1 : worked}>
+          {percent(doneOf(bulk))}
+        </progress>
+      </p>
+      {results.length > 0 && (
+        <ul id="results">
+          {results.map(([result, count]) => (
+            <li>
+              {/* the keys of `counts` are results */}
+              <strong>{number(count)}</strong> {resultInWords(act, result as ActResult)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {startedAt !== null && (
+        <p class="muted">
+          {endedAt === null
+            ? `Began ${age(now.getTime() - startedAt.getTime())} ago.`
+            : `Took ${age(endedAt.getTime() - startedAt.getTime())}.`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Facts({
+  bulk,
+  visit,
+  cause,
+}: {
+  readonly bulk: Bulk;
+  readonly visit: Visit;
+  /** of the group that it is about, where it is about one */
+  readonly cause: string | null;
+}) {
+  const { base, now } = visit;
+  return (
+    <section class="panel" id="facts">
+      <h2>Which events, by whom and why</h2>
+      <dl class="facts">
+        <div>
+          <dt>filter</dt>
+          <dd>
+            <FilterWords filter={bulk.filter} visit={visit} />{' '}
+            <a href={eventsHref(base, bulk.filter)}>events that fit it now</a>
+          </dd>
+        </div>
+        {cause !== null && (
+          <div>
+            <dt>their last error</dt>
+            <dd>
+              <StoredText text={cause} />
+            </dd>
+          </div>
+        )}
+        {bulk.act === 'rerun' && (
+          <div>
+            <dt>processed events</dt>
+            <dd>{bulk.force ? 'rerun too: their handlers run once more' : 'left alone'}</dd>
+          </div>
+        )}
+        <div>
+          <dt>by</dt>
+          <dd>
+            <StoredText text={bulk.actor} />
+          </dd>
+        </div>
+        <div>
+          <dt>why</dt>
+          <dd>
+            {bulk.reason === null ? (
+              <span class="muted">not said</span>
+            ) : (
+              <StoredText text={bulk.reason} atMost={1_000} />
+            )}
+          </dd>
+        </div>
+        <TimeFact name="previewed" at={bulk.createdAt} now={now} />
+        <TimeFact name="began" at={bulk.startedAt} now={now} />
+        <TimeFact name={bulk.state === 'cancelled' ? 'cancelled' : 'ended'} at={bulk.endedAt} now={now} />
+      </dl>
+    </section>
+  );
+}
+
+function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date | null; readonly now: Date }) {
+  if (at === null) return <></>;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Time at={at} now={now} />
+      </dd>
+    </div>
+  );
+}
+
+function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
+  if (bulk.state === 'done' || bulk.state === 'cancelled') return <></>;
+  if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
+  const isPreview = bulk.state === 'previewed';
+  const left = bulk.total - bulk.worked;
+  const verb = bulk.act === 'rerun' ? 'Rerun' : 'Discard';
+  return (
+    <section class="panel" id="acts">
+      <h2>{isPreview ? 'Run it?' : 'Resume or cancel'}</h2>
+      {isPreview ? (
+        <p>
+          {bulk.act === 'rerun'
+            ? 'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.'
+            : 'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.'}
+        </p>
+      ) : (
+        <p>
+          If the figures above stand still, the process that ran it has ended: resume it here. No event is taken twice,
+          also when two run it at once.
+        </p>
+      )}
+      <div class="actions">
+        {left > 0 && (
+          <div id="run">
+            <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
+              <label>
+                At most so many events a second{' '}
+                <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
+              </label>{' '}
+              <ReasonField value={bulk.reason ?? ''} />{' '}
+              <button type="submit" class="primary" data-confirm autofocus={isPreview}>
+                {isPreview ? `${verb} ${plural(bulk.total, 'event')}` : `Resume the ${number(left)} left`}
+              </button>
+            </ActForm>
+          </div>
+        )}
+        <div id="cancel">
+          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
+            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
+          </ActForm>
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,76 @@
+import type { Bulk } from '../../inbox/operator/acts.ts';
+import { listBulks } from '../../ops/act.ts';
+import { stateInWords } from '../../ops/words/bulk-words.ts';
+import { FilterWords } from '../parts/filter-words.tsx';
+import { number } from '../../ops/words/format.ts';
+import { OlderLink, pageOf } from '../parts/older-link.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time-and-age.tsx';
+import type { Screen, Visit } from '../visit.ts';
+
+const PAGE = 50;
+
+/** Acts on all events that a filter found, the newest first. */
+export async function bulksScreen(visit: Visit): Promise<Screen> {
+  const { before } = pageOf(visit.url);
+  const bulks = await listBulks(visit.operated.inbox, { before, limit: PAGE });
+  const last = bulks.at(-1);
+  return {
+    title: 'Bulk reruns',
+    current: '/bulks',
+    content: (
+      <div id="live">
+        {bulks.length === 0 ? (
+          <p class="notice" id="none">
+            {before === null
+              ? 'No events were rerun or discarded in bulk. Begin on Dead letters with a group, or on Events with a filter.'
+              : 'There are no older ones.'}
+          </p>
+        ) : (
+          <BulksTable bulks={bulks} visit={visit} />
+        )}
+        {last !== undefined && bulks.length === PAGE && <OlderLink before={last.id} />}
+      </div>
+    ),
+  };
+}
+
+function BulksTable({ bulks, visit }: { readonly bulks: readonly Bulk[]; readonly visit: Visit }) {
+  const { base, now } = visit;
+  return (
+    <table class="list" id="bulks">
+      <thead>
+        <tr>
+          <th scope="col">act</th>
+          <th scope="col">state</th>
+          <th scope="col">events</th>
+          <th scope="col">which</th>
+          <th scope="col">by</th>
+          <th scope="col">previewed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bulks.map((bulk) => (
+          <tr id={`bulk-${bulk.id}`} data-href={`${base}/bulks/${bulk.id}`}>
+            <th scope="row">
+              <a href={`${base}/bulks/${bulk.id}`}>
+                {bulk.act} {number(bulk.id)}
+              </a>
+            </th>
+            <td data-label="state">{stateInWords(bulk)}</td>
+            <td data-label="events">{number(bulk.total)}</td>
+            <td data-label="which">
+              <FilterWords filter={bulk.filter} visit={visit} />
+            </td>
+            <td data-label="by">
+              <StoredText text={bulk.actor} atMost={60} />
+            </td>
+            <td data-label="previewed">
+              <Time at={bulk.createdAt} now={now} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,255 @@
+import type { Child } from 'hono/jsx';
+import type { EventKey } from '../../inbox/event.ts';
+import type { EventSummary } from '../../inbox/operator/search.ts';
+import { getEvent, type EventHistory } from '../../ops/find.ts';
+import { eventCommand } from '../../ops/words/shell-commands.ts';
+import { ActForm } from '../parts/act-form.tsx';
+import { bytes, number, plural, relative } from '../../ops/words/format.ts';
+import { eventHref, eventsHref } from '../parts/screen-links.ts';
+import { ReasonField } from '../parts/reason-field.tsx';
+import { State } from '../parts/state-badge.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time-and-age.tsx';
+import { Timeline } from '../parts/timeline.tsx';
+import type { Screen, Visit } from '../visit.ts';
+import { causeOfDeath } from '../../ops/words/event-words.ts';
+import { Payload } from './event-payload.tsx';
+
+/** One event: how it stands, what has happened to it, what is in it, and what can be done. */
+export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> {
+  const history = await getEvent(visit.operated.inbox, key);
+  if (history === null) return noSuchEvent(visit, key);
+  const href = eventHref(visit.base, key);
+  const { summary } = history;
+  return {
+    title: 'Event',
+    current: '/events',
+    content: (
+      <>
+        <p class="subject">
+          <code>
+            <StoredText text={summary.id} />
+          </code>
+        </p>
+        <div id="live">
+          <Headline summary={summary} now={visit.now} />
+          <Acts visit={visit} history={history} />
+          <div class="columns" id="about">
+            <Facts visit={visit} history={history} />
+            <section class="panel" id="timeline">
+              <h2>What happened</h2>
+              <Timeline history={history} now={visit.now} />
+            </section>
+          </div>
+        </div>
+        {visit.liveOnly !== true && <Payload visit={visit} event={history.event} href={href} />}
+      </>
+    ),
+  };
+}
+
+function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
+  return {
+    title: 'No such event',
+    status: 404,
+    current: '/events',
+    content: (
+      <p class="notice">
+        There is no event <StoredText text={id} atMost={255} /> here. <a href={`${base}/events`}>All events</a>
+      </p>
+    ),
+  };
+}
+
+/** How it stands, in a sentence. */
+function Headline({ summary, now }: { readonly summary: EventSummary; readonly now: Date }) {
+  const { state, deadReason, lastError } = summary;
+  return (
+    <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
+      <State summary={summary} /> {standing(summary, now)}
+      {state === 'dead' && deadReason !== null && (
+        <>
+          {' '}
+          <strong>
+            <StoredText text={causeOfDeath({ sample: lastError, reason: deadReason })} atMost={500} />
+          </strong>
+        </>
+      )}
+    </p>
+  );
+}
+
+function standing({ state, dueAt, failures }: EventSummary, now: Date): string {
+  switch (state) {
+    case 'pending':
+      if (failures === 0) return 'It waits for a processor, or for an older event of its entity.';
+      return `It has failed ${plural(failures, 'time')}${dueAt === null ? '' : `, and is tried again ${relative(dueAt, now)}`}.`;
+    case 'processing':
+      return 'Its handler runs now.';
+    case 'processed':
+      return 'Its handler has succeeded.';
+    case 'dead':
+      return 'Nobody handles it unless you act:';
+    case 'ignored':
+      return 'Nobody handles it: there was no handler for its type, or somebody has discarded it.';
+  }
+}
+
+function Facts({
+  visit: { base, now },
+  history: { summary, event },
+}: {
+  readonly visit: Visit;
+  readonly history: EventHistory;
+}) {
+  const { type, endpoint, entity, fingerprint, attempts, failures, redeliveries, conflicts, settledAt } = summary;
+  return (
+    <section class="panel" id="facts">
+      <h2>About it</h2>
+      <dl class="facts">
+        <Fact name="type">
+          {type === null ? (
+            <span class="muted">none that could be read</span>
+          ) : (
+            <a href={eventsHref(base, { types: [type] })}>
+              <StoredText text={type} />
+            </a>
+          )}
+        </Fact>
+        <Fact name="about">
+          {entity === null ? (
+            <span class="muted">it stands alone</span>
+          ) : (
+            <>
+              <StoredText text={entity} /> <a href={eventsHref(base, { endpoint, entity })}>all events about it</a>
+            </>
+          )}
+        </Fact>
+        <Fact name="endpoint">
+          <StoredText text={endpoint} />
+        </Fact>
+        <Fact name="created">
+          {event.created === null ? (
+            <span class="muted">not known</span>
+          ) : (
+            <Time at={new Date(event.created.ms)} now={now} />
+          )}
+        </Fact>
+        <Fact name="received">
+          <Time at={summary.receivedAt} now={now} />
+        </Fact>
+        {settledAt !== null && (
+          <Fact name="settled">
+            <Time at={settledAt} now={now} />
+          </Fact>
+        )}
+        <Fact name="attempts">
+          {number(attempts)}
+          {failures > 0 && `, ${number(failures)} of them failed since it was stored or rerun`}
+        </Fact>
+        <Fact name="sent again">
+          {redeliveries === 0 ? 'never' : plural(redeliveries, 'time')}
+          {conflicts > 0 && `, ${number(conflicts)} with other bytes`}
+        </Fact>
+        <Fact name="signature">{summary.verified ? 'verified' : 'not checked'}</Fact>
+        <Fact name="body">
+          {event.body === null ? 'pruned: only a tombstone is left' : bytes(event.body.byteLength)}
+        </Fact>
+        {fingerprint !== null && (
+          <Fact name="group">
+            <a href={eventsHref(base, { states: ['dead'], fingerprint })}>dead events with the same error</a>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: Child }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** What can be done, for operators as buttons and for everybody as commands. */
+function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
+  const { state, pruned } = summary;
+  const again = state === 'processed';
+  const mayRerun = !pruned && (again || state === 'dead' || state === 'ignored');
+  const mayDiscard = state === 'dead' || state === 'pending';
+  return (
+    <section class="panel acts" id="acts" aria-label="What can be done">
+      {mayRerun && (
+        <Act
+          visit={visit}
+          summary={summary}
+          act="rerun"
+          title={again ? 'Rerun again…' : 'Rerun…'}
+          button={again ? 'Rerun this processed event' : 'Rerun this event'}
+          force={again}
+        >
+          {again
+            ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
+            : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
+        </Act>
+      )}
+      {mayDiscard && (
+        <Act visit={visit} summary={summary} act="discard" title="Discard…" button="Discard this event">
+          The event becomes ignored: nobody handles it. It can be rerun later.
+        </Act>
+      )}
+      {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
+      <Copyable command={eventCommand('show', summary, { db: visit.db })} />
+    </section>
+  );
+}
+
+/** Opened by a click or a key, and confirmed by a button: neither alone does anything. */
+function Act({
+  visit,
+  summary,
+  act,
+  title,
+  button,
+  force = false,
+  children,
+}: {
+  readonly visit: Visit;
+  readonly summary: EventSummary;
+  readonly act: 'rerun' | 'discard';
+  readonly title: string;
+  readonly button: string;
+  readonly force?: boolean;
+  readonly children: Child;
+}) {
+  return (
+    // What is asked of a processed event has an id of its own: an update must not put it into the form somebody is in.
+    <details class="act" id={force ? 'rerun-again' : act}>
+      <summary>{title}</summary>
+      <p>{children}</p>
+      <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
+        {force && <input type="hidden" name="force" value="yes" />}
+        <ReasonField />
+        <button type="submit" class={act === 'rerun' ? 'primary' : undefined} data-confirm>
+          {button}
+        </button>
+      </ActForm>
+      <Copyable command={eventCommand(act, summary, { db: visit.db, force })} />
+    </details>
+  );
+}
+
+/** A command of the command line; the script adds a button that copies it. */
+function Copyable({ command }: { readonly command: string }) {
+  return (
+    <p class="copyable">
+      <code>{command}</code>{' '}
+      <button type="button" data-copy hidden>
+        Copy
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,157 @@
+import { messageOf } from '../../errors.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { VERSION } from '../../version.ts';
+import { readiness } from '../../ops/health.ts';
+import { stats, type Stats } from '../../ops/stats.ts';
+import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
+import { eventHref } from '../parts/screen-links.ts';
+import { StoredText } from '../parts/stored-text.tsx';
+import { Time } from '../parts/time-and-age.tsx';
+import { UnhandledEvents } from '../parts/unhandled-events.tsx';
+import type { Screen, Visit } from '../visit.ts';
+
+/** Whether deliveries can be stored now, and what to ask for from outside. */
+export async function healthScreen(visit: Visit): Promise<Screen> {
+  const { inbox } = visit.operated;
+  const [ready, figures] = await Promise.all([readiness(inbox), figuresOf(inbox, visit.now)]);
+  return {
+    title: 'Health',
+    current: '/health',
+    content: (
+      <>
+        <div id="live">
+          {ready.ready ? (
+            <p class="notice" id="ready">
+              <strong>Ready:</strong> a delivery that came now would be stored. It was tried.
+            </p>
+          ) : (
+            <p class="warning" id="ready">
+              <strong>Not ready:</strong> a delivery that came now could not be stored, and the service would send it
+              again later. <StoredText text={ready.why} atMost={500} />
+            </p>
+          )}
+          <section class="panel" id="standing">
+            <h2>How things stand</h2>
+            {'problem' in figures ? (
+              <p class="warning">
+                The inbox cannot be read: <StoredText text={figures.problem} atMost={500} />
+              </p>
+            ) : (
+              <Standing figures={figures} visit={visit} />
+            )}
+          </section>
+          {'problem' in figures ? <></> : <UnhandledEvents visit={visit} unhandled={figures.unhandled} />}
+        </div>
+        <section class="panel">
+          <h2>For your monitoring</h2>
+          <dl class="facts">
+            <div>
+              <dt>
+                <a href={`${visit.base}/health/live`}>/health/live</a>
+              </dt>
+              <dd>The process answers. Needs no log-in.</dd>
+            </div>
+            <div>
+              <dt>
+                <a href={`${visit.base}/health/ready`}>/health/ready</a>
+              </dt>
+              <dd>A delivery could be stored: 200 or 503. Needs no log-in.</dd>
+            </div>
+            <div>
+              <dt>
+                <a href={`${visit.base}/metrics`}>/metrics</a>
+              </dt>
+              <dd>For Prometheus. Needs a log-in.</dd>
+            </div>
+          </dl>
+        </section>
+        <section class="panel">
+          <h2>This process</h2>
+          <dl class="facts">
+            <div>
+              <dt>hookbox</dt>
+              <dd>{VERSION}</dd>
+            </div>
+            <div>
+              <dt>Node.js</dt>
+              <dd>{process.versions.node}</dd>
+            </div>
+            <div>
+              <dt>running for</dt>
+              <dd>{age(process.uptime() * 1_000)}</dd>
+            </div>
+          </dl>
+        </section>
+      </>
+    ),
+  };
+}
+
+/** An inbox that cannot be read is what this screen is there for, so it must not fail with it. */
+async function figuresOf(inbox: Inbox, now: Date): Promise<Stats | { readonly problem: string }> {
+  try {
+    return await stats(inbox, { since: new Date(now.getTime() - 3_600_000), until: now, steps: 1 });
+  } catch (failure) {
+    return { problem: messageOf(failure) };
+  }
+}
+
+function Standing({
+  figures: { now: standing, answerMs, handlerMs, rejectionRate, totals },
+  visit: { base, now },
+}: {
+  readonly figures: Stats;
+  readonly visit: Visit;
+}) {
+  const { pending, processing, retrying, dead, oldestPending } = standing;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>oldest pending</dt>
+        <dd>
+          {oldestPending === null ? (
+            'none: no event waits'
+          ) : (
+            <>
+              <a href={eventHref(base, oldestPending)}>
+                <StoredText text={oldestPending.id} atMost={80} />
+              </a>
+              , received <Time at={oldestPending.receivedAt} now={now} />
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>events now</dt>
+        <dd>
+          {bounded(pending)} pending ({bounded(retrying)} of them after a failure), {bounded(processing)} in processing,{' '}
+          {bounded(dead)} dead
+        </dd>
+      </div>
+      <div>
+        <dt>answers, last hour</dt>
+        <dd>
+          {answerMs.count === 0
+            ? 'no delivery was answered'
+            : `p50 ${latency(answerMs.p50)}, p99 ${latency(answerMs.p99)}, of ${plural(answerMs.count, 'delivery', 'deliveries')}; ` +
+              `the service gives up after 10 s`}
+        </dd>
+      </div>
+      <div>
+        <dt>handlers, last hour</dt>
+        <dd>
+          {handlerMs.count === 0
+            ? 'none has run'
+            : `p50 ${latency(handlerMs.p50)}, p99 ${latency(handlerMs.p99)}, of ${plural(handlerMs.count, 'run')}`}
+        </dd>
+      </div>
+      <div>
+        <dt>rejected, last hour</dt>
+        <dd>
+          <a href={`${base}/rejected?range=1h`}>{plural(totals.rejected, 'delivery', 'deliveries')}</a> (
+          {percent(rejectionRate)})
+        </dd>
+      </div>
+    </dl>
+  );
+}

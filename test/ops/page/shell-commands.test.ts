@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { eventCommand } from '../../../src/ops/words/shell-commands.ts';
+import { hostileTexts } from '../../browser/hostile-texts.ts';
+
+test.for([
+  ['evt_1', 'default', 'hookbox events show evt_1'],
+  ['evt_1', 'b', 'hookbox events show --endpoint b evt_1'],
+  ['-rf', 'default', 'hookbox events show -- -rf'],
+  [`it's; rm -rf ~`, 'default', String.raw`hookbox events show 'it'\''s; rm -rf ~'`],
+  ['$(reboot)`reboot`', 'default', "hookbox events show '$(reboot)`reboot`'"],
+  // Pasted as they are, these would steer the terminal.
+  ["\u001b[31m'\\\n", 'default', String.raw`hookbox events show $'\u001b[31m\'\\\u000a'`],
+  ['a\u{e0041}\u00ad', 'default', String.raw`hookbox events show $'a\U000e0041\u00ad'`],
+] as const)('the command for %j at %j', ([id, endpoint, expected]) => {
+  expect(eventCommand('show', { endpoint, id })).toBe(expected);
+});
+
+test('says what else the act needs', () => {
+  expect(eventCommand('rerun', { endpoint: 'default', id: 'evt_1' }, { force: true })).toBe(
+    'hookbox events rerun --force evt_1',
+  );
+});
+
+test.for([
+  ['shop.db', 'hookbox events show --db shop.db evt_1'],
+  ["/srv/ada's shop/shop.db", String.raw`hookbox events show --db '/srv/ada'\''s shop/shop.db' evt_1`],
+  ['-shop.db', 'hookbox events show --db=-shop.db evt_1'],
+] as const)('names the file %s where it is known', ([db, expected]) => {
+  expect(eventCommand('show', { endpoint: 'default', id: 'evt_1' }, { db })).toBe(expected);
+});
+
+test('a shell reads the very id, whatever it is', () => {
+  // No argument of a program can have a null byte.
+  const ids = Object.values<string>(hostileTexts).filter((text) => !text.includes('\0'));
+  const script = ids.map((id) => eventCommand('rerun', { endpoint: id, id })).join('\n');
+  const definition = `hookbox() { printf '%s\\0' "\${@: -1}"; }`;
+  const output = execFileSync('bash', ['--norc', '-c', `${definition}\n${script}`], {
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+  });
+  expect(output.toString().split('\0').slice(0, -1)).toEqual(ids);
+  expect(script).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+});
