@@ -17,13 +17,35 @@ describe('docs/cli.md', () => {
 });
 
 describe('the page', () => {
-  it('has choices, variables, notes, and what the command alone shows', async () => {
+  const runnable = all(program).filter((command) => command.commands.length === 0 && command.name() !== 'help');
+
+  it('has a section for each command, and names each option', async () => {
     const page = await cliPage(program);
-    expect(page).toMatch(/--tamper <what>.*`body`, `signature`/);
-    expect(page).toMatch(/--output <how>.*`interactive`, `compact`, `ndjson`/);
-    expect(page).toMatch(/--to <url>.*`HOOKBOX_URL`/);
+    for (const command of runnable) expect(page).toMatch(new RegExp(`^## hookbox .*\\b${command.name()}$`, 'm'));
+    for (const { long, hidden } of runnable.flatMap((command) => command.options)) {
+      if (!hidden) expect(page).toContain(`${long}\``);
+    }
+  });
+
+  it('has notes, and leaves descriptions of options to the help', async () => {
+    const page = await cliPage(program);
     expect(page).toContain('Redirects are not followed.');
     expect(page).not.toContain('Examples:');
+    expect(page).not.toContain('may be repeated');
+  });
+});
+
+describe('the help', () => {
+  const helpOf = (name: string): string =>
+    all(program)
+      .find((command) => command.name() === name)
+      ?.helpInformation()
+      .replaceAll(/\s+/g, ' ') ?? '';
+
+  it('has choices and variables, which the page leaves to it', () => {
+    expect(helpOf('trigger')).toMatch(/--tamper <what> .*choices: "body", "signature"/);
+    expect(helpOf('serve')).toMatch(/--output <how> .*choices: "interactive", "compact", "ndjson"/);
+    expect(helpOf('trigger')).toMatch(/--to <url> .*env: HOOKBOX_URL/);
   });
 });
 
