@@ -1,6 +1,6 @@
 import { Command, type Argument, type Option } from 'commander';
 import { format } from 'prettier';
-import { examplesOf, examplesText } from '../../src/cli/shared/command.ts';
+import { examplesOf } from '../../src/cli/shared/command.ts';
 import { withBy, withFilter } from '../../src/cli/events/event-options.ts';
 import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
 
@@ -11,7 +11,7 @@ const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] =
   ['Audit options', withBy(new Command()).options],
 ];
 
-/** docs/cli.md, made of the commands themselves: what each is for and how it is called. Its help describes its options. */
+/** docs/cli.md, made of the commands themselves: what each is for and how it is called; its help says the rest. */
 export async function cliPage(program: Command): Promise<string> {
   const commands = leavesOf(program).filter(([, command]) => command.name() !== 'help');
   const page = [
@@ -23,7 +23,7 @@ export async function cliPage(program: Command): Promise<string> {
   return format(page.join('\n\n'), { parser: 'markdown', printWidth: 120, singleQuote: true });
 }
 
-const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default. \`npm run docs\` makes the page of the commands.
+const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default, and says what else there is to know. \`npm run docs\` makes the page of the commands.
 
 Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`.
 
@@ -60,7 +60,7 @@ function sectionOf(path: string, command: Command): string {
     `## ${path}`,
     [sentence(command.description()), ...(takes.length === 0 ? [] : [`It takes ${takes.join(', ')}.`])].join(' '),
     `\`\`\`sh\n${examplesOf(command).join('\n')}\n\`\`\``,
-    notesOf(command),
+    exitCodesOf(command),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -74,18 +74,12 @@ function namesOf(options: readonly Option[]): string {
   return options.map(({ flags }) => `\`${flags.replace(/ [<[].*/, '')}\``).join(', ');
 }
 
-/** What its help says after the examples, but for tables. */
-function notesOf(command: Command): string {
+/** What its help says after the examples: of that, what its exit codes mean. */
+function exitCodesOf(command: Command): string {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
   command.outputHelp();
-  return help
-    .slice(command.helpInformation().length)
-    .replace(examplesText(examplesOf(command)), '')
-    .split(/\n\n+|\n(?=Exit codes:)/)
-    .map((part) => part.replaceAll(/^\n+|\n+$/g, ''))
-    .filter((part) => !/^ /m.test(part))
-    .join('\n\n');
+  return /^Exit codes: .*$/m.exec(help)?.[0] ?? '';
 }
 
 function shown(argument: Argument): string {

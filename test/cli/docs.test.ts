@@ -27,25 +27,28 @@ describe('the page', () => {
     }
   });
 
-  it('has notes, and leaves descriptions of options to the help', async () => {
+  it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
     const page = await cliPage(program);
-    expect(page).toContain('Redirects are not followed.');
-    expect(page).not.toContain('Examples:');
-    expect(page).not.toContain('may be repeated');
+    expect(page).toContain('Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.');
+    for (const other of ['Examples:', 'may be repeated', 'Redirects are not followed.'])
+      expect(page).not.toContain(other);
   });
 });
 
 describe('the help', () => {
-  const helpOf = (name: string): string =>
-    all(program)
-      .find((command) => command.name() === name)
-      ?.helpInformation()
-      .replaceAll(/\s+/g, ' ') ?? '';
+  /** As it is printed, in one line. */
+  function helpOf(name: string): string {
+    const command = all(program).find((each) => each.name() === name);
+    let help = '';
+    command?.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+    return help.replaceAll(/\s+/g, ' ');
+  }
 
-  it('has choices and variables, which the page leaves to it', () => {
+  it('has what the page leaves to it: choices, variables, notes', () => {
     expect(helpOf('trigger')).toMatch(/--tamper <what> .*choices: "body", "signature"/);
     expect(helpOf('serve')).toMatch(/--output <how> .*choices: "interactive", "compact", "ndjson"/);
     expect(helpOf('trigger')).toMatch(/--to <url> .*env: HOOKBOX_URL/);
+    expect(helpOf('trigger')).toContain('Redirects are not followed.');
   });
 });
 
