@@ -11,6 +11,9 @@ const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] =
   ['Audit options', withBy(new Command()).options],
 ];
 
+/** What the introduction describes for all commands that have it. */
+const COMMON: ReadonlySet<string> = new Set(['--json', '--db', '--secret-file', '--allow-remote']);
+
 /** docs/cli.md, made of the commands themselves: what each is for and how it is called; its help says the rest. */
 export async function cliPage(program: Command): Promise<string> {
   const commands = leavesOf(program).filter(([, command]) => command.name() !== 'help');
@@ -32,14 +35,14 @@ Install the package and call it as \`npx hookbox …\`; in a clone of the reposi
 - **Inbox.** \`--db\` names its file, \`hookbox.db\` unless given.
 - **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given.
 
-| exit code | meaning |
-|---|---|
-| 0 | it worked |
-| 1 | it failed, or the answer is no |
-| 2 | the arguments cannot work |
-| 3 | some of it worked |
-| 4 | what was named is not there |
-| 130 | interrupted, or the reader of its output went away |`;
+Exit codes, where a command does not say more:
+
+- 0: it worked
+- 1: it failed, or the answer is no
+- 2: the arguments cannot work
+- 3: some of it worked
+- 4: what was named is not there
+- 130: interrupted, or the reader of its output went away`;
 
 function leavesOf(command: Command, path: readonly string[] = []): (readonly [string, Command])[] {
   const here = [...path, command.name()];
@@ -50,7 +53,9 @@ function leavesOf(command: Command, path: readonly string[] = []): (readonly [st
 function sectionOf(path: string, command: Command): string {
   const visible = command.options.filter((option) => !option.hidden);
   const groups = GROUPS.filter(([, options]) => options.every((option) => visible.some(same(option))));
-  const own = visible.filter((option) => !groups.some(([, options]) => options.some(same(option))));
+  const own = visible.filter(
+    (option) => !COMMON.has(option.long ?? '') && !groups.some(([, options]) => options.some(same(option))),
+  );
   const takes = [
     ...command.registeredArguments.map((argument) => `\`${shown(argument)}\``),
     ...groups.map(([name]) => `[${name.toLowerCase()}](#${name.toLowerCase().replaceAll(' ', '-')})`),
