@@ -29,7 +29,7 @@ server.on('stream', async (stream, request) => {
     body: readerOf(stream),
   });
   if (stream.destroyed) return;
-  const { Connection: _, ...headers } = outcome.headers; // HTTP/2 has no such header
+  const { Connection, ...headers } = outcome.headers; // HTTP/2 has no such header
   stream.respond({ ':status': outcome.status, 'content-type': 'application/json', ...headers });
   stream.end(JSON.stringify(outcome.body), () => stream.close()); // nobody reads what may still come
 });
