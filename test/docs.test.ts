@@ -7,10 +7,21 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/*.md', { cwd: root })];
 const LINK = /\]\((?!https?:)(?<path>[^)#\s]*)(?:#(?<anchor>[^)\s]+))?\)/g;
 /** A file or folder of the repository, in backticks. */
-const NAMED = /`(?<path>(?:test|docs|fixtures|adapters)\/[\w./-]+)`/g;
+const NAMED = /`(?<path>(?:test|docs|examples|fixtures|adapters)\/[\w./-]+)`/g;
+
+/** A block that shows lines of a file in examples/, and says so in its first line. */
+const EXCERPT = /^```\w+\n\/\/ (?<file>examples\/.+)\n(?<lines>[\s\S]*?)^```$/gm;
 
 function text(page: string): string {
   return readFileSync(join(root, page), 'utf8');
+}
+
+/** Without blank lines, and indented in any way. */
+function linesOf(code: string): string[] {
+  return code
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 }
 
 function withoutCode(markdown: string): string {
@@ -40,6 +51,20 @@ describe.each(pages)('%s', (page) => {
     expect(broken).toEqual([]);
   });
 
+  it('shows of examples what stands in them, line by line', () => {
+    const changed = [...text(page).matchAll(EXCERPT)].flatMap(({ groups: { file = '', lines = '' } = {} }) => {
+      let rest = linesOf(text(file));
+      return linesOf(lines)
+        .filter((line) => {
+          const at = rest.indexOf(line);
+          rest = rest.slice(at + 1);
+          return at < 0;
+        })
+        .map((line) => `${file}: ${line}`);
+    });
+    expect(changed).toEqual([]);
+  });
+
   it('names files that are there', () => {
     const named = [...withoutCode(text(page)).matchAll(NAMED)].map(({ groups = {} }) => groups['path'] ?? '');
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
@@ -49,4 +74,10 @@ describe.each(pages)('%s', (page) => {
 it('the README links to each page', () => {
   const linked = new Set([...text('README.md').matchAll(LINK)].map(({ groups = {} }) => groups['path']));
   expect(pages.filter((page) => page !== 'README.md' && !linked.has(page))).toEqual([]);
+});
+
+it('docs/adapters.md and docs/signature-does-not-match.md lead to each example', () => {
+  const leading = text('docs/adapters.md') + text('docs/signature-does-not-match.md');
+  const files = globSync('examples/**/*.*', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+  expect(files.filter((file) => !leading.includes(file))).toEqual([]);
 });

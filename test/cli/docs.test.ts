@@ -17,13 +17,38 @@ describe('docs/cli.md', () => {
 });
 
 describe('the page', () => {
-  it('has choices, variables, notes, and what the command alone shows', async () => {
+  const runnable = all(program).filter((command) => command.commands.length === 0 && command.name() !== 'help');
+
+  it('has a section for each command, and names each option', async () => {
     const page = await cliPage(program);
-    expect(page).toMatch(/--tamper <what>.*`body`, `signature`/);
-    expect(page).toMatch(/--output <how>.*`interactive`, `compact`, `ndjson`/);
-    expect(page).toMatch(/--to <url>.*`HOOKBOX_URL`/);
-    expect(page).toContain('Redirects are not followed.');
-    expect(page).not.toContain('Examples:');
+    for (const command of runnable) expect(page).toMatch(new RegExp(`^## hookbox .*\\b${command.name()}$`, 'm'));
+    for (const { long, hidden } of runnable.flatMap((command) => command.options)) {
+      if (!hidden) expect(page).toContain(`${long}\``);
+    }
+  });
+
+  it('has exit codes, and leaves descriptions of options and notes to the help', async () => {
+    const page = await cliPage(program);
+    expect(page).toContain('Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.');
+    for (const other of ['Examples:', 'may be repeated', 'Redirects are not followed.'])
+      expect(page).not.toContain(other);
+  });
+});
+
+describe('the help', () => {
+  /** As it is printed, in one line. */
+  function helpOf(name: string): string {
+    const command = all(program).find((each) => each.name() === name);
+    let help = '';
+    command?.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+    return help.replaceAll(/\s+/g, ' ');
+  }
+
+  it('has what the page leaves to it: choices, variables, notes', () => {
+    expect(helpOf('trigger')).toMatch(/--tamper <what> .*choices: "body", "signature"/);
+    expect(helpOf('serve')).toMatch(/--output <how> .*choices: "interactive", "compact", "ndjson"/);
+    expect(helpOf('trigger')).toMatch(/--to <url> .*env: HOOKBOX_URL/);
+    expect(helpOf('trigger')).toContain('Redirects are not followed.');
   });
 });
 

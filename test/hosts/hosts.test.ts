@@ -1,6 +1,6 @@
-/** Each example of docs/adapters.md, taken from the page, on the real host. */
+/** Each file of examples/, which docs/adapters.md shows, on the real host. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { blockCount, names, unused } from './page.ts';
+import { blockCount, blockNames, unused } from './page.ts';
 import { createProject, type Project } from './project.ts';
 import { nest, next } from './suites/compiled.ts';
 import { functions } from './suites/functions.ts';
@@ -39,6 +39,6 @@ describe('docs/answers.md', reasons);
 describe('a signature does not match', () => mismatch(project));
 
 describe('docs/adapters.md', () => {
-  it('has a name on each block', () => expect(names).toHaveLength(blockCount));
-  it('has no block that is not run', () => expect(unused()).toEqual([]));
+  it('has a name on each block', () => expect(blockNames).toHaveLength(blockCount));
+  it('has no block and no example that is not run', () => expect(unused()).toEqual([]));
 });

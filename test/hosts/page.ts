@@ -1,24 +1,34 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
+/** The host's code: merchants read it, and it runs here as it stands. */
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const FENCE = /^```(?<language>\w+)\n(?:\/\/|#) (?<name>.+)\n(?<code>[\s\S]*?)^```$/gm;
 const ALL = /^```\w+$/gm;
 
 const markdown = ['adapters', 'signature-does-not-match']
   .map((page) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'))
   .join('\n');
-const blocks = new Map(
-  [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const),
+const named = [...markdown.matchAll(FENCE)].map(({ groups: { name = '', code = '' } = {} }) => [name, code] as const);
+/** Blocks with a title. The others show lines of a file, as test/docs.test.ts sees to it. */
+const blocks = new Map(named.filter(([name]) => !name.startsWith('examples/')));
+const files = new Map(
+  globSync('**/*.{mjs,js,ts,jsonc}', { cwd: EXAMPLES }).map((name) => [
+    name.replaceAll('\\', '/'),
+    readFileSync(`${EXAMPLES}${name}`, 'utf8'),
+  ]),
 );
 const used = new Set<string>();
 
 /** How many blocks docs/adapters.md and docs/signature-does-not-match.md have, also those that begin with no name. */
 export const blockCount = (markdown.match(ALL) ?? []).length;
-export const names: readonly string[] = [...blocks.keys()];
+/** Their first lines, which are comments: a title, or the file whose lines they show. */
+export const blockNames: readonly string[] = named.map(([name]) => name);
 
-/** A block of the two pages by its first line, which is a comment with its file name, or a title. */
+/** A file of examples/, or a block of the two pages by its title. */
 export function example(name: string): string {
-  const code = blocks.get(name);
-  if (code === undefined) throw new Error(`the pages have no block that begins with the comment ${name}`);
+  const code = files.get(name) ?? blocks.get(name);
+  if (code === undefined) throw new Error(`there is no examples/${name}, and no block that begins with this comment`);
   used.add(name);
   return code;
 }
@@ -45,9 +55,9 @@ export function rowsUnder(heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** Blocks that no test has asked for. */
+/** Files and blocks that no test has asked for. */
 export function unused(): string[] {
-  return names.filter((name) => !used.has(name));
+  return [...files.keys(), ...blocks.keys()].filter((name) => !used.has(name));
 }
 
 /** The same code with something else in it, for what the page warns of. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { restApi } from '../aws-events.ts';
@@ -13,6 +13,7 @@ import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 import { run, startServer, type Finished, type RunningServer } from '../server.ts';
 
+const CAPTURE = 'keep what does not match';
 const EXPLAIN = 'why the signature is not that of body.json';
 const SIGN = 'the signature of body.json';
 const SEND = 'sign body.json and send it';
@@ -33,9 +34,11 @@ export function mismatch(project: () => Project): void {
 
   describe('capture.mjs', () => {
     const capture = (env: Readonly<Record<string, string>> = {}): Promise<RunningServer> => {
-      project().write('mismatch/capture.mjs', example('mismatch/capture.mjs'));
+      const installed = join(project().folder, example(CAPTURE).trim().replace('node ', ''));
+      expect(readFileSync(installed, 'utf8')).toBe(example('mismatch/capture.mjs'));
+      mkdirSync(folder(), { recursive: true });
       for (const name of ['body.json', 'signature.txt']) rmSync(join(folder(), name), { force: true });
-      return startServer(project(), [process.execPath, 'capture.mjs'], { cwd: folder(), env });
+      return startServer(project(), [process.execPath, installed], { cwd: folder(), env });
     };
     const kept = (name: string): string => readFileSync(join(folder(), name), 'utf8');
 

@@ -10,6 +10,7 @@ const ALLOWED = [
   /^dist\/src\/page\/assets\/page\.(?:css|js)$/,
   /^docs\/[\w-]+\.md$/,
   /^docs\/images\/[\w-]+\.png$/,
+  /^examples\/.*\.(?:mjs|js|ts|jsonc|md)$/,
   /^fixtures\/.*\.(?:json|md)$/,
 ];
 

@@ -1,0 +1,12 @@
+export async function register() {
+  if (process.env.NEXT_RUNTIME === 'nodejs') {
+    const { createProcessor } = await import('hookbox');
+    const { sqliteInbox } = await import('hookbox/sqlite');
+    const worker = createProcessor({
+      inbox: sqliteInbox(process.env.HOOKBOX_DB ?? 'hookbox.db'),
+      handlers: { '*': (event) => console.log('handled', event.id) },
+    });
+    await worker.start();
+    process.once('SIGTERM', () => worker.close().then(() => process.exit()));
+  }
+}
