@@ -30,7 +30,7 @@ export {
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';
-export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './receive/delivery.ts';
+export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
 export type { Inbox } from './inbox/contract.ts';
 export type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from './inbox/event.ts';
@@ -49,6 +49,7 @@ export type {
   WorkQueue,
 } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
+export type { HostLimits } from './host/host-limits.ts';
 export type { Logger } from './host/logger.ts';
 export {
   ConfigurationError,

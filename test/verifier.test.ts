@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '../src/host/deadline.ts';
-import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/receive/delivery.ts';
+import type { HostLimits } from '../src/host/host-limits.ts';
+import type { BodyLimits, BodyRead, Delivery } from '../src/receive/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
 import type { Logger } from '../src/host/logger.ts';
 import type { Reason, Refusal } from '../src/receive/outcome.ts';

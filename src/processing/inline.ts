@@ -1,5 +1,5 @@
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait } from '../receive/delivery.ts';
+import { askToWait } from '../host/host-limits.ts';
 import { messageOf } from '../errors.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Lease, Settlement } from '../inbox/work.ts';

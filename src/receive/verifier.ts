@@ -1,5 +1,6 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
+import type { BodyRead, Delivery } from './delivery.ts';
+import { askToWait } from '../host/host-limits.ts';
 import { ConfigurationError, isInstance, messageOf, nameOf } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
