@@ -60,13 +60,7 @@ export {
   TransactionError,
 } from './errors.ts';
 // For adapters, ours and others'.
-export {
-  createVerifier,
-  isRefusal,
-  type RefusalFacts,
-  type VerifiedDelivery,
-  type Verifier,
-  type VerifierOptions,
-} from './receive/verifier.ts';
+export { createVerifier, type VerifiedDelivery, type Verifier, type VerifierOptions } from './receive/verifier.ts';
+export { isRefusal, type RefusalFacts } from './receive/refusals.ts';
 export type { Deadline } from './host/deadline.ts';
 export type { EventFacts } from './events/parse.ts';

@@ -27,6 +27,9 @@ export interface InlineRunner {
   close(): Promise<void>;
 }
 
+export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering' | 'logger'>> &
+  Pick<ProcessorOptions, 'processing' | 'clock'>;
+
 interface Run {
   readonly lease: Lease;
   readonly attempt: RunningAttempt;
@@ -39,10 +42,7 @@ const AGAIN_MS = 1_000;
  * One run for each delivery: no backoff and no budget, because the service's own schedule is the retry. A handler that
  * outlives the deadline keeps its lease while it runs; where the host would freeze it, the event is given back instead.
  */
-export function createInlineRunner(
-  options: Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering' | 'logger'>> &
-    Pick<ProcessorOptions, 'processing' | 'clock'>,
-): InlineRunner {
+export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const { inbox, handlers, ordering, logger, clock = systemClock } = options;
   const { leaseMs, timeoutMs, types } = limitsOf(options);
   // The budget and the backoff are the service's.

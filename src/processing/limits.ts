@@ -12,6 +12,8 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
 }
 
+/** How often processors and receivers have an inbox do its upkeep, in milliseconds. */
+export const UPKEEP_EVERY_MS = 60_000;
 /** How long `close` waits for handlers that run. */
 export const CLOSE_LIMIT_MS = 10_000;
 /** And what is left to clean up to one whose signal it has aborted. */

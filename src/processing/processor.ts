@@ -4,7 +4,6 @@ import { messageOf } from '../errors.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operator/background-upkeep.ts';
 import { TAKER_MS, type ClaimedEvent, type Lease, type Scope, type Settlement } from '../inbox/work.ts';
 import { movedBack } from '../inbox/rules/set-back.ts';
 import { consoleLogger, throttle, unfailing, type Logger } from '../host/logger.ts';
@@ -12,7 +11,7 @@ import { createAnnouncer } from './announcer.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { Doubt } from './doubt.ts';
 import { positive } from '../number-option.ts';
-import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, type ProcessingOptions } from './limits.ts';
+import { CLOSE_GRACE_MS, CLOSE_LIMIT_MS, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
 import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
 
 export interface RetentionOptions {
@@ -225,7 +224,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  const upkeep = (): Promise<void> => keepHandy(inbox.operations, { now: () => clock.now(), isOpen: isStarted });
+  async function upkeep(): Promise<void> {
+    await inbox.upkeep?.({ now: () => clock.now(), isOpen: isStarted });
+  }
 
   function later(ms: number, callback: () => void): void {
     if (state === 'closed') return;

@@ -3,8 +3,8 @@ import type { Delivery } from './delivery.ts';
 import { latencyBucket, type Counts, type Rejection } from '../inbox/operator/counts.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What operators want to know of answers: how long they took, and what was refused. */
-export interface AnswerNotes {
+/** What operators want to know of deliveries: how long their answers took, and what was refused. */
+export interface DeliveryStatistics {
   /**
    * @param tookMs - from the delivery's arrival to its answer
    * @param body - of a refused delivery, where it was read
@@ -24,19 +24,18 @@ interface NotedRejection extends Rejection {
   at: number;
 }
 
-/** Keeps notes for an inbox that operators can look into; those of the last second are lost with the process. */
-export function answerNotes(
+/** Keeps them for an inbox that operators can look into; those of the last second are lost with the process. */
+export function deliveryStatistics(
   operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
   endpoint: string,
-  onFlush: () => void = () => {},
-): AnswerNotes {
+): DeliveryStatistics {
   if (operations === undefined) return { note() {}, flush: async () => {} };
   let latencies = new Map<string, number>();
   let rejections = new Map<string, NotedRejection>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
-  /** One writing at a time: while the file is locked, the notes wait here and not in its queue. */
+  /** One writing at a time: while the file is locked, they wait here and not in its queue. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     await writing;
@@ -44,7 +43,6 @@ export function answerNotes(
     await writing;
     timer = undefined;
     if (latencies.size > 0) flushLater();
-    onFlush();
   }
 
   /** One timer at a time, which keeps no process alive. */
@@ -80,7 +78,7 @@ export function answerNotes(
 
   return {
     note(delivery, outcome, tookMs, body) {
-      // A browser or a probe that looks whether somebody is there: no delivery.
+      // A browser or a probe that looks whether the endpoint is there sends no delivery.
       if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
       const bucket = latencyBucket(tookMs);
       latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
