@@ -2,7 +2,7 @@ import { isEventType } from '../events/event.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { oneLine } from '../printable.ts';
-import { rerunIgnoredCommand } from '../ops/words/act-command.ts';
+import { rerunIgnoredCommand } from './rerun-ignored-command.ts';
 
 const HOUR_MS = 60 * 60_000;
 

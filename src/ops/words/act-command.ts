@@ -1,5 +1,5 @@
+import { option, quoted } from '../../host/shell-words.ts';
 import type { EventKey } from '../../inbox/event.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
 
 /**
  * The command that does the same as a button of the page.
@@ -18,42 +18,4 @@ export function eventCommand(
   ];
   // Behind -- an id may begin with a dash.
   return ['hookbox events', act, ...options, ...(id.startsWith('-') ? ['--'] : []), quoted(id)].join(' ');
-}
-
-/**
- * The command that reruns what was ignored for want of a handler.
- *
- * @param db - the inbox's file, which is left out where it is not known
- */
-export function rerunIgnoredCommand(
-  { endpoint, types, ignoredSince }: Required<Pick<EventFilter, 'endpoint' | 'types' | 'ignoredSince'>>,
-  db?: string,
-): string {
-  return [
-    'hookbox events rerun',
-    ...(db === undefined ? [] : option('--db', db)),
-    ...option('--endpoint', endpoint),
-    ...types.flatMap((type) => option('--type', type)),
-    ...option('--ignored-since', ignoredSince.toISOString()),
-  ].join(' ');
-}
-
-/** What begins with a dash would be taken for an option. */
-function option(name: string, value: string): readonly string[] {
-  return value.startsWith('-') ? [`${name}=${quoted(value)}`] : [name, quoted(value)];
-}
-
-const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu;
-
-/**
- * For a shell: as it is where that is harmless, or else in quotes. A control character that is pasted steers the terminal,
- * quotes or not, so texts with one are written with escapes, as bash and zsh know them.
- */
-export function quoted(text: string): string {
-  if (/^[\w.:@/-]+$/.test(text)) return text;
-  if (text.search(STEERING) === -1) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  const inner = text
-    .replaceAll(/[\\']/g, String.raw`\$&`)
-    .replaceAll(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return `$'${inner}'`;
 }
