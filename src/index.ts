@@ -5,12 +5,8 @@
  * @module
  */
 export { createReceiver, type Receiver, type ReceiverOptions } from './receive/receiver.ts';
-export {
-  createProcessor,
-  type Processor,
-  type ProcessorOptions,
-  type RetentionOptions,
-} from './processing/processor.ts';
+export { createProcessor, type Processor, type ProcessorOptions } from './processing/processor.ts';
+export type { RetentionOptions } from './processing/retention.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
 export type { RetryOptions } from './processing/backoff.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /** What hookbox reports through: pino fits as it is, and so does anything with these three methods. */
@@ -48,4 +49,10 @@ export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: num
     kinds.set(kind, { last: now, suppressed: 0 });
     log(before?.suppressed ?? 0);
   };
+}
+
+/** Reports failures that may come again and again: each kind seldom. */
+export function failureLog(logger: Logger): (what: string, failure: unknown) => void {
+  const seldom = throttle();
+  return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
 }

@@ -27,6 +27,12 @@ export class Doubt {
     this.#wroteAt = now;
   }
 
+  /** It starts to look only now, and could write until now. */
+  startAt(now: number): void {
+    this.#lookedAt = now;
+    this.#wroteAt = now;
+  }
+
   /**
    * It looks again.
    *

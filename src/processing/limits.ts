@@ -12,6 +12,8 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
 }
 
+/** How soon a processor looks again for what is due, and what could not be written is tried again, in milliseconds. */
+export const AGAIN_MS = 1_000;
 /** How often processors and receivers have an inbox do its upkeep, in milliseconds. */
 export const UPKEEP_EVERY_MS = 60_000;
 /** How long `close` waits for handlers that run. */
