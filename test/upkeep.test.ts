@@ -141,6 +141,6 @@ describe('testInbox', () => {
   });
 
   it('has none where the inbox in it has none', () => {
-    expect(testInbox({ inbox: memoryInbox() }).inbox.upkeep).toBeUndefined();
+    expect(testInbox({ inbox: memoryInbox() }).inbox).not.toHaveProperty('upkeep');
   });
 });

@@ -31,7 +31,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    *
    * @param options - `isOpen` is asked before each part; with `false` it stops
    */
-  upkeep?(options: { now(): number; isOpen(): boolean }): Promise<void>;
+  upkeep?(options: { readonly now: () => number; readonly isOpen: () => boolean }): Promise<void>;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;
 }

@@ -35,20 +35,21 @@ export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: L
   function renewIn(ms: number): void {
     cancelNext = timers.later(ms, () => {
       cancelNext = null;
-      isRenewing = true;
-      renewAll()
-        .then(
-          () => leaseMs / 3,
-          (failure: unknown) => {
-            failed('cannot renew leases', failure);
-            return Math.min(AGAIN_MS, leaseMs / 3);
-          },
-        )
-        .then((next) => {
-          isRenewing = false;
-          if (attempts.size > 0) renewIn(next);
-        });
+      void turn();
     });
+  }
+
+  async function turn(): Promise<void> {
+    let next = leaseMs / 3;
+    isRenewing = true;
+    try {
+      await renewAll();
+    } catch (failure) {
+      failed('cannot renew leases', failure);
+      next = Math.min(AGAIN_MS, next);
+    }
+    isRenewing = false;
+    if (attempts.size > 0) renewIn(next);
   }
 
   async function renewAll(): Promise<void> {

@@ -13,20 +13,22 @@ const DAY_MS = 24 * 60 * 60_000;
 /** After each batch the writer is left alone for so many times as long. */
 const REST = 3;
 
+interface PruningOptions {
+  readonly inbox: Pick<Inbox, 'prune'>;
+  readonly endpoints: Scope['endpoints'];
+  readonly now: () => number;
+  /** asked before each batch; with `false` it stops */
+  readonly isOpen: () => boolean;
+}
+
 /**
  * What makes tombstones of events that are old enough, a batch at a time.
  *
- * @param isOpen - asked before each batch; with `false` it stops
  * @throws ConfigurationError `INVALID_OPTION` for a number of days that cannot work
  */
 export function pruning(
   { processedDays = 30 }: RetentionOptions,
-  {
-    inbox,
-    endpoints,
-    now,
-    isOpen,
-  }: { readonly inbox: Inbox; readonly endpoints: Scope['endpoints']; now(): number; isOpen(): boolean },
+  { inbox, endpoints, now, isOpen }: PruningOptions,
 ): () => Promise<void> {
   const processedMs = positive('processedDays', processedDays, Infinity) * DAY_MS;
   return async () => {

@@ -83,7 +83,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   assertEndpoint(endpoint);
   assertHandlers(handlers);
   const verifier = createVerifier(options);
-  const { logger, refuse } = verifier;
+  const { logger } = verifier;
   const forProcessing = { ...options, endpoint, handlers, ordering, logger };
   const inline = inlineHandling(forProcessing, endpoint, options.processing?.mode);
   const processor = createProcessor(forProcessing);
@@ -106,11 +106,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
       // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
-      if (isTooLate) return refuse('closing');
+      if (isTooLate) return verifier.refuse('closing');
 
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
-      if (acceptance === LATE) return refuse('deadline');
+      if (acceptance === LATE) return verifier.refuse('deadline');
       log.oddities(verified, acceptance);
 
       const { id } = verified;
@@ -121,9 +121,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       }
       const ran = await inline.run(id, delivery, deadline);
       if (ran === 'nothing to run') return accepted(acceptance.result, id, isDuplicate);
-      return ran === 'processed' ? accepted('processed', id, isDuplicate) : refuse(ran);
+      return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.refuse(ran);
     } catch (failure) {
-      return refuse(reasonOf(failure), { cause: failure });
+      return verifier.refuse(reasonOf(failure), { cause: failure });
     } finally {
       deadline?.met();
     }

@@ -15,7 +15,7 @@ const MINUTES_KEPT_MS = 25 * 60 * 60_000;
  */
 export async function keepHandy(
   operations: Pick<Operations, 'indexNew' | 'coarsen'>,
-  { now, isOpen }: { now(): number; isOpen(): boolean },
+  { now, isOpen }: { readonly now: () => number; readonly isOpen: () => boolean },
 ): Promise<void> {
   for (let left = Infinity; left > 0 && isOpen();) {
     const startedAt = performance.now();
