@@ -8,11 +8,11 @@ export interface HostLimits {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** Asks the host to go on until work has settled. It may refuse by throwing; the delivery is answered all the same. */
+/** Asks the host to go on until work has settled. A host may refuse by throwing, which must not fail the delivery. */
 export function askToWait(waitUntil: HostLimits['waitUntil'], work: Promise<unknown>): void {
   try {
     waitUntil?.(work);
   } catch {
-    // What is left may then be cut off, as on a host without it.
+    // The work may then be cut off, as on a host without `waitUntil`.
   }
 }

@@ -21,13 +21,13 @@ export function unfailing(logger: Logger): Logger {
     try {
       logger[level](facts, message);
     } catch {
-      // There is nobody left to tell.
+      // No other place is left to report it to.
     }
   };
   return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
 }
 
-/** An id is the sender's text, and what a handler logs may be one: nothing of it may begin another line, or steer a terminal. */
+/** Facts may hold the sender's text, such as an id: it must not begin another line, or steer a terminal. */
 function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
   return oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);

@@ -6,8 +6,8 @@ export function option(name: string, value: string): readonly string[] {
 const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu;
 
 /**
- * For a shell: as it is where that is harmless, or else in quotes. A control character that is pasted steers the terminal,
- * quotes or not, so texts with one are written with escapes, as bash and zsh know them.
+ * A text as one word for a shell: as it is where that is harmless, otherwise in quotes. A control character that is pasted
+ * steers the terminal even inside quotes, so a text with one is written with escapes, as bash and zsh know them.
  */
 export function quoted(text: string): string {
   if (/^[\w.:@/-]+$/.test(text)) return text;

@@ -18,7 +18,7 @@ export const AGAIN_MS = 1_000;
 export const UPKEEP_EVERY_MS = 60_000;
 /** How long `close` waits for handlers that run. */
 export const CLOSE_LIMIT_MS = 10_000;
-/** And what is left to clean up to one whose signal it has aborted. */
+/** And how long one whose signal was aborted then has to clean up. */
 export const CLOSE_GRACE_MS = 1_000;
 
 /** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */

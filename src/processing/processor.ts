@@ -48,7 +48,7 @@ const ANNOUNCE_MS = TAKER_MS / 2;
 
 /**
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
- * when whoever ran it goes away.
+ * when the process that ran it goes away.
  *
  * @throws ConfigurationError for handlers, endpoints or limits that cannot work
  * @example

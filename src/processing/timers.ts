@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
 
-/** Timers that end together, when whoever has set them closes. */
+/** The timers of a processor or of inline mode, which end together when it closes. */
 export class Timers {
   readonly #clock: Clock;
   readonly #cancels = new Set<() => void>();

@@ -2,7 +2,7 @@ import { throttle, type Logger } from '../host/logger.ts';
 import type { Acceptance } from '../inbox/event.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
-/** What is said in the log of deliveries that are stored and answered 200 all the same. */
+/** What the log says about deliveries that were stored and answered 200, but are odd. */
 export interface DeliveryLog {
   /** The merchant's rule has named no entity that can be used. */
   uselessEntity(id: string, error: string): void;
@@ -33,7 +33,7 @@ export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
   };
 }
 
-/** Says once, with the first event that is left to a processor, that none was started. `forget` when there will be one. */
+/** Says once that no processor was started, when the first event is left to one. `forget` it when there will be one. */
 export function startReminder(
   logger: Logger,
   endpoint: string,

@@ -15,7 +15,7 @@ export interface DeliveryStatistics {
   flush(): Promise<void>;
 }
 
-/** What is noted waits this long in memory, so that neither a busy hour nor an attack writes for each delivery. */
+/** Statistics wait this long in memory, so that not every delivery is a write, in a busy hour or under attack. */
 const FLUSH_MS = 1_000;
 /** Kinds of rejections that are told apart between two writings; beyond them only the reason is kept. */
 const MAX_KINDS = 1_000;
@@ -25,7 +25,7 @@ interface NotedRejection extends Rejection {
   at: number;
 }
 
-/** Keeps them for an inbox that operators can look into; those of the last second are lost with the process. */
+/** Keeps statistics for an inbox that operators can look into; those of the last second are lost with the process. */
 export function deliveryStatistics(
   operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
   endpoint: string,
@@ -98,7 +98,7 @@ export function deliveryStatistics(
   };
 }
 
-/** A request that cannot say it any more must not fail the answer. */
+/** The adapter may fail to say it, as when the socket is gone; the answer must not fail with it. */
 function addressOf(delivery: Delivery): string | null {
   try {
     return delivery.source?.() ?? null;

@@ -168,7 +168,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return { inbox, entity, receive, start, close, [Symbol.asyncDispose]: close };
 }
 
-/** A locked database keeps nobody from closing: the statistics of the last second are lost then. */
+/** A locked database must not keep a receiver from closing: the statistics of the last second are lost then. */
 const LAST_STATISTICS_MS = 1_000;
 
 const REASONS = {

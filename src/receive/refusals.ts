@@ -53,7 +53,7 @@ export function nameAndCode(thrown: unknown): string {
   }
 }
 
-/** A client that went away is nobody's fault, and how handlers end is reported where they run. */
+/** A client that went away is no fault to mend, and how handlers end is reported where they run. */
 const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
   'body-incomplete',
   'handler-busy',

@@ -1,7 +1,7 @@
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
 
-/** The upkeep of an inbox where no processor of this process does it: the receiver has none, or its handlers run inline. */
+/** The upkeep of an inbox when the receiver's own processor is not started, as in inline mode. */
 export interface UpkeepTimer {
   /** A delivery came in: a minute from now there may be something to do. */
   begin(): void;

@@ -38,7 +38,7 @@ export interface VerifierOptions {
 /** A delivery whose bytes are authentic and hold an event, typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** the value of `X-Signature`, so that whoever is handed the body can verify it again; `null` where none was needed */
+  /** the value of `X-Signature`, so that the body can be verified again elsewhere; `null` where none was needed */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
@@ -121,7 +121,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     try {
       return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
     } finally {
-      // Only now, for it may have waited for the secret with a body that anybody has sent.
+      // Only now: until it is verified, anyone may have sent the body, and verifying may wait for the secret.
       reading.close();
     }
   }
