@@ -1,7 +1,12 @@
 import { eventTypes } from '../events/event.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { Counted, CountTotal, Gauges } from '../inbox/operator/counts.ts';
-import { LATENCY_BUCKETS_MS, latencyBound } from '../inbox/rules/latency-buckets.ts';
+import {
+  LATENCY_BUCKETS_MS,
+  latencyBound,
+  type Counted,
+  type CountTotal,
+  type Gauges,
+} from '../inbox/operator/counts.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';

@@ -1,8 +1,13 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { Counted, CountTotal, Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
+import {
+  latencyBound,
+  type Counted,
+  type CountTotal,
+  type Gauges,
+  type RejectedDelivery,
+} from '../inbox/operator/counts.ts';
 import { SlicedWork } from '../inbox/operator/turns.ts';
-import { latencyBound } from '../inbox/rules/latency-buckets.ts';
 import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';

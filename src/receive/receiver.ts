@@ -14,7 +14,7 @@ import { deliveryLog, startReminder } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
 import type { Delivery } from './delivery.ts';
 import { inlineHandling } from './inline-handling.ts';
-import { accepted, type Outcome, type Reason } from './outcome.ts';
+import type { Outcome, Reason, Refusal } from './outcome.ts';
 import { bodyOf, isRefusal } from './refusals.ts';
 import { UnderWay } from './under-way.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
@@ -140,7 +140,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const arrivedAt = performance.now();
     return underWay.during(async () => {
       const outcome = await takeIn(delivery, false);
-      statistics.note(delivery, outcome, performance.now() - arrivedAt, isRefusal(outcome) ? bodyOf(outcome) : null);
+      statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
       return outcome;
     });
@@ -166,6 +166,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   const close = (): Promise<void> => (closed ??= stop());
   return { inbox, entity, receive, start, close, [Symbol.asyncDispose]: close };
+}
+
+/** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */
+export function accepted(kind: Exclude<Outcome, Refusal>['kind'], id: string, duplicate: boolean): Outcome {
+  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
 }
 
 /** A locked database must not keep a receiver from closing: the statistics of the last second are lost then. */

@@ -1,6 +1,6 @@
 import { isInstance, messageOf, nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
-import { refusal, type Reason, type Refusal } from './outcome.ts';
+import { refusal, type Outcome, type Reason, type Refusal } from './outcome.ts';
 
 /** What is known of a refusal beside its reason. */
 export interface RefusalFacts {
@@ -37,9 +37,9 @@ export function isRefusal(result: object): result is Refusal {
   return 'reason' in result;
 }
 
-/** What was read of the body of a delivery that was refused, if it was. */
-export function bodyOf(refused: Refusal & { readonly [READ]?: Uint8Array }): Uint8Array | null {
-  return refused[READ] ?? null;
+/** What was read of the body of a delivery, if it was refused. */
+export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uint8Array | null {
+  return outcome[READ] ?? null;
 }
 
 /** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */

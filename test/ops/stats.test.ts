@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Counted } from '../../src/inbox/operator/counts.ts';
-import { LATENCY_BUCKETS_MS } from '../../src/inbox/rules/latency-buckets.ts';
+import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

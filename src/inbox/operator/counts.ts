@@ -1,5 +1,7 @@
 import type { EventKey } from '../event.ts';
 
+export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
+
 /** What is counted, by the minute. */
 export type Counted =
   /** detail: the type of the event, one of the eleven; `other`, or `invalid`. None for duplicates and conflicts. */
@@ -18,6 +20,11 @@ export type Counted =
   /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
   | 'answer-ms'
   | 'handler-ms';
+
+/** The upper bound that the detail of a latency says. */
+export function latencyBound(detail: string): number {
+  return detail === 'inf' ? Infinity : Number(detail);
+}
 
 export interface CountRow {
   /** the beginning of the minute, or of the hour for counts that are older than a day; milliseconds since 1970 */

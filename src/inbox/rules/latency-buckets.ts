@@ -8,8 +8,3 @@ export const LATENCY_BUCKETS_MS = [
 export function latencyBucket(ms: number): string {
   return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
 }
-
-/** The upper bound that the detail of a latency says. */
-export function latencyBound(detail: string): number {
-  return detail === 'inf' ? Infinity : Number(detail);
-}
