@@ -1,16 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { BodyRead, BodyReader } from '../src/index.ts';
-
-/** How long a client may go on sending a body that was refused, so that it sees the answer before the connection ends. */
-const LINGER_MS = 2_000;
-/** And how much of it is read and thrown away: enough for a client that writes it all before it reads. */
-const LINGER_BYTES = 4 * 1024 * 1024;
-/** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
-const LEAST_WEIGHT = 1024;
-
-/** The ways a reading ends while the client is still sending. */
-type Unread = 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room';
+import { discardScale, isUnread, LINGER_MS, type Unread } from './refused-body.ts';
 
 /**
  * Reads the body from the events of a Node request, counting while it arrives. Fastest of all ways to read one, and the
@@ -94,7 +85,7 @@ export function boundRest(incoming: IncomingMessage): void {
 export function lingering(incoming: IncomingMessage, reader: BodyReader): BodyReader {
   return async (limits) => {
     const read = await reader(limits);
-    if (['too-large', 'in-crumbs', 'too-slow', 'no-room'].includes(read.ended)) linger(incoming);
+    if (isUnread(read.ended)) linger(incoming);
     return read;
   };
 }
@@ -113,10 +104,9 @@ function linger(incoming: IncomingMessage): void {
 
 /** @param cut - called when that was enough */
 function throwAway(incoming: IncomingMessage, cut: () => void): void {
-  let weight = 0;
+  const isEnough = discardScale();
   incoming.on('data', (chunk: Buffer | string) => {
-    weight += Math.max(chunk.length, LEAST_WEIGHT);
-    if (weight > LINGER_BYTES) cut();
+    if (isEnough(chunk.length)) cut();
   });
 }
 

@@ -1,17 +1,10 @@
 import { startDeadline, withinDeadline } from '../src/host/deadline.ts';
 import type { BodyBuffer, BodyRead, BodyReader } from '../src/index.ts';
+import { discardScale, isUnread, LINGER_MS } from './refused-body.ts';
 
-/**
- * How long a body that was refused may go on arriving, so that a client that writes it all sees the answer; for a refusal
- * at the deadline short enough to be out within the service's 10 s.
- */
-const REST_MS = 2_000;
+/** For a refusal at the deadline the time is short enough that the answer is out within the service's 10 s. */
 const ANSWERED_MS = 9_900;
-const LEAST_REST_MS = 900;
-/** And how much of it is read and thrown away. */
-const REST_BYTES = 4 * 1024 * 1024;
-/** Throwing a chunk away takes time, however little is in it: it counts for so much at least. */
-const LEAST_WEIGHT = 1024;
+const LEAST_LINGER_MS = 900;
 
 /**
  * Reads the body of a web `Request`, within the limits and without ever decompressing. What it has refused is left to
@@ -32,7 +25,8 @@ export function webBodyReader(request: Request, fix: string): BodyReader {
     const reader = body.getReader();
     const stopped = late.then((ended): BodyRead => ({ ended }));
     const read = await Promise.race([fill(buffer, reader, fix), stopped]);
-    if (['too-large', 'in-crumbs', 'no-room'].includes(read.ended)) reader.releaseLock();
+    // After the deadline there is no time left to read the rest.
+    if (isUnread(read.ended) && read.ended !== 'too-slow') reader.releaseLock();
     // Not waited for: a source that hangs may never finish cancelling.
     else if (read.ended !== 'complete') reader.cancel().catch(() => {});
     return read;
@@ -49,17 +43,17 @@ export async function discardBody({ body }: Request, arrivedAt: number): Promise
   if (body === null || body.locked) return;
   const reader = body.getReader();
   const left = arrivedAt + ANSWERED_MS - performance.now();
-  const limit = startDeadline(Math.max(LEAST_REST_MS, Math.min(REST_MS, left)));
+  const limit = startDeadline(Math.max(LEAST_LINGER_MS, Math.min(LINGER_MS, left)));
   await withinDeadline(skip(reader), limit);
   limit.met();
   reader.cancel().catch(() => {});
 }
 
 async function skip(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  let size = 0;
+  const isEnough = discardScale();
   try {
-    for (let part = await reader.read(); !part.done && size < REST_BYTES; part = await reader.read()) {
-      size += Math.max(part.value.byteLength, LEAST_WEIGHT);
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      if (isEnough(part.value.byteLength)) return;
     }
   } catch {
     // The client has gone.

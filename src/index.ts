@@ -5,12 +5,8 @@
  * @module
  */
 export { createReceiver, type Receiver, type ReceiverOptions } from './receive/receiver.ts';
-export {
-  createProcessor,
-  type Processor,
-  type ProcessorOptions,
-  type RetentionOptions,
-} from './processing/processor.ts';
+export { createProcessor, type Processor, type ProcessorOptions } from './processing/processor.ts';
+export type { RetentionOptions } from './processing/retention.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
 export type { RetryOptions } from './processing/backoff.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';
@@ -30,7 +26,7 @@ export {
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';
-export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery, HostLimits } from './receive/delivery.ts';
+export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
 export type { Inbox } from './inbox/contract.ts';
 export type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from './inbox/event.ts';
@@ -49,6 +45,7 @@ export type {
   WorkQueue,
 } from './inbox/work.ts';
 export type { DeadReason, EventState } from './inbox/state.ts';
+export type { HostLimits } from './host/host-limits.ts';
 export type { Logger } from './host/logger.ts';
 export {
   ConfigurationError,
@@ -59,13 +56,7 @@ export {
   TransactionError,
 } from './errors.ts';
 // For adapters, ours and others'.
-export {
-  createVerifier,
-  isRefusal,
-  type RefusalFacts,
-  type VerifiedDelivery,
-  type Verifier,
-  type VerifierOptions,
-} from './receive/verifier.ts';
+export { createVerifier, type VerifiedDelivery, type Verifier, type VerifierOptions } from './receive/verifier.ts';
+export { isRefusal, type RefusalFacts } from './receive/refusals.ts';
 export type { Deadline } from './host/deadline.ts';
 export type { EventFacts } from './events/parse.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { answerNotes } from '../src/receive/delivery-statistics.ts';
+import { deliveryStatistics } from '../src/receive/delivery-statistics.ts';
 import { refusal } from '../src/receive/outcome.ts';
 import { createReceiver } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
@@ -117,7 +117,7 @@ describe('what operators are told of answers', () => {
     await receiver.close();
     let kinds = 0;
     const noteRejected = async (rejections: readonly unknown[]) => void (kinds = rejections.length);
-    const notes = answerNotes({ count: async () => {}, noteRejected }, 'default');
+    const notes = deliveryStatistics({ count: async () => {}, noteRejected }, 'default');
     const outcome = refusal('signature-mismatch');
     for (let n = 0; n < 3_000; n += 1) {
       notes.note({ body: encode(''), signature: null }, outcome, 1, encode(`forged ${n}`));

@@ -5,7 +5,8 @@ import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../src/receiv
 import { ConfigurationError } from '../src/errors.ts';
 import type { Refusal } from '../src/receive/outcome.ts';
 import { signBody } from '../src/signing/signature.ts';
-import { createVerifier, isRefusal, type Verifier, type VerifierOptions } from '../src/receive/verifier.ts';
+import { isRefusal } from '../src/receive/refusals.ts';
+import { createVerifier, type Verifier, type VerifierOptions } from '../src/receive/verifier.ts';
 import { recordedLog } from './adapters/recorded-log.ts';
 
 const secret = 'the-secret-4711';

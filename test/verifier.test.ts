@@ -1,11 +1,14 @@
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDeadline } from '../src/host/deadline.ts';
-import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/receive/delivery.ts';
+import type { HostLimits } from '../src/host/host-limits.ts';
+import type { BodyLimits, BodyRead, Delivery } from '../src/receive/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
 import type { Logger } from '../src/host/logger.ts';
 import type { Reason, Refusal } from '../src/receive/outcome.ts';
 import { signBody } from '../src/signing/signature.ts';
-import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
+import { isRefusal } from '../src/receive/refusals.ts';
+import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();
@@ -182,6 +185,18 @@ describe('what is refused', () => {
       expect(verifier.bodyOf(refused)).toBeNull();
     },
   );
+});
+
+describe('the body of a refused delivery', () => {
+  it('is known beside its refusal, and no answer and no log shows it', async () => {
+    const verifier = createVerifier({ secret, logger });
+    const body = utf8.encode('{"id":"evt_1","note":"do not show me"}');
+    const refused = (await verifier.verify({ body, signature: '0'.repeat(64) })) as Refusal;
+    expect(refused.reason).toBe('signature-mismatch');
+    expect(verifier.bodyOf(refused)).toEqual(body);
+    expect(Reflect.ownKeys({ ...refused })).toEqual(['kind', 'status', 'code', 'reason', 'headers', 'body']);
+    expect(inspect([refused, lines], { depth: 9 })).not.toMatch(/do not show me|Uint8Array/);
+  });
 });
 
 describe('the size of a body', () => {

@@ -1,3 +1,5 @@
+import type { HostLimits } from './host-limits.ts';
+
 /** What waiting ends with when the time is up. */
 export const LATE = Symbol('late');
 
@@ -11,12 +13,16 @@ export interface Deadline {
   met(): void;
 }
 
-export function startDeadline(withinMs: number): Deadline {
+/** @param host - may allow less */
+export function startDeadline(withinMs: number, host?: HostLimits | null): Deadline {
+  const allowedMs = host?.remainingMs ?? Infinity;
+  // A host that does not know says NaN.
+  const ms = Math.max(0, Number.isNaN(allowedMs) ? withinMs : Math.min(withinMs, allowedMs));
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(resolve, withinMs, LATE);
+    timer = setTimeout(resolve, ms, LATE);
   });
-  return { at: performance.now() + withinMs, passed, met: () => clearTimeout(timer) };
+  return { at: performance.now() + ms, passed, met: () => clearTimeout(timer) };
 }
 
 /**

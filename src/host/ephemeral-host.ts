@@ -54,7 +54,7 @@ export function ephemeralHost(variables?: Variables, userAgent?: string): Epheme
   return HOSTS.find(({ isHere }) => allowed(() => isHere(here, agent))) ?? null;
 }
 
-/** In a sandbox, such as Deno's, a variable that may not be read is as good as not set. */
+/** In a sandbox, such as Deno's, a variable that may not be read counts as not set. */
 function allowed(ask: () => boolean): boolean {
   try {
     return ask();

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /** What hookbox reports through: pino fits as it is, and so does anything with these three methods. */
@@ -20,13 +21,13 @@ export function unfailing(logger: Logger): Logger {
     try {
       logger[level](facts, message);
     } catch {
-      // There is nobody left to tell.
+      // No other place is left to report it to.
     }
   };
   return { info: quietly('info'), warn: quietly('warn'), error: quietly('error') };
 }
 
-/** An id is the sender's text, and what a handler logs may be one: nothing of it may begin another line, or steer a terminal. */
+/** Facts may hold the sender's text, such as an id: it must not begin another line, or steer a terminal. */
 function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
   return oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
@@ -48,4 +49,10 @@ export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: num
     kinds.set(kind, { last: now, suppressed: 0 });
     log(before?.suppressed ?? 0);
   };
+}
+
+/** Reports failures that may come again and again: each kind seldom. */
+export function failureLog(logger: Logger): (what: string, failure: unknown) => void {
+  const seldom = throttle();
+  return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
 }

@@ -1,5 +1,5 @@
 /**
- * The mode of every file that hookbox makes. What is in it is other people's orders: who else shall read them is let in by whoever
- * runs the machine. It is given when a file is made, so files that are there already keep theirs.
+ * The mode of every file that hookbox makes. Such a file holds other people's orders, so only the operators of the machine
+ * decide who else may read it. The mode is set when a file is made; files that exist already keep theirs.
  */
 export const OWNER_ONLY = 0o600;

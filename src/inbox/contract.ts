@@ -25,6 +25,13 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   readonly file?: string;
   /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
   readonly operations?: Operations;
+  /**
+   * Keeps in order what operators look into, a bounded part at a time and behind the deliveries. Receivers and processors
+   * call it about once a minute; absent where there is nothing to keep.
+   *
+   * @param options - `isOpen` is asked before each part; with `false` it stops
+   */
+  upkeep?(options: { readonly now: () => number; readonly isOpen: () => boolean }): Promise<void>;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;
 }

@@ -6,13 +6,13 @@ import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';
 import { unhandledLog } from './unhandled-log.ts';
 
-/** Says of a processor that it is there, and sees to what waits in vain. */
+/** Announces that a processor is running, and puts away events that wait in vain. */
 export interface Announcer {
-  /** Resolves when others know; what is returned then looks through what waits, and may take long. */
+  /** Resolves when others know. The function it resolves with looks through the events that wait, which may take long. */
   announce(): Promise<() => Promise<void>>;
-  /** Says what was put away before this processor came. */
+  /** Says in the log what was put away before this processor came. */
   tellWhatWasPutAway(): Promise<void>;
-  /** Whoever was seen since then counts as there. */
+  /** A processor that was seen since then counts as running. */
   takenSince(now: number): number;
 }
 
@@ -54,7 +54,7 @@ export function createAnnouncer({
     takenSince: (now) => presence.takenSince(now),
     async announce() {
       const now = clock.now();
-      // One without handlers may be there by mistake: nothing is put away on its word.
+      // A processor without handlers may be a mistake, so it puts nothing away.
       const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
       const first = await inbox.announce(scope, now, ignoreBefore);
       presence.announced(now);

@@ -3,7 +3,7 @@ import { isInstance } from '../errors.ts';
 import { ERROR_CHARACTERS } from '../inbox/rules/error-limits.ts';
 import type { AttemptError } from '../inbox/work.ts';
 
-/** What is kept of whatever a handler threw, be it an Error or not; never fails, or the failure would be lost. */
+/** What is kept of what a handler threw, an Error or not. It never throws itself, or the failure would be lost. */
 export function attemptError(thrown: unknown): AttemptError {
   if (!isInstance(thrown, Error)) {
     return { name: typeof thrown, message: textOf(() => thrown, ERROR_CHARACTERS.message), stack: null };
@@ -15,7 +15,7 @@ export function attemptError(thrown: unknown): AttemptError {
   };
 }
 
-/** Getters may throw, and what should be a text may be anything. */
+/** A getter may throw, and may return anything. */
 function textOf(read: () => unknown, characters: number): string {
   try {
     const value = read();

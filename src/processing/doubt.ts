@@ -1,7 +1,8 @@
 /**
- * Tells by when the leases of others must have ended to have run out. Usually that is now: whoever lives renews its leases.
- * But whoever was suspended, saw its clock jump, or could not write, as when the disk was full, cannot tell who has crashed
- * meanwhile: the others may have been no better off. It gives them the time of one lease to renew theirs.
+ * Judges whether the leases of other processes have run out. Usually a lease has when its time is over: a process that
+ * lives renews its leases. But a process that was suspended, saw its clock jump, or could not write (as when the disk was
+ * full) cannot tell which others have crashed meanwhile, because they may not have been able to renew either. It doubts,
+ * and gives them the time of one lease to renew theirs.
  */
 export class Doubt {
   readonly #leaseMs: number;
@@ -14,15 +15,21 @@ export class Doubt {
   /** leases that ended in between are not judged before `until` */
   #since: number | null = null;
   #until = 0;
-  /** it was told to judge again, and has not heard yet whether that could be written */
+  /** it has judged again without doubt, in a claim that may not be written yet */
   #isJudging = false;
-  /** the clock was set back, and no claim was made since */
+  /** the clock was set back, and no claim has followed yet */
   #isSetBack = false;
 
   /** @param lookMs - how often it looks */
   constructor({ leaseMs, lookMs, now }: { readonly leaseMs: number; readonly lookMs: number; readonly now: number }) {
     this.#leaseMs = leaseMs;
     this.#lookMs = lookMs;
+    this.#lookedAt = now;
+    this.#wroteAt = now;
+  }
+
+  /** It starts to look only now, and could write until now. */
+  startAt(now: number): void {
     this.#lookedAt = now;
     this.#wroteAt = now;
   }
@@ -51,24 +58,24 @@ export class Doubt {
   }
 
   /**
-   * Where every write is slow, doubt does not begin again before a claim was made without: somebody has to see who has
-   * crashed.
+   * Something was written. Where every write is slow, doubt does not begin again before one claim was made without it:
+   * otherwise crashed processes would never be noticed.
    *
-   * @param askedAt - when it asked for what is written now: it has waited since, as for a lock
+   * @param askedAt - when the write was asked for; it may have waited since then, as for a lock
    */
   wrote(askedAt: number, now: number): void {
     if (this.#isJudging) this.#since = null;
     this.#isJudging = false;
     if (now - askedAt > this.#tolerated && this.#since === null) this.#begin(askedAt, now);
-    // The clock was set back meanwhile, and what is written now has a time from before.
+    // The clock was set back while it waited, so a time from before that was written.
     if (now < askedAt) this.#isSetBack = true;
     this.#wroteAt = now;
   }
 
   /**
-   * It could not claim, renew or settle. Doubt comes from failing for so long that others may have lost their leases; while
-   * there is doubt, the time in which nobody could write does not count. A disk that fails now and then ends no doubt later
-   * than that: somebody has to see who has crashed.
+   * It could not claim, renew or settle. Doubt begins when that has lasted so long that others may have lost their leases.
+   * While there is doubt, the time in which no process could write does not count. A disk that fails only now and then
+   * prolongs doubt by no more than that: otherwise crashed processes would never be noticed.
    */
   failed(now: number): void {
     this.#isJudging = false;
@@ -84,11 +91,12 @@ export class Doubt {
     this.#failedAt = now;
   }
 
-  /** Nobody has asked it until then, but it was awake, and its clock was not set. */
+  /** It did not look until then, but it was awake, and its clock was not set. */
   wasAwake(until: number): void {
     this.#lookedAt = Math.max(this.#lookedAt, until);
   }
 
+  /** By when the lease of another must have ended to have run out. */
   ranOutBy(now: number): number {
     // What arrives just after a sleep is claimed before it looks again.
     this.#noteAbsence(now);

@@ -12,9 +12,13 @@ export interface ProcessingOptions {
   readonly retry?: RetryOptions;
 }
 
+/** How soon a processor looks again for what is due, and what could not be written is tried again, in milliseconds. */
+export const AGAIN_MS = 1_000;
+/** How often processors and receivers have an inbox do its upkeep, in milliseconds. */
+export const UPKEEP_EVERY_MS = 60_000;
 /** How long `close` waits for handlers that run. */
 export const CLOSE_LIMIT_MS = 10_000;
-/** And what is left to clean up to one whose signal it has aborted. */
+/** And how long one whose signal was aborted then has to clean up. */
 export const CLOSE_GRACE_MS = 1_000;
 
 /** The options with their defaults. @throws ConfigurationError `INVALID_OPTION` */

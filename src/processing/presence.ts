@@ -1,20 +1,20 @@
 import { TAKER_MS } from '../inbox/work.ts';
 
-/** Who is there, as one processor may judge. */
+/** Which processors are running, as one of them may judge. */
 export interface Presence {
   /** This processor has announced itself, as it does every five minutes. */
   announced(now: number): void;
-  /** Whoever was seen since then is there; milliseconds since 1970. */
+  /** A processor that was seen since then is running; milliseconds since 1970. */
   takenSince(now: number): number;
   /** For the announcement that is made now: what has been due since then may be put away; `null` for nothing yet. */
   ignoreBefore(now: number): number | null;
 }
 
 /**
- * A clock that jumps forward, as that of a machine that was suspended, makes everybody look as if they had gone long ago. So
- * nobody counts as gone who was seen since this processor's own announcement two before: timers do not jump, so ten
- * minutes have really passed since then, in which everybody who is there has announced themselves too. Of what the clock
- * showed meanwhile the earliest counts: it may have been wrong for a while, and whoever was seen then has not gone.
+ * When the clock jumps forward, as on a machine that was suspended, all other processors seem to have gone long ago. So a
+ * processor counts as gone only if it was not seen since this one's own announcement before last. Timers do not jump, so
+ * ten minutes have really passed since then, in which each running processor has announced itself too. Of what the clock
+ * showed at these announcements the earliest counts, because the clock may have been wrong for a while.
  */
 export function createPresence(): Presence {
   /** what the clock showed at the last three announcements */

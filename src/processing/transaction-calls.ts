@@ -2,7 +2,7 @@ import { isInstance, TransactionError } from '../errors.ts';
 import type { HandlerContext } from './handlers.ts';
 import { OfferedPromise } from './offered-promise.ts';
 
-/** What somebody has thrown, which may be anything, also `null`. */
+/** What was thrown, which may be anything, also `null`. */
 export interface Thrown {
   readonly error: unknown;
 }
@@ -56,12 +56,12 @@ export class TransactionCalls {
     return isTaken ? Promise.reject(new TransactionError('ALREADY_COMMITTED', TWICE)) : this.#run(work);
   };
 
-  /** The handler has ended: what it has not heard of by now, it cannot have dealt with. */
+  /** The handler has ended: a failure that it has not heard of by now, it cannot have dealt with. */
   close(): void {
     this.#isOver = true;
   }
 
-  /** Resolves when none of them is under way. */
+  /** Resolves when all of them have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#calls.map(({ ended }) => ended));
   }
@@ -79,8 +79,8 @@ export class TransactionCalls {
   }
 
   /**
-   * What one has failed with that the handler did not wait for: nobody has decided that the event is processed without it.
-   * Who has waited and returned all the same has.
+   * The failure of a call that the handler did not wait for, and so has not dealt with. A handler that has waited and
+   * then returned has decided that the event is processed without it.
    */
   get unheard(): Thrown | null {
     const first = this.#failures().find(({ heard }) => !heard);

@@ -2,11 +2,11 @@ import { isEventType } from '../events/webhook-event.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { oneLine } from '../printable.ts';
-import { rerunIgnoredCommand } from '../ops/words/shell-commands.ts';
+import { rerunIgnoredCommand } from './rerun-ignored-command.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-/** Says in the log what nobody handles. Types are the sender's text: those that hookbox does not know are told of as one. */
+/** Says in the log which events no processor handles. A type is the sender's text: all unknown types are reported as one. */
 export function unhandledLog(logger: Logger) {
   const seldom = throttle(HOUR_MS);
   const told = new Set<string>();
@@ -28,7 +28,7 @@ export function unhandledLog(logger: Logger) {
       }
     },
 
-    /** What waits for somebody to come back. */
+    /** Events that wait for a processor. */
     waiting(unhandled: readonly UnhandledType[]): void {
       for (const { endpoint, type, count, more, since } of unhandled) {
         const facts = { endpoint, type: oneLine(type), waiting: more ? `more than ${count}` : count };
@@ -53,8 +53,8 @@ export function unhandledLog(logger: Logger) {
     },
 
     /**
-     * What was put away before somebody came who handles it does not come back by itself: a new handler must not write to a
-     * week's customers.
+     * Events that were put away before this processor came do not come back by themselves: a new handler must not write
+     * to the customers of a whole week.
      *
      * @param file - of the inbox, where it has one
      */

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Delivery } from './delivery.ts';
-import { latencyBucket, type Counts, type Rejection } from '../inbox/operator/counts.ts';
+import type { Counts, Rejection } from '../inbox/operator/counts.ts';
+import { latencyBucket } from '../inbox/rules/latency-buckets.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What operators want to know of answers: how long they took, and what was refused. */
-export interface AnswerNotes {
+/** What operators want to know of deliveries: how long their answers took, and what was refused. */
+export interface DeliveryStatistics {
   /**
    * @param tookMs - from the delivery's arrival to its answer
    * @param body - of a refused delivery, where it was read
@@ -14,7 +15,7 @@ export interface AnswerNotes {
   flush(): Promise<void>;
 }
 
-/** What is noted waits this long in memory, so that neither a busy hour nor an attack writes for each delivery. */
+/** Statistics wait this long in memory, so that not every delivery is a write, in a busy hour or under attack. */
 const FLUSH_MS = 1_000;
 /** Kinds of rejections that are told apart between two writings; beyond them only the reason is kept. */
 const MAX_KINDS = 1_000;
@@ -24,19 +25,18 @@ interface NotedRejection extends Rejection {
   at: number;
 }
 
-/** Keeps notes for an inbox that operators can look into; those of the last second are lost with the process. */
-export function answerNotes(
+/** Keeps statistics for an inbox that operators can look into; those of the last second are lost with the process. */
+export function deliveryStatistics(
   operations: Pick<Counts, 'count' | 'noteRejected'> | undefined,
   endpoint: string,
-  onFlush: () => void = () => {},
-): AnswerNotes {
+): DeliveryStatistics {
   if (operations === undefined) return { note() {}, flush: async () => {} };
   let latencies = new Map<string, number>();
   let rejections = new Map<string, NotedRejection>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
-  /** One writing at a time: while the file is locked, the notes wait here and not in its queue. */
+  /** One writing at a time: while the file is locked, they wait here and not in its queue. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     await writing;
@@ -44,7 +44,6 @@ export function answerNotes(
     await writing;
     timer = undefined;
     if (latencies.size > 0) flushLater();
-    onFlush();
   }
 
   /** One timer at a time, which keeps no process alive. */
@@ -80,7 +79,7 @@ export function answerNotes(
 
   return {
     note(delivery, outcome, tookMs, body) {
-      // A browser or a probe that looks whether somebody is there: no delivery.
+      // A browser or a probe that looks whether the endpoint is there sends no delivery.
       if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
       const bucket = latencyBucket(tookMs);
       latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
@@ -99,7 +98,7 @@ export function answerNotes(
   };
 }
 
-/** A request that cannot say it any more must not fail the answer. */
+/** The adapter may fail to say it, as when the socket is gone; the answer must not fail with it. */
 function addressOf(delivery: Delivery): string | null {
   try {
     return delivery.source?.() ?? null;

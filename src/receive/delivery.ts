@@ -1,3 +1,5 @@
+import type { HostLimits } from '../host/host-limits.ts';
+
 /**
  * One HTTP request from the service, as an adapter hands it in. Only `body` and `signature` are needed; the rest lets
  * the receiver give the right answer to requests that are no deliveries.
@@ -15,16 +17,6 @@ export interface Delivery {
   readonly source?: () => string | null | undefined;
   /** what the host of a function allows; a server has no need of it */
   readonly host?: HostLimits;
-}
-
-/** What a host that runs code only while it answers requests lets a delivery do. */
-export interface HostLimits {
-  /** how long this request may still take, in milliseconds; the delivery is answered within this or `deadlineMs` */
-  readonly remainingMs?: number;
-  /** nothing runs between requests: handlers run inline unless `processing.mode` says otherwise */
-  readonly frozenBetweenRequests?: boolean;
-  /** asks the host to go on until a promise has settled, although the answer was sent */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 /** Reads a body that is still arriving. Settles by itself when a limit is reached; never rejects. */
@@ -59,12 +51,3 @@ export type BodyRead =
   | { readonly ended: 'too-large' | 'in-crumbs' | 'too-slow' | 'no-room' | 'aborted' | 'not-base64' }
   /** something else has read the raw bytes before, and they are gone; `fix` says how the merchant keeps them */
   | { readonly ended: 'consumed'; readonly fix?: string };
-
-/** Asks the host to go on until work has settled. It may refuse by throwing; the delivery is answered all the same. */
-export function askToWait(waitUntil: HostLimits['waitUntil'], work: Promise<unknown>): void {
-  try {
-    waitUntil?.(work);
-  } catch {
-    // What is left may then be cut off, as on a host without it.
-  }
-}

@@ -183,10 +183,6 @@ const REFUSALS = {
   'inbox-failing': unavailable('The event cannot be stored at the moment. Send it again later.'),
 } as const satisfies Record<string, RefusalRow>;
 
-export function accepted(kind: Accepted['kind'], id: string, duplicate: boolean): Outcome {
-  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
-}
-
 /** The answer for one way of ending without being accepted, under a request id of its own. */
 export function refusal(reason: Reason, details?: ErrorBody['error']['details']): Refusal {
   const { kind, status, code, message, headers = {} }: RefusalRow = REFUSALS[reason];

@@ -15,7 +15,7 @@ export interface Reading extends BodyBuffer {
   close(): void;
 }
 
-/** The account of a receiver: what it holds of all bodies whose senders it does not know yet. */
+/** What a receiver holds of all bodies whose senders it does not know yet. */
 export interface ReadingRoom {
   /** in bytes, of memory that is really taken */
   readonly held: number;
@@ -107,7 +107,7 @@ interface Room {
   count(reading: OneReading, bytes: number): void;
   /** Notes it, if need be at the cost of readings that began later; `false` where even that is not enough. */
   make(reading: OneReading, bytes: number): boolean;
-  /** It is complete, or over: nobody takes its room. */
+  /** It is complete, or over: it is not crowded out any more. */
   leave(reading: OneReading): void;
 }
 
@@ -149,7 +149,7 @@ class OneReading implements Reading {
   }
 
   bytes(): Uint8Array {
-    // Whoever keeps the body shall not keep what is left of its buffer.
+    // The body will be kept, and the unused rest of its buffer must not be kept with it.
     if (this.#size < this.#buffer.byteLength) this.#moveTo(this.#size);
     this.#room.count(this, this.#buffer.byteLength);
     this.#room.leave(this);

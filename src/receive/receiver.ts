@@ -1,22 +1,24 @@
-import { answerNotes } from './delivery-statistics.ts';
-import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
-import type { Delivery } from './delivery.ts';
-import { ConfigurationError, InboxUnavailableError } from '../errors.ts';
+import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
+import { systemClock, type Clock } from '../host/clock.ts';
+import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { DefaultDatabase } from '../inbox/default-database.ts';
+import type { IncomingEvent } from '../inbox/event.ts';
 import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
-import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Inbox } from '../inbox/contract.ts';
-import type { Acceptance, IncomingEvent } from '../inbox/event.ts';
-import { keepHandy, UPKEEP_EVERY_MS } from '../inbox/operator/background-upkeep.ts';
-import { throttle } from '../host/logger.ts';
-import { ephemeralHost } from '../host/ephemeral-host.ts';
-import { accepted, type Outcome, type Reason } from './outcome.ts';
-import { systemClock, type Clock } from '../host/clock.ts';
-import { createInlineRunner, type InlineResult } from '../processing/inline.ts';
 import type { ProcessingOptions } from '../processing/limits.ts';
-import { createProcessor, type RetentionOptions } from '../processing/processor.ts';
-import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
+import { createProcessor } from '../processing/processor.ts';
+import type { RetentionOptions } from '../processing/retention.ts';
+import { deliveryLog, startReminder } from './delivery-log.ts';
+import { deliveryStatistics } from './delivery-statistics.ts';
+import type { Delivery } from './delivery.ts';
+import { inlineHandling } from './inline-handling.ts';
+import type { Outcome, Reason, Refusal } from './outcome.ts';
+import { bodyOf, isRefusal } from './refusals.ts';
+import { UnderWay } from './under-way.ts';
+import { upkeepTimer } from './upkeep-timer.ts';
+import { createVerifier, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
@@ -76,67 +78,50 @@ export interface Receiver extends AsyncDisposable {
  */
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const {
-    inbox,
-    endpoint = DEFAULT_ENDPOINT,
-    entity = entityOf,
-    handlers = {},
-    ordering = true,
-    processing = {},
-  } = options;
+  const { inbox, endpoint = DEFAULT_ENDPOINT, entity = entityOf, handlers = {}, ordering = true } = options;
   const { clock = systemClock } = options;
   assertEndpoint(endpoint);
   assertHandlers(handlers);
-  const { mode } = processing;
-  if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      `processing.mode must be 'background' or 'inline', not ${String(mode)}.`,
-    );
-  }
   const verifier = createVerifier(options);
   const { logger } = verifier;
-  const seldom = throttle();
-  const notes = answerNotes(inbox.operations, endpoint, keepHandySometimes);
-
   const forProcessing = { ...options, endpoint, handlers, ordering, logger };
-  const inline = createInlineRunner(forProcessing);
+  const inline = inlineHandling(forProcessing, endpoint, options.processing?.mode);
   const processor = createProcessor(forProcessing);
-  const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
-  const hasHandlers = handledTypes(handlers).length > 0;
-  let mayBeForgotten = hasHandlers;
 
-  let underWay = 0;
-  let closing = false;
+  const log = deliveryLog(logger, endpoint);
+  const reminder = startReminder(logger, endpoint);
+  if (handledTypes(handlers).length === 0) reminder.forget();
+  const statistics = deliveryStatistics(inbox.operations, endpoint);
+  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing });
+  const underWay = new UnderWay();
   let started = false;
-  let handySince = performance.now();
-  let drained: () => void = () => {};
+  let closing = false;
+  let closed: Promise<void> | undefined;
 
-  /** One delivery's way: bytes → verify → parse → accept → answer. */
-  async function takeIn(delivery: Delivery, tooLate: boolean): Promise<Outcome> {
+  /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
+  async function takeIn(delivery: Delivery, isTooLate: boolean): Promise<Outcome> {
     let deadline: Deadline | undefined;
     try {
       deadline = verifier.startDeadline(delivery);
       const verified = await verifier.verify(delivery, deadline);
       if (isRefusal(verified)) return verified;
       // Only after the body was read: an answer with bytes still unread would be lost when the connection ends.
-      if (tooLate) return verifier.refuse('closing');
+      if (isTooLate) return verifier.refuse('closing');
+
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline');
-      tellOddities(verified, acceptance);
-      const duplicate = acceptance.result === 'duplicate';
-      if (!runsInline(delivery)) {
-        remindOfStart();
-        return accepted(acceptance.result, verified.id, duplicate);
+      log.oddities(verified, acceptance);
+
+      const { id } = verified;
+      const isDuplicate = acceptance.result === 'duplicate';
+      if (!inline.isFor(delivery, started)) {
+        reminder.remind();
+        return accepted(acceptance.result, id, isDuplicate);
       }
-      const afterwards = {
-        waitUntil: delivery.host?.waitUntil,
-        frozen: delivery.host?.frozenBetweenRequests ?? frozenHere,
-      };
-      const ran = await inline.run({ endpoint, id: verified.id }, deadline, afterwards);
-      if (ran === 'nothing to run') return accepted(acceptance.result, verified.id, duplicate);
-      return ran === 'processed' ? accepted('processed', verified.id, duplicate) : verifier.refuse(RAN[ran]);
+      const ran = await inline.run(id, delivery, deadline);
+      if (ran === 'nothing to run') return accepted(acceptance.result, id, isDuplicate);
+      return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.refuse(ran);
     } catch (failure) {
       return verifier.refuse(reasonOf(failure), { cause: failure });
     } finally {
@@ -144,119 +129,52 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** The merchant's word, else what the host allows. */
-  function runsInline({ host }: Delivery): boolean {
-    if (!hasHandlers) return false;
-    if (mode !== undefined) return mode === 'inline';
-    return !started && (host?.frozenBetweenRequests ?? frozenHere);
-  }
-
   function incoming({ id, body, verified, event, facts }: VerifiedDelivery): IncomingEvent {
-    const about = event.type === null ? null : namedEntity(entity, event, (error) => tellUseless(id, error));
-    return {
-      endpoint,
-      id,
-      body,
-      verified,
-      valid: event.type !== null,
-      ...facts,
-      entity: about,
-      receivedAt: clock.now(),
-    };
+    const about = event.type === null ? null : namedEntity(entity, event, (why) => log.uselessEntity(id, why));
+    const valid = event.type !== null;
+    return { endpoint, id, body, verified, valid, ...facts, entity: about, receivedAt: clock.now() };
   }
 
-  function tellUseless(id: string, error: string): void {
-    seldom('entity', (suppressed) => {
-      const message = 'the rule for the entity has named nothing that can be used; the event stands alone';
-      logger.error({ endpoint, id, error, suppressed }, message);
+  async function receive(delivery: Delivery): Promise<Outcome> {
+    if (closing) return takeIn(delivery, true);
+    const arrivedAt = performance.now();
+    return underWay.during(async () => {
+      const outcome = await takeIn(delivery, false);
+      statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
+      upkeep.begin();
+      return outcome;
     });
   }
 
-  /** Stored and answered 200 all the same, but somebody should know. */
-  function tellOddities({ id, event }: VerifiedDelivery, { result, conflict }: Acceptance): void {
-    if (event.type === null && result === 'stored') {
-      const issues = event.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-      seldom('invalid', (suppressed) => logger.warn({ endpoint, id, issues, suppressed }, 'stored as dead(invalid)'));
-    }
-    if (conflict) {
-      seldom('conflict', (suppressed) => {
-        logger.warn({ endpoint, id, suppressed }, 'the same id came with another body; the first one stands');
-      });
-    }
-  }
-
-  function remindOfStart(): void {
-    if (!mayBeForgotten) return;
-    mayBeForgotten = false;
-    logger.warn(
-      { endpoint },
-      'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it elsewhere',
-    );
-  }
-
-  /** Where no processor runs that does it: this receiver has none, or its handlers run inline. */
-  function keepHandySometimes(): void {
-    const now = performance.now();
-    if (started || closing || now - handySince < UPKEEP_EVERY_MS) return;
-    handySince = now;
-    // An inbox that cannot do this now has told of worse already.
-    keepHandy(inbox.operations, { now: () => clock.now(), isOpen: () => !closing }).catch(() => {});
+  async function start(): Promise<void> {
+    reminder.forget();
+    if (!inline.hasBackground) return;
+    started = true;
+    await processor.start();
   }
 
   async function stop(): Promise<void> {
     closing = true;
+    upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
-    const allAnswered = new Promise<void>((resolve) => {
-      drained = resolve;
-      if (underWay === 0) resolve();
-    });
-    await Promise.all([withinDeadline(allAnswered, limit).finally(() => limit.met()), processor.close()]);
+    await Promise.all([withinDeadline(underWay.none(), limit).finally(() => limit.met()), processor.close()]);
     await inline.close();
-    const lastChance = startDeadline(LAST_NOTES_MS);
-    await withinDeadline(notes.flush(), lastChance).finally(() => lastChance.met());
+    const lastChance = startDeadline(LAST_STATISTICS_MS);
+    await withinDeadline(statistics.flush(), lastChance).finally(() => lastChance.met());
   }
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => (closed ??= stop());
 
-  return {
-    inbox,
-    entity,
-    async receive(delivery) {
-      if (closing) return takeIn(delivery, true);
-      underWay += 1;
-      const arrivedAt = performance.now();
-      try {
-        const outcome = await takeIn(delivery, false);
-        const body = isRefusal(outcome) ? verifier.bodyOf(outcome) : null;
-        notes.note(delivery, outcome, performance.now() - arrivedAt, body);
-        return outcome;
-      } finally {
-        underWay -= 1;
-        if (closing && underWay === 0) drained();
-      }
-    },
-    async start() {
-      mayBeForgotten = false;
-      if (mode === 'inline' || (mode === undefined && frozenHere)) return;
-      started = true;
-      await processor.start();
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  const close = (): Promise<void> => (closed ??= stop());
+  return { inbox, entity, receive, start, close, [Symbol.asyncDispose]: close };
 }
 
-/** A locked database keeps nobody from closing: what was noted of the last second is lost then. */
-const LAST_NOTES_MS = 1_000;
+/** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */
+export function accepted(kind: Exclude<Outcome, Refusal>['kind'], id: string, duplicate: boolean): Outcome {
+  return { kind, id, status: 200, headers: {}, body: { received: true, duplicate, id } };
+}
 
-const RAN = {
-  busy: 'handler-busy',
-  failed: 'handler-failed',
-  timeout: 'handler-timeout',
-  late: 'handler-late',
-  lost: 'handler-lost',
-} as const satisfies Record<Exclude<InlineResult, 'processed' | 'nothing to run'>, Reason>;
+/** A locked database must not keep a receiver from closing: the statistics of the last second are lost then. */
+const LAST_STATISTICS_MS = 1_000;
 
 const REASONS = {
   OVERLOADED: 'overloaded',

@@ -1,14 +1,16 @@
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
-import { askToWait, type BodyRead, type Delivery } from './delivery.ts';
-import { ConfigurationError, isInstance, messageOf, nameOf } from '../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
-import { consoleLogger, throttle, unfailing, type Logger } from '../host/logger.ts';
-import { readingRoom, type Reading } from './reading-room.ts';
-import { refusal, type Reason, type Refusal } from './outcome.ts';
+import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
+import type { BodyRead, Delivery } from './delivery.ts';
+import type { Reason, Refusal } from './outcome.ts';
+import { passOnTo, type Passed } from './pass-on.ts';
+import { readingRoom, type Reading } from './reading-room.ts';
+import { bodyOf, isRefusal, reportedRefusals, type RefusalFacts } from './refusals.ts';
 
 export interface VerifierOptions {
   /**
@@ -36,26 +38,12 @@ export interface VerifierOptions {
 /** A delivery whose bytes are authentic and hold an event, typed or invalid. */
 export interface VerifiedDelivery {
   readonly body: Uint8Array;
-  /** the value of `X-Signature`, so that whoever is handed the body can verify it again; `null` where none was needed */
+  /** the value of `X-Signature`, so that the body can be verified again elsewhere; `null` where none was needed */
   readonly signature: string | null;
   readonly verified: boolean;
   readonly id: string;
   readonly event: WebhookEvent | UnknownEvent | InvalidEvent;
   readonly facts: EventFacts;
-}
-
-/** What is known of a refusal beside its reason. */
-export interface RefusalFacts {
-  /** for the sender too */
-  readonly details?: Refusal['body']['error']['details'];
-  /** what was thrown: for the log only */
-  readonly cause?: unknown;
-  /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
-  readonly error?: string;
-  /** what was read of it: for `bodyOf` only */
-  readonly body?: Uint8Array;
-  /** what the merchant has to change: for the log only */
-  readonly fix?: string | undefined;
 }
 
 /** The first half of a delivery's way: read, verify, parse. */
@@ -73,10 +61,7 @@ export interface Verifier {
    *
    * @returns what the function has resolved with, or the refusal to answer with: also when it threw, or was not done in time
    */
-  passOn<T>(
-    delivery: Delivery,
-    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
-  ): Promise<Refusal | { readonly passed: T; readonly id: string }>;
+  passOn<T>(delivery: Delivery, passOn: (verified: VerifiedDelivery) => T | Promise<T>): Promise<Refusal | Passed<T>>;
   /** What was read of the body of a delivery that was refused, if it was. */
   bodyOf(refusal: Refusal): Uint8Array | null;
   /** The refusal for a reason, reported to the logger; `cause` goes there only. */
@@ -94,22 +79,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
   const logger = unfailing(options.logger ?? consoleLogger);
   const keys = chosenKeys(options, logger);
-  const report = reporter(logger);
-  const bodies = new WeakMap<Refusal, Uint8Array>();
-
-  const refuse: Verifier['refuse'] = (reason, more = {}) => {
-    const outcome = refusal(reason, more.details);
-    report(outcome, more);
-    if (more.body !== undefined) bodies.set(outcome, more.body);
-    return outcome;
-  };
-
-  const startDeadlineOf: Verifier['startDeadline'] = (delivery) => {
-    const remainingMs = delivery?.host?.remainingMs;
-    // A host that does not know says NaN.
-    const allowedMs = remainingMs === undefined || Number.isNaN(remainingMs) ? Infinity : remainingMs;
-    return startDeadline(Math.max(0, Math.min(deadlineMs, allowedMs)));
-  };
+  const refuse = reportedRefusals(logger);
+  const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);
 
   /** What the head alone tells of a signature. */
   function formFault(signature: Delivery['signature']): Reason | null {
@@ -150,7 +121,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     try {
       return await verifyBody(delivery, await readBody(delivery.body, maxBytes, reading, deadline), deadline);
     } finally {
-      // Only now, for it may have waited for the secret with a body that anybody has sent.
+      // Only now: until it is verified, anyone may have sent the body, and verifying may wait for the secret.
       reading.close();
     }
   }
@@ -177,30 +148,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return { body, signature, verified: keys !== 'unsigned', id: event.id, event, facts };
   }
 
-  async function handOver<T>(
-    verified: VerifiedDelivery,
-    { host }: Delivery,
-    deadline: Deadline,
-    passOn: (verified: VerifiedDelivery) => T | Promise<T>,
-  ): Promise<Refusal | { readonly passed: T; readonly id: string }> {
-    const work = (async () => passOn(verified))();
-    try {
-      const passed = await withinDeadline(work, deadline);
-      if (passed !== LATE) return { passed, id: verified.id };
-    } catch (thrown) {
-      return refuse('not-passed-on', { error: nameAndCode(thrown) });
-    }
-    askToWait(host?.waitUntil, Promise.allSettled([work]));
-    return refuse('not-passed-on-in-time');
-  }
-
   return {
     logger,
     refuse,
-    bodyOf: (refusal) => bodies.get(refusal) ?? null,
-    startDeadline: startDeadlineOf,
+    bodyOf,
+    startDeadline: startDeliveryDeadline,
     async verify(delivery, given) {
-      const deadline = given ?? startDeadlineOf(delivery);
+      const deadline = given ?? startDeliveryDeadline(delivery);
       try {
         return await verify(delivery, deadline);
       } finally {
@@ -208,11 +162,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
       }
     },
     async passOn(delivery, passOn) {
-      const deadline = startDeadlineOf(delivery);
+      const deadline = startDeliveryDeadline(delivery);
       try {
         const verified = await verify(delivery, deadline);
         if (isRefusal(verified)) return verified;
-        return await handOver(verified, delivery, deadline, passOn);
+        return await passOnTo(passOn, verified, { deadline, host: delivery.host, refuse });
       } catch (cause) {
         return refuse('internal', { cause });
       } finally {
@@ -220,11 +174,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
       }
     },
   };
-}
-
-/** Tells a refusal from what went through. */
-export function isRefusal(result: object): result is Refusal {
-  return 'reason' in result;
 }
 
 const UNREAD = {
@@ -292,39 +241,4 @@ function chosenKeys(options: VerifierOptions, logger: Logger): KeySource | 'unsi
 
 function asDetail({ path, message }: { path: string; message: string }): { field: string; message: string } {
   return { field: path, message };
-}
-
-/** A client that went away is nobody's fault, and how handlers end is reported where they run. */
-const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
-  'body-incomplete',
-  'handler-busy',
-  'handler-failed',
-  'handler-timeout',
-  'handler-late',
-  'handler-lost',
-]);
-
-/** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
-function nameAndCode(thrown: unknown): string {
-  const name = nameOf(thrown);
-  try {
-    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
-    return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
-  } catch {
-    return name;
-  }
-}
-
-function reporter(logger: Logger): (outcome: Refusal, more: RefusalFacts) => void {
-  const seldom = throttle();
-  return ({ kind, reason, status, body }, { cause, error, fix }) => {
-    if (REPORTED_ELSEWHERE.has(reason)) return;
-    seldom(reason, (suppressed) => {
-      const { message: hint, request_id: requestId } = body.error;
-      const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
-      if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
-      const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
-      logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
-    });
-  };
 }

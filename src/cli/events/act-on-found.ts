@@ -1,6 +1,6 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
-import { quoted } from '../../ops/words/shell-commands.ts';
+import { quoted } from '../../host/shell-words.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from './confirm.ts';

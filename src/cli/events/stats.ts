@@ -1,6 +1,6 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
 import { TOTALS } from '../../ops/stats.ts';
-import { rerunIgnoredCommand } from '../../ops/words/shell-commands.ts';
+import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';

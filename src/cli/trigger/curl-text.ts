@@ -1,5 +1,5 @@
 import { utf8Text } from '../../events/utf8.ts';
-import { inQuotes } from '../../ops/words/shell-commands.ts';
+import { inQuotes } from '../../host/shell-words.ts';
 import { isPrintable } from '../../printable.ts';
 
 /**

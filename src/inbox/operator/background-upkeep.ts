@@ -7,20 +7,16 @@ const REST = 9;
 /** Counts are kept by the minute for as long as the day's charts need them, and by the hour before that. */
 const MINUTES_KEPT_MS = 25 * 60 * 60_000;
 
-/** How often it should be done, in milliseconds. */
-export const UPKEEP_EVERY_MS = 60_000;
-
 /**
  * Keeps handy what operators look into: enters new events into the index of entities and merchants, and puts old counts
- * together. Done behind the deliveries, by whoever is there: processors, and receivers where none runs.
+ * together.
  *
  * @param isOpen - asked before each step; with `false` it stops
  */
 export async function keepHandy(
-  operations: Pick<Operations, 'indexNew' | 'coarsen'> | undefined,
+  operations: Pick<Operations, 'indexNew' | 'coarsen'>,
   { now, isOpen }: { readonly now: () => number; readonly isOpen: () => boolean },
 ): Promise<void> {
-  if (operations === undefined) return;
   for (let left = Infinity; left > 0 && isOpen();) {
     const startedAt = performance.now();
     left = await operations.indexNew(BATCH);

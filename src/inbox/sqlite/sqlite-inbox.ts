@@ -4,6 +4,7 @@ import type { Inbox } from '../contract.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import { resolve, type Resolution } from '../rules/known-event.ts';
 import type { EventState } from '../state.ts';
+import { keepHandy } from '../operator/background-upkeep.ts';
 import type { ClaimRequest, Settlement } from '../work.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -179,6 +180,7 @@ export function sqliteInbox(
     async attempts(key) {
       return attemptsOf(connection.statements(), key);
     },
+    upkeep: (options) => keepHandy(operations, options),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,0 +1,122 @@
+import type { Clock } from '../host/clock.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { movedBack } from '../inbox/rules/set-back.ts';
+import type { ClaimedEvent, Lease, Settlement } from '../inbox/work.ts';
+import type { Doubt } from './doubt.ts';
+import type { LeaseRenewal } from './lease-renewal.ts';
+import { AGAIN_MS, CLOSE_GRACE_MS, CLOSE_LIMIT_MS } from './limits.ts';
+import type { AttemptEnd, RunningAttempt } from './run-attempt.ts';
+import type { Timers } from './timers.ts';
+
+/** How attempts end, in a processor and in inline mode: their end is written, or their event is given back. */
+export interface AttemptEnding {
+  /**
+   * An attempt has begun: its lease is kept.
+   *
+   * @param ended - resolves when its end is written; `close` waits for it
+   */
+  hold(lease: Lease, attempt: RunningAttempt, ended: Promise<unknown>): void;
+  /**
+   * Writes how an attempt ended, and lets go of its lease.
+   *
+   * @returns `false` when another has taken the event over: what the attempt did counts for nothing
+   */
+  write(lease: Lease, end: AttemptEnd): Promise<boolean>;
+  /** Ends an attempt that still runs. The fence keeps what its handler does from here on from counting. */
+  giveBack(lease: Lease, attempt: RunningAttempt): Promise<void>;
+  /** Gives back what was claimed too late: its handlers do not even start. */
+  giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
+  /** Waits for handlers that run, then aborts their signals, waits a moment more, and gives back what is left. */
+  close(): Promise<void>;
+}
+
+export interface AttemptEndingOptions {
+  readonly inbox: Pick<Inbox, 'settle'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly doubt: Doubt;
+  readonly leases: LeaseRenewal;
+  readonly failed: (what: string, failure: unknown) => void;
+}
+
+export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: AttemptEndingOptions): AttemptEnding {
+  /** the ends of attempts that are not written yet */
+  const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: RunningAttempt }>();
+  const givingBack = new Set<Promise<void>>();
+
+  /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
+  async function settle(lease: Lease, settlement: Settlement): Promise<boolean> {
+    const endedAt = clock.now();
+    for (;;) {
+      const now = clock.now();
+      try {
+        const isHeld = await inbox.settle(lease, asOf(now, endedAt, settlement), now);
+        doubt.wrote(now, clock.now());
+        return isHeld;
+      } catch (failure) {
+        failed('cannot write how an attempt ended', failure);
+        await timers.pause(AGAIN_MS);
+      }
+    }
+  }
+
+  function whenGivenBack(work: Promise<unknown>): Promise<void> {
+    const done: Promise<void> = work
+      .then(
+        () => {},
+        (failure: unknown) => failed('cannot give back an event', failure),
+      )
+      .finally(() => givingBack.delete(done));
+    givingBack.add(done);
+    return done;
+  }
+
+  function giveBack(lease: Lease, attempt: RunningAttempt): Promise<void> {
+    leases.letGo(lease);
+    attempt.abort('closing');
+    const end = attempt.abandon();
+    if (end.outcome === 'committed' || end.outcome === 'lost') return Promise.resolve();
+    return whenGivenBack(inbox.settle(lease, end, clock.now()));
+  }
+
+  const allEnded = (): Promise<unknown> => Promise.allSettled([...running.keys(), ...givingBack]);
+
+  return {
+    hold(lease, attempt, ended) {
+      leases.keep(lease, attempt);
+      running.set(ended, { lease, attempt });
+      ended
+        .catch((failure: unknown) => failed('cannot write how an attempt ended', failure))
+        .finally(() => running.delete(ended));
+    },
+    async write(lease, end) {
+      try {
+        if (end.outcome === 'committed') return true;
+        return end.outcome !== 'lost' && (await settle(lease, end));
+      } finally {
+        leases.letGo(lease);
+      }
+    },
+    giveBack,
+    giveBackUnrun: (claiming) =>
+      whenGivenBack(
+        claiming.then((claimed) =>
+          Promise.all(claimed.map(({ lease }) => inbox.settle(lease, { outcome: 'interrupted' }, clock.now()))),
+        ),
+      ),
+    async close() {
+      await timers.atMost(CLOSE_LIMIT_MS, allEnded());
+      for (const { attempt } of running.values()) attempt.abort('closing');
+      await timers.atMost(CLOSE_GRACE_MS, allEnded());
+      // What is left does not listen, or its end could not be written.
+      const left = Array.from(running.values(), ({ lease, attempt }) => giveBack(lease, attempt));
+      await timers.atMost(CLOSE_GRACE_MS, Promise.all(left));
+    },
+  };
+}
+
+/** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */
+function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
+  if (settlement.outcome !== 'retry' || now >= endedAt) return settlement;
+  return { ...settlement, dueAt: movedBack(settlement.dueAt, endedAt - now, now) };
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../host/clock.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { Lease } from '../inbox/work.ts';
+import type { Doubt } from './doubt.ts';
+import { AGAIN_MS } from './limits.ts';
+import type { RunningAttempt } from './run-attempt.ts';
+import type { Timers } from './timers.ts';
+
+/**
+ * Keeps the leases of attempts, from when their event was claimed until their end is written: each is renewed at least
+ * twice before it runs out. An attempt is told when another processor has taken its event over.
+ */
+export interface LeaseRenewal {
+  /** What is held: a claim names it, and so renews it too. */
+  held(): readonly Lease[];
+  keep(lease: Lease, attempt: RunningAttempt): void;
+  letGo(lease: Lease): void;
+}
+
+export interface LeaseRenewalOptions {
+  readonly inbox: Pick<Inbox, 'renew'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly doubt: Doubt;
+  readonly leaseMs: number;
+  readonly failed: (what: string, failure: unknown) => void;
+}
+
+export function leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed }: LeaseRenewalOptions): LeaseRenewal {
+  const attempts = new Map<Lease, RunningAttempt>();
+  /** `null` while no turn is to come: nothing is held, or a turn is under way */
+  let cancelNext: (() => void) | null = null;
+  let isRenewing = false;
+
+  function renewIn(ms: number): void {
+    cancelNext = timers.later(ms, () => {
+      cancelNext = null;
+      void turn();
+    });
+  }
+
+  async function turn(): Promise<void> {
+    let next = leaseMs / 3;
+    isRenewing = true;
+    try {
+      await renewAll();
+    } catch (failure) {
+      failed('cannot renew leases', failure);
+      next = Math.min(AGAIN_MS, next);
+    }
+    isRenewing = false;
+    if (attempts.size > 0) renewIn(next);
+  }
+
+  async function renewAll(): Promise<void> {
+    const leases = [...attempts.keys()];
+    const now = clock.now();
+    const renewed = new Set(await inbox.renew(leases, now, leaseMs));
+    doubt.wrote(now, clock.now());
+    for (const lease of leases) if (!renewed.has(lease)) attempts.get(lease)?.abort('lost');
+  }
+
+  return {
+    held: () => [...attempts.keys()],
+    keep(lease, attempt) {
+      attempts.set(lease, attempt);
+      if (cancelNext === null && !isRenewing) renewIn(leaseMs / 3);
+    },
+    letGo(lease) {
+      attempts.delete(lease);
+      if (attempts.size > 0) return;
+      cancelNext?.();
+      cancelNext = null;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Inbox } from '../inbox/contract.ts';
+import type { Scope } from '../inbox/work.ts';
+import { positive } from '../number-option.ts';
+
+export interface RetentionOptions {
+  /** Processed events become tombstones after this many days; 30 unless set, and never with `Infinity`. */
+  readonly processedDays?: number;
+}
+
+const BATCH = 100;
+const DAY_MS = 24 * 60 * 60_000;
+/** After each batch the writer is left alone for so many times as long. */
+const REST = 3;
+
+interface PruningOptions {
+  readonly inbox: Pick<Inbox, 'prune'>;
+  readonly endpoints: Scope['endpoints'];
+  readonly now: () => number;
+  /** asked before each batch; with `false` it stops */
+  readonly isOpen: () => boolean;
+}
+
+/**
+ * What makes tombstones of events that are old enough, a batch at a time.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for a number of days that cannot work
+ */
+export function pruning(
+  { processedDays = 30 }: RetentionOptions,
+  { inbox, endpoints, now, isOpen }: PruningOptions,
+): () => Promise<void> {
+  const processedMs = positive('processedDays', processedDays, Infinity) * DAY_MS;
+  return async () => {
+    if (processedMs === Infinity) return;
+    for (let pruned = Infinity; pruned > 0 && isOpen();) {
+      const startedAt = performance.now();
+      pruned = await inbox.prune(endpoints, now() - processedMs, BATCH);
+      if (pruned > 0) await delay(REST * (performance.now() - startedAt), undefined, { ref: false });
+    }
+  };
+}

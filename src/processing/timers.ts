@@ -1,0 +1,54 @@
+import type { Clock } from '../host/clock.ts';
+
+/** The timers of a processor or of inline mode, which end together when it closes. */
+export class Timers {
+  readonly #clock: Clock;
+  readonly #cancels = new Set<() => void>();
+  #areOver = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls back once after a while; returns how to cancel. */
+  later(ms: number, callback: () => void): () => void {
+    if (this.#areOver) return () => {};
+    const cancelTimer = this.#clock.after(ms, () => {
+      this.#cancels.delete(cancel);
+      callback();
+    });
+    const cancel = (): void => {
+      this.#cancels.delete(cancel);
+      cancelTimer();
+    };
+    this.#cancels.add(cancel);
+    return cancel;
+  }
+
+  /** The next turn begins when this one has ended, so that a slow disk is not asked twice at once. */
+  every(ms: number, task: () => Promise<void>, onFailure: (failure: unknown) => void): void {
+    this.later(ms, () => {
+      task()
+        .catch(onFailure)
+        .finally(() => this.every(ms, task, onFailure));
+    });
+  }
+
+  /** Resolves after a while, and never once the timers have ended. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.later(ms, resolve));
+  }
+
+  /** Waits for work, but no longer than a limit: a locked database must not keep the process from ending. */
+  atMost(limitMs: number, work: Promise<unknown> | null): Promise<unknown> {
+    const { promise: limit, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(limitMs, resolve);
+    return Promise.race([Promise.resolve(work).finally(cancel), limit]);
+  }
+
+  /** Nothing is called back any more. */
+  stop(): void {
+    this.#areOver = true;
+    for (const cancel of this.#cancels) cancel();
+  }
+}

@@ -1,0 +1,55 @@
+import { throttle, type Logger } from '../host/logger.ts';
+import type { Acceptance } from '../inbox/event.ts';
+import type { VerifiedDelivery } from './verifier.ts';
+
+/** What the log says about deliveries that were stored and answered 200, but are odd. */
+export interface DeliveryLog {
+  /** The merchant's rule has named no entity that can be used. */
+  uselessEntity(id: string, error: string): void;
+  /** An event that fits no schema, or another body under a known id. */
+  oddities(verified: VerifiedDelivery, acceptance: Acceptance): void;
+}
+
+export function deliveryLog(logger: Logger, endpoint: string): DeliveryLog {
+  const seldom = throttle();
+  return {
+    uselessEntity(id, error) {
+      seldom('entity', (suppressed) => {
+        const message = 'the rule for the entity has named nothing that can be used; the event stands alone';
+        logger.error({ endpoint, id, error, suppressed }, message);
+      });
+    },
+    oddities({ id, event }, { result, conflict }) {
+      if (event.type === null && result === 'stored') {
+        const issues = event.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
+        seldom('invalid', (suppressed) => logger.warn({ endpoint, id, issues, suppressed }, 'stored as dead(invalid)'));
+      }
+      if (conflict) {
+        seldom('conflict', (suppressed) => {
+          logger.warn({ endpoint, id, suppressed }, 'the same id came with another body; the first one stands');
+        });
+      }
+    },
+  };
+}
+
+/** Says once that no processor was started, when the first event is left to one. `forget` it when there will be one. */
+export function startReminder(
+  logger: Logger,
+  endpoint: string,
+): { readonly remind: () => void; readonly forget: () => void } {
+  let isDue = true;
+  return {
+    remind() {
+      if (!isDue) return;
+      isDue = false;
+      logger.warn(
+        { endpoint },
+        'events are stored but not handled: call receiver.start(), or run createProcessor({ endpoint, … }) for it elsewhere',
+      );
+    },
+    forget() {
+      isDue = false;
+    },
+  };
+}

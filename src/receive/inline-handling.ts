@@ -1,0 +1,57 @@
+import { ConfigurationError } from '../errors.ts';
+import type { Deadline } from '../host/deadline.ts';
+import { ephemeralHost } from '../host/ephemeral-host.ts';
+import { handledTypes } from '../processing/handlers.ts';
+import { createInlineRunner, type InlineResult, type InlineRunnerOptions } from '../processing/inline.ts';
+import type { Delivery } from './delivery.ts';
+import type { Reason } from './outcome.ts';
+
+/** When handlers run: `inline` before the answer, `background` once `start()` was called; the host decides where it is not set. */
+export type HandlingMode = 'background' | 'inline' | undefined;
+
+/** The handlers that run while their delivery waits, where they do. */
+export interface InlineHandling {
+  /** `start()` begins to run handlers behind the deliveries. */
+  readonly hasBackground: boolean;
+  /** Whether a delivery waits for its handler: the merchant's word, else what the host allows. */
+  isFor(delivery: Delivery, isStarted: boolean): boolean;
+  /** Runs the handler of a stored event; resolves with the reason where it is answered with a refusal. */
+  run(id: string, delivery: Delivery, deadline: Deadline): Promise<'processed' | 'nothing to run' | Reason>;
+  close(): Promise<void>;
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` */
+export function inlineHandling(options: InlineRunnerOptions, endpoint: string, mode: HandlingMode): InlineHandling {
+  if (mode !== undefined && mode !== 'background' && mode !== 'inline') {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `processing.mode must be 'background' or 'inline', not ${String(mode)}.`,
+    );
+  }
+  const runner = createInlineRunner(options);
+  const hasHandlers = handledTypes(options.handlers).length > 0;
+  const frozenHere = ephemeralHost()?.frozenBetweenRequests ?? false;
+  const isFrozen = ({ host }: Delivery): boolean => host?.frozenBetweenRequests ?? frozenHere;
+
+  return {
+    hasBackground: mode === undefined ? !frozenHere : mode === 'background',
+    isFor(delivery, isStarted) {
+      if (!hasHandlers) return false;
+      return mode === undefined ? !isStarted && isFrozen(delivery) : mode === 'inline';
+    },
+    async run(id, delivery, deadline) {
+      const afterwards = { waitUntil: delivery.host?.waitUntil, frozen: isFrozen(delivery) };
+      const ran = await runner.run({ endpoint, id }, deadline, afterwards);
+      return ran === 'processed' || ran === 'nothing to run' ? ran : REASONS[ran];
+    },
+    close: () => runner.close(),
+  };
+}
+
+const REASONS = {
+  busy: 'handler-busy',
+  failed: 'handler-failed',
+  timeout: 'handler-timeout',
+  late: 'handler-late',
+  lost: 'handler-lost',
+} as const satisfies Record<Exclude<InlineResult, 'processed' | 'nothing to run'>, Reason>;

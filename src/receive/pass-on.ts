@@ -1,0 +1,31 @@
+import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { askToWait, type HostLimits } from '../host/host-limits.ts';
+import type { Refusal } from './outcome.ts';
+import { nameAndCode, type Refuse } from './refusals.ts';
+
+/** What the merchant's own function has made of a verified delivery. */
+export interface Passed<T> {
+  readonly passed: T;
+  readonly id: string;
+}
+
+/**
+ * Gives a verified delivery to the merchant's own function, until the deadline.
+ *
+ * @returns what the function has resolved with, or the refusal to answer with: it threw, or was not done in time
+ */
+export async function passOnTo<T, Verified extends { readonly id: string }>(
+  merchants: (verified: Verified) => T | Promise<T>,
+  verified: Verified,
+  { deadline, host, refuse }: { readonly deadline: Deadline; readonly host: HostLimits | undefined; refuse: Refuse },
+): Promise<Passed<T> | Refusal> {
+  const work = (async () => merchants(verified))();
+  try {
+    const passed = await withinDeadline(work, deadline);
+    if (passed !== LATE) return { passed, id: verified.id };
+  } catch (thrown) {
+    return refuse('not-passed-on', { error: nameAndCode(thrown) });
+  }
+  askToWait(host?.waitUntil, Promise.allSettled([work]));
+  return refuse('not-passed-on-in-time');
+}

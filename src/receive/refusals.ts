@@ -1,0 +1,77 @@
+import { isInstance, messageOf, nameOf } from '../errors.ts';
+import { throttle, type Logger } from '../host/logger.ts';
+import { refusal, type Outcome, type Reason, type Refusal } from './outcome.ts';
+
+/** What is known of a refusal beside its reason. */
+export interface RefusalFacts {
+  /** for the sender too */
+  readonly details?: Refusal['body']['error']['details'];
+  /** what was thrown: for the log only */
+  readonly cause?: unknown;
+  /** the name of what the merchant's own function threw, whose text may quote the payload: for the log only */
+  readonly error?: string;
+  /** what was read of it: for `bodyOf` only */
+  readonly body?: Uint8Array;
+  /** what the merchant has to change: for the log only */
+  readonly fix?: string | undefined;
+}
+
+/** The refusal for a reason, reported to the logger. */
+export type Refuse = (reason: Reason, more?: RefusalFacts) => Refusal;
+
+/** What was read of a refused delivery's body: not enumerable, so that no answer and no log shows it. */
+const READ = Symbol('what was read of the body');
+
+/** Makes refusals, and reports each kind of them seldom: a flood of forged deliveries must not fill the log. */
+export function reportedRefusals(logger: Logger): Refuse {
+  const seldom = throttle();
+  return (reason, more = {}) => {
+    const refused = refusal(reason, more.details);
+    if (!REPORTED_ELSEWHERE.has(reason)) seldom(reason, (suppressed) => report(logger, refused, more, suppressed));
+    return more.body === undefined ? refused : Object.defineProperty(refused, READ, { value: more.body });
+  };
+}
+
+/** Tells a refusal from what went through. */
+export function isRefusal(result: object): result is Refusal {
+  return 'reason' in result;
+}
+
+/** What was read of the body of a delivery, if it was refused. */
+export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uint8Array | null {
+  return outcome[READ] ?? null;
+}
+
+/** Such as `Error ECONNREFUSED`. The message may quote the payload, as that of JSON.parse does. */
+export function nameAndCode(thrown: unknown): string {
+  const name = nameOf(thrown);
+  try {
+    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+    return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
+  } catch {
+    return name;
+  }
+}
+
+/** A client that went away is no fault to mend, and how handlers end is reported where they run. */
+const REPORTED_ELSEWHERE: ReadonlySet<Reason> = new Set([
+  'body-incomplete',
+  'handler-busy',
+  'handler-failed',
+  'handler-timeout',
+  'handler-late',
+  'handler-lost',
+]);
+
+function report(
+  logger: Logger,
+  { kind, reason, status, body }: Refusal,
+  { cause, error, fix }: RefusalFacts,
+  suppressed: number,
+): void {
+  const { message: hint, request_id: requestId } = body.error;
+  const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
+  if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
+  const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
+  logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
+}

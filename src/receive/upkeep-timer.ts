@@ -1,0 +1,34 @@
+import type { Inbox } from '../inbox/contract.ts';
+import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
+
+/** The upkeep of an inbox when the receiver's own processor is not started, as in inline mode. */
+export interface UpkeepTimer {
+  /** A delivery came in: a minute from now there may be something to do. */
+  begin(): void;
+  stop(): void;
+}
+
+/**
+ * One timer at a time, which keeps no process alive; it waits for deliveries again once the upkeep is done.
+ *
+ * @param isNeeded - asked before and while it is done
+ */
+export function upkeepTimer(
+  inbox: Inbox,
+  { now, isNeeded }: { readonly now: () => number; readonly isNeeded: () => boolean },
+): UpkeepTimer {
+  let timer: NodeJS.Timeout | undefined;
+
+  async function keepUp(): Promise<void> {
+    // An inbox that cannot do this now has told of worse already.
+    if (isNeeded()) await inbox.upkeep?.({ now, isOpen: isNeeded }).catch(() => {});
+    timer = undefined;
+  }
+
+  return {
+    begin() {
+      if (inbox.upkeep !== undefined && isNeeded()) timer ??= setTimeout(() => void keepUp(), UPKEEP_EVERY_MS).unref();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

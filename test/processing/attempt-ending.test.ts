@@ -1,0 +1,154 @@
+/** How the end of an attempt is written until it is written, and how an event is given back. */
+import { describe, expect, it, vi } from 'vitest';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
+import { attemptEnding } from '../../src/processing/attempt-ending.ts';
+import { Doubt } from '../../src/processing/doubt.ts';
+import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
+import type { AttemptEnd, RunningAttempt } from '../../src/processing/run-attempt.ts';
+import { Timers } from '../../src/processing/timers.ts';
+import { rest, START, VirtualClock } from './virtual-clock.ts';
+
+const leaseMs = 15_000;
+const lease: Lease = { seq: 1, fence: 1 };
+const retry = {
+  outcome: 'retry',
+  error: { name: 'Error', message: 'no', stack: null },
+  dueAt: START + 60_000,
+} as const satisfies Settlement;
+
+class SetBackClock extends VirtualClock {
+  back = 0;
+
+  override now(): number {
+    return super.now() - this.back;
+  }
+}
+
+function endingWith(settle: Inbox['settle'] = async () => true) {
+  const clock = new SetBackClock();
+  const timers = new Timers(clock);
+  const doubt = new Doubt({ leaseMs, lookMs: 1_000, now: clock.now() });
+  const failed = vi.fn<(what: string, failure: unknown) => void>();
+  const settled: { readonly at: number; readonly lease: Lease; readonly settlement: Settlement }[] = [];
+  const inbox: Pick<Inbox, 'settle' | 'renew'> = {
+    renew: async (leases) => leases,
+    settle(held, settlement, now) {
+      settled.push({ at: now - START, lease: held, settlement });
+      return settle(held, settlement, now);
+    },
+  };
+  const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed });
+  return { clock, timers, failed, settled, leases, ending };
+}
+
+/** One whose handler listens to nothing. */
+function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
+  const abort = vi.fn<RunningAttempt['abort']>();
+  return { ended: new Promise(() => {}), abort, abandon: () => end } satisfies RunningAttempt;
+}
+
+describe('how an attempt ended', () => {
+  it('is tried each second until it is written, and its lease is kept until then', async () => {
+    let isFull = true;
+    const { clock, failed, settled, leases, ending } = endingWith(() =>
+      isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve(true),
+    );
+    const written = ending.write(lease, { outcome: 'processed' });
+    ending.hold(lease, deaf(), written);
+    await clock.advance(2_500);
+    expect([leases.held(), failed.mock.calls.length]).toEqual([[lease], 3]);
+    isFull = false;
+    await clock.advance(1_000);
+    expect(await written).toBe(true);
+    expect(settled.map(({ at }) => at)).toEqual([0, 1_000, 2_000, 3_000]);
+    expect([leases.held(), clock.waiting]).toEqual([[], 0]);
+  });
+
+  it.each([
+    ['was committed by its transaction', { outcome: 'committed' }, true],
+    ['had lost its lease', { outcome: 'lost' }, false],
+  ] as const)('needs no writing when it %s', async (_, end, isHeld) => {
+    const { settled, leases, ending } = endingWith();
+    leases.keep(lease, deaf());
+    expect(await ending.write(lease, end)).toBe(isHeld);
+    expect([settled, leases.held()]).toEqual([[], []]);
+  });
+
+  it('counts for nothing when another has taken the event over', async () => {
+    const { ending } = endingWith(async () => false);
+    expect(await ending.write(lease, { outcome: 'processed' })).toBe(false);
+  });
+
+  it('keeps the length of its backoff when the clock is set back before it is written', async () => {
+    let isFull = true;
+    const { clock, settled, ending } = endingWith(() =>
+      isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve(true),
+    );
+    const written = ending.write(lease, retry);
+    await rest();
+    isFull = false;
+    clock.back = 3_600_000;
+    await clock.advance(1_000);
+    await written;
+    const passed = 1_000;
+    expect(settled.at(-1)).toMatchObject({
+      at: passed - 3_600_000,
+      settlement: { dueAt: retry.dueAt - 3_600_000 + passed },
+    });
+  });
+});
+
+describe('close()', () => {
+  it('waits ten seconds, aborts what runs, waits a second, and gives back all that is left at once', async () => {
+    const { clock, settled, ending } = endingWith();
+    const attempts = [deaf(), deaf(), deaf()];
+    attempts.forEach((attempt, n) => ending.hold({ seq: n, fence: 1 }, attempt, new Promise(() => {})));
+    let isClosed = false;
+    const closing = ending.close().then(() => (isClosed = true));
+    await clock.advance(9_999);
+    expect(attempts[0]?.abort).not.toHaveBeenCalled();
+    await clock.advance(1);
+    expect(attempts[0]?.abort).toHaveBeenCalledExactlyOnceWith('closing');
+    await clock.advance(999);
+    expect([settled, isClosed]).toEqual([[], false]);
+    await clock.advance(1);
+    await closing;
+    expect(settled.map(({ at, settlement }) => [at, settlement.outcome])).toEqual([
+      [11_000, 'interrupted'],
+      [11_000, 'interrupted'],
+      [11_000, 'interrupted'],
+    ]);
+  });
+
+  it('resolves a second later although nothing can be given back', async () => {
+    const { clock, ending } = endingWith(() => new Promise(() => {}));
+    ending.hold(lease, deaf(), new Promise(() => {}));
+    let isClosed = false;
+    void ending.close().then(() => (isClosed = true));
+    await clock.advance(11_999);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
+    expect(isClosed).toBe(true);
+  });
+
+  it('gives nothing back of what its transaction has committed', async () => {
+    const { clock, settled, ending } = endingWith();
+    ending.hold(lease, deaf({ outcome: 'committed' }), new Promise(() => {}));
+    const closing = ending.close();
+    await clock.advance(11_000);
+    await closing;
+    expect(settled).toEqual([]);
+  });
+
+  it('waits for what was claimed too late and is given back', async () => {
+    const { promise: claiming, resolve } = Promise.withResolvers<readonly ClaimedEvent[]>();
+    const { settled, ending } = endingWith();
+    void ending.giveBackUnrun(claiming);
+    const closing = ending.close();
+    resolve([{ lease } as ClaimedEvent]);
+    await closing;
+    expect(settled).toEqual([{ at: 0, lease, settlement: { outcome: 'interrupted' } }]);
+  });
+});
