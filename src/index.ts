@@ -12,7 +12,7 @@ export {
   type RetentionOptions,
 } from './processing/processor.ts';
 export type { ProcessingOptions } from './processing/limits.ts';
-export type { RetryOptions } from './processing/backoff.ts';
+export type { RetryOptions } from './inbox/rules/backoff.ts';
 export { rerun, type RerunResult } from './ops/rerun.ts';
 export { signBody, verifySignature, type Secret } from './signing/signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';

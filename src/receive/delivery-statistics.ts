@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Delivery } from './delivery.ts';
-import { latencyBucket, type Counts, type Rejection } from '../inbox/operator/counts.ts';
+import type { Counts, Rejection } from '../inbox/operator/counts.ts';
+import { latencyBucket } from '../inbox/rules/latency-buckets.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What operators want to know of answers: how long they took, and what was refused. */

@@ -1,5 +1,7 @@
 import type { EventKey } from '../event.ts';
 
+export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
+
 /** What is counted, by the minute. */
 export type Counted =
   /** detail: the type of the event, one of the eleven; `other`, or `invalid`. None for duplicates and conflicts. */
@@ -18,17 +20,6 @@ export type Counted =
   /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
   | 'answer-ms'
   | 'handler-ms';
-
-/** Upper bounds, in milliseconds, of what latencies are counted in. */
-export const LATENCY_BUCKETS_MS = [
-  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 9_000,
-  10_000, 20_000, 30_000, 60_000,
-] as const;
-
-/** The bucket that a latency is counted in: its upper bound, or `inf`. */
-export function latencyBucket(ms: number): string {
-  return String(LATENCY_BUCKETS_MS.find((bound) => ms <= bound) ?? 'inf');
-}
 
 /** The upper bound that the detail of a latency says. */
 export function latencyBound(detail: string): number {

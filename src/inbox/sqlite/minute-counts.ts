@@ -1,5 +1,6 @@
 import { isEventType } from '../../events/event.ts';
-import { latencyBucket, type Counted, type CountRow } from '../operator/counts.ts';
+import type { Counted, CountRow } from '../operator/counts.ts';
+import { latencyBucket } from '../rules/latency-buckets.ts';
 import type { SqliteDatabase } from './database.ts';
 import { addCount } from './add-count.ts';
 
