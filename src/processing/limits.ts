@@ -1,6 +1,6 @@
 import { handledTypes, type Handlers } from './handlers.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
-import { DEFAULT_RETRY, type RetryOptions } from './backoff.ts';
+import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
 export interface ProcessingOptions {
   /** How many handlers run at once; 10 unless set. In inline mode each delivery runs its own. */

@@ -6,7 +6,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
 import { attemptError } from './attempt-error.ts';
-import { backoffMs, type RetryOptions } from './backoff.ts';
+import { backoffMs, type RetryOptions } from '../inbox/rules/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 

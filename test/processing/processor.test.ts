@@ -8,7 +8,7 @@ import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING, TAKER_MS } from '../../src/inbox/work.ts';
-import { backoffMs, DEFAULT_RETRY } from '../../src/processing/backoff.ts';
+import { backoffMs, DEFAULT_RETRY } from '../../src/inbox/rules/backoff.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { recordedLog, type RecordedLog } from '../adapters/recorded-log.ts';

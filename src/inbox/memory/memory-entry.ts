@@ -1,8 +1,15 @@
-import type { StoredEvent } from '../event.ts';
+import type { EventKey, StoredEvent } from '../event.ts';
+import type { Times } from '../rules/occurrences.ts';
 import type { Attempt } from '../work.ts';
 
+type Shown = Omit<StoredEvent, 'redeliveries' | 'conflict'>;
+
 /** An event in memory: what is shown of it, and what its handling needs. */
-export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
+export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
+  redeliveries: Times | null;
+  conflicts: Times | null;
+  /** the newest of the other bodies that came under its key */
+  otherBody: Uint8Array | null;
   dueAt: number;
   settledAt: number;
   failures: number;
@@ -11,10 +18,43 @@ export type Entry = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & {
   claimedAt: number;
   leaseUntil: number;
   /** no processor has looked at it yet */
-  fresh: boolean;
+  isFresh: boolean;
+  /** it waits for others of its entity */
+  isParked: boolean;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
   attemptCount: number;
   /** of the body, once it is gone */
   hash: Uint8Array | null;
 };
+
+/** All events in the order of arrival: the one with `seq` 1 is the first. */
+export class Entries {
+  readonly all: Entry[] = [];
+  readonly #byKey = new Map<string, Entry>();
+
+  find(key: EventKey): Entry | undefined {
+    return this.#byKey.get(nameOf(key));
+  }
+
+  /** One that is known to be there. */
+  at(seq: number): Entry {
+    const entry = this.all[seq - 1];
+    if (entry === undefined) throw new RangeError(`there is no event ${seq}`);
+    return entry;
+  }
+
+  add(entry: Entry): void {
+    this.all.push(entry);
+    this.#byKey.set(nameOf(entry), entry);
+  }
+
+  /** What may be claimed when it is due. */
+  ready(): Entry[] {
+    return this.all.filter(({ state, isFresh, isParked }) => state === 'pending' && !isFresh && !isParked);
+  }
+}
+
+function nameOf({ endpoint, id }: EventKey): string {
+  return JSON.stringify([endpoint, id]);
+}

@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
-import { resolve } from '../rules/known-event.ts';
 import type { Inbox } from '../contract.ts';
-import type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from '../event.ts';
-import { memoryWork } from './memory-work.ts';
-import type { Entry } from './memory-entry.ts';
-
-const RECENT = 20;
-const NONE: Occurrences = { count: 0, firstAt: null, lastAt: null, recent: [] };
+import type { StoredEvent } from '../event.ts';
+import { acceptEvent } from '../rules/accept-event.ts';
+import { occurrencesOf } from '../rules/occurrences.ts';
+import { atOnce } from '../rules/steps.ts';
+import { memoryEngine } from './memory-engine.ts';
+import { Entries, type Entry } from './memory-entry.ts';
+import { memoryQueue } from './memory-queue.ts';
 
 export interface MemoryInboxOptions {
   /** `true` allows it on hosts of functions, such as AWS Lambda, where it would be taken for an inbox that lasts */
@@ -31,40 +30,10 @@ export interface MemoryInboxOptions {
  */
 export function memoryInbox({ ephemeral = false }: MemoryInboxOptions = {}): Inbox {
   assertLasting('memoryInbox', ephemeral);
-  const entries: Entry[] = [];
-  const byKey = new Map<string, Entry>();
-  const { queue, notify } = memoryWork(entries, (key) => byKey.get(keyOf(key)));
+  const entries = new Entries();
+  const engine = memoryEngine(entries);
+  const { queue, notify } = memoryQueue(entries, engine);
   let closed = false;
-
-  function accept(event: IncomingEvent): Acceptance {
-    const key = keyOf(event);
-    const known = byKey.get(key);
-    if (known !== undefined) return acceptAgain(known, event);
-    const entry: Entry = {
-      ...contentOf(event),
-      endpoint: event.endpoint,
-      id: event.id,
-      seq: entries.length + 1,
-      receivedAt: new Date(event.receivedAt),
-      redeliveries: NONE,
-      conflict: null,
-      dueAt: event.receivedAt,
-      settledAt: event.receivedAt,
-      failures: 0,
-      crashes: 0,
-      fence: 0,
-      claimedAt: 0,
-      leaseUntil: 0,
-      fresh: event.valid,
-      trigger: 'auto',
-      attempts: [],
-      attemptCount: 0,
-      hash: null,
-    };
-    entries.push(entry);
-    byKey.set(key, entry);
-    return { result: 'stored', conflict: false, replaced: false };
-  }
 
   async function close(): Promise<void> {
     closed = true;
@@ -75,54 +44,25 @@ export function memoryInbox({ ephemeral = false }: MemoryInboxOptions = {}): Inb
     async accept(event, deadline) {
       if (closed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
       if (performance.now() > deadline) throw new InboxUnavailableError('DEADLINE', 'the deadline has passed');
-      const acceptance = accept(event);
+      const acceptance = atOnce(acceptEvent(engine, event));
       if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
     async get(key) {
-      const entry = byKey.get(keyOf(key));
+      const entry = entries.find(key);
       return entry === undefined ? null : shown(entry);
     },
     async list({ after = 0, limit = 100 } = {}) {
-      return entries.slice(after, after + limit).map(shown);
+      return entries.all.slice(after, after + limit).map(shown);
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function acceptAgain(known: Entry, event: IncomingEvent): Acceptance {
-  const now = new Date(event.receivedAt);
-  const resolution = resolve(
-    { state: known.state, invalid: known.deadReason === 'invalid', verified: known.verified },
-    { ...event, sameBytes: isSameBody(known, event.body) },
-  );
-  known.redeliveries = again(known.redeliveries, now);
-  switch (resolution) {
-    case 'same':
-      break;
-    case 'verify':
-      known.verified = true;
-      break;
-    case 'conflict':
-      known.conflict = { ...again(known.conflict ?? NONE, now), body: Uint8Array.from(event.body) };
-      break;
-    case 'replace': {
-      const displaced = known.body;
-      if (displaced !== null && Buffer.compare(displaced, event.body) !== 0) {
-        known.conflict = { ...again(known.conflict ?? NONE, now), body: displaced };
-      }
-      Object.assign(known, contentOf(event), { failures: 0, crashes: 0, fresh: event.valid });
-      break;
-    }
-  }
-  return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
-}
-
 function shown(entry: Entry): StoredEvent {
   const { seq, endpoint, id, type, created, entity, verified, state, deadReason, body, receivedAt } = entry;
-  const { redeliveries, conflict } = entry;
-  const copy = (bytes: Uint8Array): Uint8Array => Uint8Array.from(bytes);
+  const { redeliveries, conflicts, otherBody } = entry;
   return {
     seq,
     endpoint,
@@ -133,42 +73,9 @@ function shown(entry: Entry): StoredEvent {
     verified,
     state,
     deadReason,
-    body: body && copy(body),
+    body: body && Uint8Array.from(body),
     receivedAt,
-    redeliveries,
-    conflict: conflict && { ...conflict, body: copy(conflict.body) },
+    redeliveries: occurrencesOf(redeliveries),
+    conflict: otherBody && { ...occurrencesOf(conflicts), body: Uint8Array.from(otherBody) },
   };
-}
-
-/** A tombstone has lost its body but not the hash of it. */
-function isSameBody(known: Entry, body: Uint8Array): boolean {
-  if (known.body !== null) return Buffer.compare(known.body, body) === 0;
-  return known.hash !== null && Buffer.compare(known.hash, createHash('sha256').update(body).digest()) === 0;
-}
-
-/** What a body says of its event, and the state that follows from it. */
-function contentOf(event: IncomingEvent) {
-  return {
-    type: event.type,
-    created: event.created,
-    entity: event.entity,
-    verified: event.verified,
-    state: event.valid ? ('pending' as const) : ('dead' as const),
-    deadReason: event.valid ? null : ('invalid' as const),
-    // A copy: the caller may reuse its buffer.
-    body: Uint8Array.from(event.body),
-  };
-}
-
-function again(before: Occurrences, now: Date): Occurrences {
-  return {
-    count: before.count + 1,
-    firstAt: before.firstAt ?? now,
-    lastAt: now,
-    recent: [...before.recent, now].slice(-RECENT),
-  };
-}
-
-function keyOf({ endpoint, id }: EventKey): string {
-  return JSON.stringify([endpoint, id]);
 }

@@ -5,6 +5,8 @@ export interface KnownEvent {
   readonly state: EventState;
   readonly invalid: boolean;
   readonly verified: boolean;
+  /** an operator has erased its body */
+  readonly erased?: boolean;
 }
 
 export type Resolution =
@@ -20,6 +22,7 @@ export type Resolution =
 /**
  * Decides between the stored body and the one that arrived under the same key: a valid body replaces an
  * invalid one, a verified one an unverified and unprocessed one, and nothing unverified ever replaces what was verified.
+ * What was erased stays away: no body takes its place.
  */
 export function resolve(
   known: KnownEvent,
@@ -28,8 +31,12 @@ export function resolve(
   const settled = known.state === 'processed' || known.state === 'processing';
   const gainsTrust = incoming.verified && !known.verified;
   const losesTrust = known.verified && !incoming.verified;
+  const mends = known.invalid && incoming.valid && !losesTrust;
 
-  if (known.invalid && incoming.valid && !losesTrust) return 'replace';
+  if (mends || (gainsTrust && !settled && !incoming.sameBytes)) {
+    if (known.erased !== true) return 'replace';
+    return incoming.sameBytes ? 'same' : 'conflict';
+  }
   if (incoming.sameBytes) return gainsTrust ? 'verify' : 'same';
-  return gainsTrust && !settled ? 'replace' : 'conflict';
+  return 'conflict';
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
+import type { EventIndex } from './event-index.ts';
 import type { Transactions } from './group-commit.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -25,9 +26,9 @@ interface Prepared {
  * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
  * that the inbox recovers by itself when the cause goes away.
  */
-export function ownConnection(given: string): Connection {
+export function ownConnection(given: string, index: EventIndex): Connection {
   const path = absolutePath(given);
-  let open: Prepared | null = prepare(openFile(path));
+  let open: Prepared | null = prepare(openFile(path), index);
   let identity = identityOf(path);
   let broken = false;
 
@@ -40,7 +41,7 @@ export function ownConnection(given: string): Connection {
     open = null;
     // The file must exist: a fresh one would have forgotten which events are known.
     // And nobody may be kept waiting, as events are under way.
-    open = prepare(openFile(path, { mustExist: true, waitMs: 0 }));
+    open = prepare(openFile(path, { mustExist: true, waitMs: 0 }), index);
     identity = identityOf(path);
     broken = false;
     return open;
@@ -65,9 +66,9 @@ export function ownConnection(given: string): Connection {
 }
 
 /** The merchant's own connection: their settings stay, and only they close it. */
-export function adoptedConnection(database: SqliteDatabase): Connection {
+export function adoptedConnection(database: SqliteDatabase, index: EventIndex): Connection {
   adopt(database);
-  const prepared = prepare(database);
+  const prepared = prepare(database, index);
   const { statements, begin } = prepared;
   return {
     begin() {
@@ -102,10 +103,10 @@ export function withoutWaiting<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
-function prepare(database: SqliteDatabase): Prepared {
+function prepare(database: SqliteDatabase, index: EventIndex): Prepared {
   return {
     database,
-    statements: prepareStatements(database),
+    statements: prepareStatements(database, index),
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
   };

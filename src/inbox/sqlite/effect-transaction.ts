@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
+import { settle } from '../rules/settle.ts';
+import { atOnce } from '../rules/steps.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
-import { deadToProcessed, settle } from './settle.ts';
+import type { Statements } from './statements.ts';
 
 const BUSY_RETRY_MS = 10;
 
@@ -44,7 +46,7 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     // Until `work` has returned, this transaction says that the event is dead. Should `work` commit by itself, that is
     // what is committed with its effect: the effect is not repeated, and somebody is told.
     const error = { name: 'TransactionError', message: COMMITTED, stack: null };
-    settle(statements, lease, { outcome: 'dead', reason: 'failed', error }, now);
+    atOnce(settle(statements.engine, lease, { outcome: 'dead', reason: 'failed', error }, now));
     statements.counts.write();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => statements.queue.isDead.get(lease) !== undefined);
@@ -55,6 +57,23 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     connection.rollback();
     throw failure;
   }
+}
+
+/** The last step of a transaction: what it said of the event until here is taken back. */
+function deadToProcessed({ moves, queue, counts }: Statements, { seq, fence }: Lease): void {
+  const row = moves.deadToProcessed.get({ seq, fence }) as {
+    readonly type: string | null;
+    readonly endpoint: string;
+    readonly entity: string | null;
+    readonly created_ms: number | null;
+    readonly created_ns: number | null;
+    readonly attempts: number;
+  };
+  counts.countType('dead', row.type, -1);
+  counts.countType('processed', row.type);
+  queue.attemptProcessed.run({ seq, number: row.attempts });
+  const { endpoint, entity, created_ms, created_ns } = row;
+  if (entity !== null) queue.raiseHighWater.run({ endpoint, entity, created_ms, created_ns });
 }
 
 function begin(connection: Connection) {

@@ -1,90 +1,52 @@
-import { TAKER_MS, type ClaimRequest } from '../work.ts';
-import { takenTypes } from './takers.ts';
-import { timeSlice, type TimeSlice } from './time-slice.ts';
-import type { Statements } from './statements.ts';
+import type { EntityQueue, Front, Queue, Takers } from '../rules/engine.ts';
+import { unparkNext as unparkNextSteps } from '../rules/entity-order.ts';
+import { answer, atOnce, DONE } from '../rules/steps.ts';
+import type { NamedStatements } from './named-statements.ts';
+import { timeSlice } from './time-slice.ts';
 
-/** What decides about the order of an event within its entity. */
-export interface EntityColumns {
+interface FrontRow {
   readonly seq: number;
-  readonly endpoint: string;
-  readonly entity: string | null;
-  readonly created_ms: number | null;
-  readonly created_ns: number | null;
-}
-
-/** The first of the events that wait. */
-interface Front extends Pick<EntityColumns, 'seq' | 'created_ms' | 'created_ns'> {
   readonly type: string;
-}
-
-type Whose = Pick<EntityColumns, 'entity' | 'endpoint'>;
-
-/** As the statements name them. */
-export function entityParameters({ entity, endpoint, created_ms, created_ns }: EntityColumns) {
-  return { entity, endpoint, created_ms, created_ns };
-}
-
-/** Its entity has a live lease, or an older event that somebody handles is still waiting. */
-export function mustWait(statements: Statements, row: EntityColumns, request: ClaimRequest): boolean {
-  const { seq, entity, endpoint } = row;
-  if (entity === null) return false;
-  if (statements.queue.leaseOfEntity.get({ entity, endpoint }) !== undefined) return true;
-  const { now, types, takenSince = now - TAKER_MS } = request;
-  const front = frontOf(statements, { entity, endpoint });
-  // This one is among what waits.
-  if (front === undefined || front.seq === seq) return false;
-  if (types === '*' || types.includes(front.type)) return true;
-  const taken = takenTypes(statements, endpoint, takenSince);
-  if (taken === '*' || taken.includes(front.type)) return true;
-  return frontOfTypes(statements, { entity, endpoint }, [...types, ...taken])?.seq !== seq;
-}
-
-/**
- * An event has left its entity's front: the next one may be looked at again, and with it some before it whose type nobody
- * handles, as they hold nobody back. Of these the rest has its turn with the next announcement (announce.ts).
- */
-export function unparkNext(
-  statements: Statements,
-  { entity, endpoint }: Whose,
-  now: number,
-  slice: TimeSlice = timeSlice(),
-): void {
-  if (entity === null) return;
-  const front = frontOf(statements, { entity, endpoint });
-  if (front === undefined) return;
-  const taken = takenTypes(statements, endpoint, now - TAKER_MS);
-  if (taken === '*' || taken.includes(front.type)) {
-    unpark(statements, front.seq, slice);
-    return;
-  }
-  const first = frontOfTypes(statements, { entity, endpoint }, taken);
-  if (first !== undefined) unpark(statements, first.seq, slice);
-  const { created_ms, created_ns, seq } = first ?? LAST;
-  for (const row of statements.queue.someParkedUpTo.all({ entity, endpoint, created_ms, created_ns, seq })) {
-    if (slice.isOver()) return;
-    unpark(statements, (row as { seq: number }).seq, slice);
-  }
-}
-
-/** An event that waited for others may be claimed again. */
-export function unpark(statements: Statements, seq: number, slice: TimeSlice): void {
-  const row = statements.moves.unpark.get({ seq }) as { bytes: number } | undefined;
-  if (row !== undefined) slice.add(row.bytes);
-}
-
-/** The oldest event of an entity that waits. */
-function frontOf(statements: Statements, { entity, endpoint }: Whose): Front | undefined {
-  return statements.queue.frontOfEntity.get({ entity, endpoint }) as Front | undefined;
-}
-
-/** The oldest one of some types, however many wait before it that have others. */
-function frontOfTypes(
-  statements: Statements,
-  { entity, endpoint }: Whose,
-  types: readonly string[],
-): Front | undefined {
-  return statements.queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }) as Front | undefined;
+  readonly created_ms: number;
+  readonly created_ns: number;
 }
 
 /** After every event there can be. */
-const LAST = { created_ms: Number.MAX_SAFE_INTEGER, created_ns: 0, seq: 0 };
+const LAST: Omit<Front, 'type'> = { created: { ms: Number.MAX_SAFE_INTEGER, ns: 0 }, seq: 0 };
+
+/** What waits of one entity. */
+export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue, 'timeSlice' | keyof Takers> {
+  return {
+    hasLease: ({ entity, endpoint }) => answer(queue.leaseOfEntity.get({ entity, endpoint }) !== undefined),
+    front: ({ entity, endpoint }) => answer(frontOf(queue.frontOfEntity.get({ entity, endpoint }))),
+    frontOfTypes: ({ entity, endpoint }, types) =>
+      answer(frontOf(queue.frontOfTypes.get({ entity, endpoint, types: JSON.stringify(types) }))),
+    park(seq) {
+      moves.park.run({ seq });
+      return DONE;
+    },
+    unpark: (seq) => answer((moves.unpark.get({ seq }) as { bytes: number } | undefined)?.bytes),
+    parkedUpTo({ entity, endpoint }, last, limit) {
+      const { created, seq } = last ?? LAST;
+      const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
+      const rows = queue.someParkedUpTo.all({ entity, endpoint, ...upTo, limit });
+      return answer(rows.map((row) => (row as { seq: number }).seq));
+    },
+  };
+}
+
+/** For operators: an event of theirs has left its entity's front (rules/entity-order.ts). */
+export function unparkNext(
+  { engine }: { readonly engine: EntityQueue },
+  queue: Queue,
+  now: number,
+  slice = timeSlice(),
+): void {
+  atOnce(unparkNextSteps(engine, queue, now, slice));
+}
+
+function frontOf(found: unknown): Front | undefined {
+  if (found === undefined) return undefined;
+  const { seq, type, created_ms, created_ns } = found as FrontRow;
+  return { seq, type, created: { ms: created_ms, ns: created_ns } };
+}

@@ -1,8 +1,8 @@
 import { latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import type { ClaimRequest } from '../work.ts';
 import { readyEndpoints } from './takers.ts';
-import type { TimeSlice } from './time-slice.ts';
-import type { Statements } from './statements.ts';
+import type { TimeSlice } from '../rules/engine.ts';
+import type { NamedStatements } from './named-statements.ts';
 
 interface ClockRow {
   readonly latest_ms: number;
@@ -22,7 +22,7 @@ interface DueRow {
 const MOVE_BATCH = 500;
 
 /** Remembers the time at which a lease or a due time is written. */
-export function noteTime(statements: Statements, now: number): void {
+export function noteTime(statements: NamedStatements, now: number): void {
   statements.queue.noteTime.run({ latest: latestTime(0, now) });
 }
 
@@ -33,7 +33,7 @@ export function noteTime(statements: Statements, now: number): void {
  * @returns whether there is more to move
  */
 export function followClock(
-  statements: Statements,
+  statements: NamedStatements,
   { now, leaseMs }: Pick<ClaimRequest, 'now' | 'leaseMs'>,
   slice: TimeSlice,
 ): boolean {
@@ -55,7 +55,7 @@ export function followClock(
 }
 
 /** Where it has got to is in the file: it goes on in another call, or in another process. */
-function movePending(statements: Statements, now: number, slice: TimeSlice): boolean {
+function movePending(statements: NamedStatements, now: number, slice: TimeSlice): boolean {
   const {
     back_ms: back,
     endpoint: reached,

@@ -1,21 +1,25 @@
-import type { TimeSlice } from './time-slice.ts';
-import type { Statements } from './statements.ts';
+import type { TimeSlice } from '../rules/engine.ts';
+import type { NamedStatements } from './named-statements.ts';
 
 /** How many events are made known to the indexes for work at once. */
 const FRESH_BATCH = 500;
 
-/** Makes events known that no processor has looked at, up to one of them. Small ones are written together. */
+/**
+ * Makes events known that no processor has looked at, up to one of them. Small ones are written together.
+ *
+ * @returns whether there is more
+ */
 export function lookAtFresh(
-  statements: Statements,
+  { moves, queue }: NamedStatements,
   { now, upTo }: { readonly now: number; readonly upTo: number },
   slice: TimeSlice,
-): 'more' | 'all' {
-  const rows = statements.queue.fresh.all({ upTo, limit: FRESH_BATCH }) as { seq: number; bytes: number }[];
+): boolean {
+  const rows = queue.fresh.all({ upTo, limit: FRESH_BATCH }) as { seq: number; bytes: number }[];
   const last = rows.at(-1);
   for (const row of rows) {
     if (!slice.add(row.bytes) && row !== last) continue;
-    statements.moves.lookAtFresh.run({ now, upTo: row.seq, limit: FRESH_BATCH });
-    if (slice.isOver() && row !== last) return 'more';
+    moves.lookAtFresh.run({ now, upTo: row.seq, limit: FRESH_BATCH });
+    if (slice.isOver() && row !== last) return true;
   }
-  return rows.length === FRESH_BATCH ? 'more' : 'all';
+  return rows.length === FRESH_BATCH;
 }

@@ -1,36 +1,19 @@
 import type { SqliteDatabase } from './database.ts';
+import { distinctValues } from './distinct-values.ts';
 import { BYTES, HELD } from './moves.ts';
 
-/** So many leases that ran out are freed at once. */
-export const RAN_OUT_BATCH = 100;
-/** So many events before the front of an entity are looked at again at once. */
-const UNPARK_BATCH = 50;
+/** What may be claimed when it is due. */
+export const READY = "state = 'pending' AND parked = 0";
 
-/**
- * Types with something that may be claimed when due, as `types` of a WITH RECURSIVE: by one step through the index for
- * each. The last one is NULL.
- *
- * @param most - so many at most; senders can invent types
- */
+/** The types of what is ready, as `types (type)` of a WITH RECURSIVE. */
 export function readyTypes(most?: number): string {
-  return `types (type) AS (
-    SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0
-    UNION ALL
-    SELECT (SELECT min(type) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND type > types.type)
-    FROM types WHERE types.type IS NOT NULL ${most === undefined ? '' : `LIMIT ${most}`}
-  )`;
+  return distinctValues('types', 'type', 'type', READY, most);
 }
 
 /** All of them, one a row. */
 export const PENDING_TYPES = `WITH RECURSIVE ${readyTypes()} SELECT type FROM types WHERE type IS NOT NULL`;
 
-/** What is ready at one endpoint stands together, so they are found by one step through the index for each. */
-const READY_ENDPOINTS = `endpoints (value) AS (
-    SELECT min(endpoint) FROM hookbox_events WHERE state = 'pending' AND parked = 0
-    UNION ALL
-    SELECT (SELECT min(endpoint) FROM hookbox_events WHERE state = 'pending' AND parked = 0 AND endpoint > endpoints.value)
-    FROM endpoints WHERE endpoints.value IS NOT NULL
-  )`;
+const READY_ENDPOINTS = distinctValues('endpoints', 'value', 'endpoint', READY);
 
 /** When a process that knows no endpoints was last seen: it handles every one. */
 const OTHERS_SEEN = 'CASE WHEN seen_ms IS NOT mirrored_ms THEN seen_ms ELSE others_ms END';
@@ -121,7 +104,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         SELECT seq, parked FROM hookbox_events
         WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
           AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
-        ORDER BY created_ms, created_ns, seq LIMIT ${UNPARK_BATCH}
+        ORDER BY created_ms, created_ns, seq LIMIT :limit
       ) WHERE parked = 1
     `),
     parkedAfter: prepare(`
@@ -131,17 +114,17 @@ export function prepareQueueStatements(database: SqliteDatabase) {
 
     eventToRun: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, state, dead_reason, body IS NULL AS pruned,
-        discarded_ms IS NOT NULL AS discarded
+        discarded_ms IS NOT NULL AS discarded, ${BYTES}
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
     held: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms
+      SELECT seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
         ${BYTES}
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT ${RAN_OUT_BATCH}
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT :limit
     `),
     ranOutBefore: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
@@ -149,7 +132,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       FROM hookbox_events
       WHERE state = 'processing' AND lease_until_ms <= :by AND endpoint = :endpoint
         AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE id = :id AND endpoint = :endpoint))
-      LIMIT ${RAN_OUT_BATCH}
+      LIMIT :limit
     `),
 
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
@@ -162,6 +145,8 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :before
       ORDER BY due_ms LIMIT :limit
     `),
+    anybodySeen: prepare('SELECT 1 FROM hookbox_handling WHERE seen_ms > :since LIMIT 1'),
+    everHandled: prepare("SELECT 1 FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') LIMIT 1"),
     take: prepare(`
       INSERT INTO hookbox_handling (endpoint, type, seen_ms) VALUES (:endpoint, :type, :now)
       ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = max(seen_ms, excluded.seen_ms)
@@ -225,6 +210,10 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       ORDER BY due_ms, seq LIMIT :limit
     `),
 
+    eventToRerun: prepare(`
+      SELECT state, body IS NULL AS pruned, :readFrom IS NULL OR body IS :readFrom AS as_read
+      FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
+    `),
     prunable: prepare(`
       SELECT seq FROM hookbox_events
       WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT :limit

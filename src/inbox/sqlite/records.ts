@@ -1,6 +1,8 @@
-import type { IncomingEvent, Occurrences, StoredEvent } from '../event.ts';
+import type { Instant } from '../../events/instant.ts';
+import type { StoredEvent } from '../event.ts';
+import { occurrencesOf, type Times } from '../rules/occurrences.ts';
 import type { DeadReason, EventState } from '../state.ts';
-import type { Statements } from './statements.ts';
+import type { NamedStatements } from './named-statements.ts';
 
 /** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */
 export interface EventRow {
@@ -27,61 +29,38 @@ interface OccurrencesRow {
   readonly recent: string;
 }
 
-const RECENT = 20;
-
-/** The columns that follow from a body, in the order of `insertEvent` and `replaceEvent`. */
-export function contentOf(event: IncomingEvent) {
-  return {
-    about: [event.type, event.created?.ms ?? null, event.created?.ns ?? null, event.entity] as const,
-    verified: event.verified ? 1 : 0,
-    state: event.valid ? 'pending' : 'dead',
-    deadReason: event.valid ? null : 'invalid',
-    settledMs: event.valid ? null : event.receivedAt,
-  };
+/** The time that an event says of itself; `null` where an invalid one has none. */
+export function createdOf({
+  created_ms: ms,
+  created_ns: ns,
+}: Pick<EventRow, 'created_ms' | 'created_ns'>): Instant | null {
+  return ms === null ? null : { ms, ns: ns ?? 0 };
 }
 
-/** Adds one occurrence to those of a row: count, first, last and the last twenty times. */
-export function oneMore(
-  row: unknown,
-  at: number,
-): readonly [count: number, first: number, last: number, recent: string] {
-  if (row === undefined) return [1, at, at, JSON.stringify([at])];
-  const { count, first_ms, recent } = row as OccurrencesRow;
-  return [count + 1, first_ms, at, JSON.stringify([...times(recent), at].slice(-RECENT))];
+/** Of a row of hookbox_redeliveries or hookbox_conflicts; `null` where there is none. */
+export function timesOf(found: unknown): Times | null {
+  if (found === undefined) return null;
+  const { count, first_ms, last_ms, recent } = found as OccurrencesRow;
+  return { count, first: first_ms, last: last_ms, recent: JSON.parse(recent) as number[] };
 }
 
 /** Everything that is kept about the event of a row. */
-export function storedEvent(found: unknown, statements: Statements): StoredEvent {
+export function storedEvent(found: unknown, { known }: NamedStatements): StoredEvent {
   const row = found as EventRow;
-  const conflict = statements.findConflict.get(row.seq) as (OccurrencesRow & { body: Uint8Array }) | undefined;
+  const conflict = known.conflicts.get({ seq: row.seq }) as { body: Uint8Array } | undefined;
   return {
     seq: row.seq,
     endpoint: row.endpoint,
     id: row.id,
     type: row.type,
-    created: row.created_ms === null ? null : { ms: row.created_ms, ns: row.created_ns ?? 0 },
+    created: createdOf(row),
     entity: row.entity,
     verified: row.verified === 1,
     state: row.state,
     deadReason: row.dead_reason,
     body: row.body,
     receivedAt: new Date(row.received_ms),
-    redeliveries: occurrences(statements.findRedeliveries.get(row.seq)),
-    conflict: conflict === undefined ? null : { ...occurrences(conflict), body: conflict.body },
+    redeliveries: occurrencesOf(timesOf(known.redeliveries.get({ seq: row.seq }))),
+    conflict: conflict === undefined ? null : { ...occurrencesOf(timesOf(conflict)), body: conflict.body },
   };
-}
-
-function occurrences(found: unknown): Occurrences {
-  if (found === undefined) return { count: 0, firstAt: null, lastAt: null, recent: [] };
-  const { count, first_ms, last_ms, recent } = found as OccurrencesRow;
-  return {
-    count,
-    firstAt: new Date(first_ms),
-    lastAt: new Date(last_ms),
-    recent: times(recent).map((ms) => new Date(ms)),
-  };
-}
-
-function times(recent: string): readonly number[] {
-  return JSON.parse(recent) as number[]; // written by oneMore
 }

@@ -1,27 +1,27 @@
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
-import type { Acceptance, IncomingEvent } from '../event.ts';
-import { resolve, type Resolution } from '../rules/known-event.ts';
-import type { EventState } from '../state.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
-import type { ClaimRequest, Settlement } from '../work.ts';
+import { acceptEvent } from '../rules/accept-event.ts';
+import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
+import { renewLeases } from '../rules/leases.ts';
+import { settle } from '../rules/settle.ts';
+import { atOnce } from '../rules/steps.ts';
+import { pruneSome } from '../rules/tombstone.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-types.ts';
+import { attemptsOf, noteLateError } from './attempts.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';
-import { GroupCommit } from './group-commit.ts';
-import { contentOf, oneMore, storedEvent } from './records.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import { hashOf } from './tombstone.ts';
-import type { Statements } from './statements.ts';
-import { FRESH } from './moves.ts';
-import { announce, WHOLE_SWEEP, type Sweep } from './announce.ts';
-import { claim, claimOne, type ClaimProgress } from './claim.ts';
-import { unparkNext } from './entity-queue.ts';
+import type { EventIndex } from './event-index.ts';
+import { GroupCommit } from './group-commit.ts';
+import { nextDue } from './next-due.ts';
 import { sqliteOperations } from './operator/operations.ts';
 import { forgetTerms, reindex } from './operator/search/search-words.ts';
-import { noteLateError, renew, settle } from './settle.ts';
-import { ignoredSince, unhandled } from './unhandled-events.ts';
-import { attemptsOf, nextDue, prune, rerun } from './upkeep.ts';
+import { storedEvent } from './records.ts';
+import { rerun } from './rerun.ts';
+import { claimedLater, settledLater, stopwatch } from './waited-time.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 
@@ -34,22 +34,12 @@ export interface SqliteInboxOptions {
   readonly ephemeral?: boolean;
 }
 
-interface KnownRow {
-  readonly seq: number;
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly invalid: 0 | 1;
-  readonly verified: 0 | 1;
-  readonly body: Uint8Array | null;
-  readonly body_sha256: Uint8Array | null;
-  readonly erased: 0 | 1;
-}
-
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-const MOMENT_MS = 250;
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
+/** What operators search is kept in the transactions that move events. */
+const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
 /**
  * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
@@ -77,7 +67,8 @@ export function sqliteInbox(
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
-  const connection = typeof source === 'string' ? ownConnection(source) : adoptedConnection(source.database);
+  const connection =
+    typeof source === 'string' ? ownConnection(source, SEARCH_INDEX) : adoptedConnection(source.database, SEARCH_INDEX);
   const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
   let closed: Promise<void> | undefined;
 
@@ -104,7 +95,7 @@ export function sqliteInbox(
     operations,
     async accept(event, deadline) {
       const bytes = event.body.byteLength + OVERHEAD_BYTES;
-      const acceptance = await commits.submit((statements) => accept(statements, event), bytes, deadline);
+      const acceptance = await commits.submit(({ engine }) => atOnce(acceptEvent(engine, event)), bytes, deadline);
       if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
@@ -119,30 +110,32 @@ export function sqliteInbox(
     },
     async claim(request, limit) {
       const progress: ClaimProgress = { freshUpTo: null };
-      const passed = stopwatch();
+      const waited = stopwatch();
       for (;;) {
-        const step = await commits.submitMove((statements) =>
-          claim(statements, atLast(request, passed()), limit, progress),
+        const step = await commits.submitMove(({ engine }) =>
+          atOnce(claim(engine, claimedLater(request, waited()), limit, progress)),
         );
         if (step !== 'more') return step;
       }
     },
     async claimOne(key, request) {
-      const passed = stopwatch();
+      const waited = stopwatch();
       for (;;) {
-        const step = await commits.submitMove((statements) => claimOne(statements, key, atLast(request, passed())));
+        const step = await commits.submitMove(({ engine }) =>
+          atOnce(claimOne(engine, key, claimedLater(request, waited()))),
+        );
         if (step !== 'more') return step;
       }
     },
     renew(leases, now, leaseMs) {
-      const passed = stopwatch();
-      return commits.submitMove((statements) => renew(statements, leases, now + passed(), leaseMs));
+      const waited = stopwatch();
+      return commits.submitMove(({ engine }) => atOnce(renewLeases(engine, leases, now + waited(), leaseMs)));
     },
     settle(lease, settlement, now) {
-      const passed = stopwatch();
-      return commits.submitMove((statements) => {
-        const ms = passed();
-        return settle(statements, lease, putOff(settlement, ms), now + ms);
+      const waited = stopwatch();
+      return commits.submitMove(({ engine }) => {
+        const ms = waited();
+        return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms));
       });
     },
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
@@ -150,32 +143,32 @@ export function sqliteInbox(
     async announce(scope, now, ignoreBefore) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const passed = stopwatch();
-      const step = await commits.submitMove((statements) => {
-        const ms = passed();
+      const waited = stopwatch();
+      const step = await commits.submitMove(({ engine }) => {
+        const ms = waited();
         // Later than it was said to, nothing more is put away.
         const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-        return announce(statements, scope, now + ms, before, from);
+        return atOnce(announce(engine, scope, now + ms, before, from));
       });
       sweeps.set(whose, step.sweep);
       return { ignored: step.ignored, more: step.more };
     },
     rerun: async (key, content, now, readFrom) => {
-      const passed = stopwatch();
-      const moved = await commits.submitMove((statements) => rerun(statements, key, content, now + passed(), readFrom));
+      const waited = stopwatch();
+      const moved = await commits.submitMove((statements) => rerun(statements, key, content, now + waited(), readFrom));
       if (moved) notify();
       return moved;
     },
     prune: (endpoints, processedBefore, limit) =>
-      commits.submitMove((statements) => prune(statements, endpoints, processedBefore, limit)),
+      commits.submitMove(({ engine }) => atOnce(pruneSome(engine, endpoints, processedBefore, limit))),
     async nextDue(scope) {
       return nextDue(connection.statements(), scope);
     },
     async unhandled(now, takenSince) {
-      return unhandled(connection.statements(), now, takenSince);
+      return atOnce(unhandledTypes(connection.statements().engine, now, takenSince));
     },
     async ignoredSince(scope, since, now) {
-      return ignoredSince(connection.statements(), scope, since, now);
+      return atOnce(ignoredTypes(connection.statements().engine, scope, since, now));
     },
     async attempts(key) {
       return attemptsOf(connection.statements(), key);
@@ -188,120 +181,4 @@ export function sqliteInbox(
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/**
- * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
- * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
- * would have that made good twice.
- */
-function stopwatch(): () => number {
-  const startedAt = Date.now();
-  return () => {
-    const waited = Date.now() - startedAt;
-    return Math.abs(waited) < MOMENT_MS ? 0 : waited;
-  };
-}
-
-/**
- * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
- * their leases either, or the machine has slept, or its clock was set.
- */
-function atLast(request: ClaimRequest, passedMs: number): ClaimRequest {
-  const { now, ranOutBy = now } = request;
-  return { ...request, now: now + passedMs, ranOutBy };
-}
-
-function putOff(settlement: Settlement, ms: number): Settlement {
-  return settlement.outcome === 'retry' ? { ...settlement, dueAt: settlement.dueAt + ms } : settlement;
-}
-
-const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
-
-/** Runs inside a transaction that holds the write lock, so nothing comes between looking and writing. */
-function accept(statements: Statements, event: IncomingEvent): Acceptance {
-  const { about, verified, state, deadReason, settledMs } = contentOf(event);
-  const { changes } = statements.moves.insert.run(
-    event.endpoint,
-    event.id,
-    ...about,
-    verified,
-    state,
-    deadReason,
-    event.valid ? FRESH : 0,
-    event.receivedAt,
-    event.receivedAt,
-    settledMs,
-    event.body,
-  );
-  if (changes === 0) return acceptAgain(statements, event);
-  statements.counts.countType('stored', event.type);
-  if (!event.valid) statements.counts.countType('dead', event.type);
-  return STORED;
-}
-
-function acceptAgain(statements: Statements, event: IncomingEvent): Acceptance {
-  const known = statements.findKnownEvent.get(event.id, event.endpoint) as KnownRow;
-  const sameBytes = isSameBody(known, event.body);
-  const resolution = resolveKnown(known, event, sameBytes);
-
-  const { seq } = known;
-  statements.counts.count('duplicate', '');
-  if (resolution === 'conflict') statements.counts.count('conflict', '');
-  statements.saveRedeliveries.run(seq, ...oneMore(statements.findRedeliveries.get(seq), event.receivedAt));
-  const keepBeside = (body: Uint8Array): void => {
-    statements.saveConflict.run(seq, ...oneMore(statements.findConflict.get(seq), event.receivedAt), body);
-  };
-
-  switch (resolution) {
-    case 'same':
-      break;
-    case 'verify':
-      statements.moves.markVerified.run(seq);
-      break;
-    case 'conflict':
-      keepBeside(known.erased === 1 ? NOTHING : event.body);
-      break;
-    case 'replace': {
-      if (!sameBytes && known.body !== null) keepBeside(known.body);
-      const { about, verified, state, deadReason, settledMs } = contentOf(event);
-      forgetTerms(statements.database, event);
-      if (!event.valid) statements.counts.countType('dead', event.type);
-      statements.moves.replace.run(
-        ...about,
-        verified,
-        state,
-        deadReason,
-        settledMs,
-        event.body,
-        event.valid ? FRESH : 0,
-        seq,
-      );
-      reindex(statements.database, event);
-      // It may have been the front of another entity's queue, or of this one's.
-      unparkNext(statements, { ...known, endpoint: event.endpoint }, event.receivedAt);
-      unparkNext(statements, event, event.receivedAt);
-      break;
-    }
-  }
-  return { result: 'duplicate', conflict: resolution === 'conflict', replaced: resolution === 'replace' };
-}
-
-/** What is kept of a body that must not be: how often it came is told all the same. No event has a body of no bytes. */
-const NOTHING = Buffer.alloc(0);
-
-/** What was erased stays away: no body takes the place of an erased one, not even a valid one that of an invalid one. */
-function resolveKnown(known: KnownRow, event: IncomingEvent, sameBytes: boolean): Resolution {
-  const resolution = resolve(
-    { state: known.state, invalid: known.invalid === 1, verified: known.verified === 1 },
-    { valid: event.valid, verified: event.verified, sameBytes },
-  );
-  if (known.erased === 0 || resolution !== 'replace') return resolution;
-  return sameBytes ? 'same' : 'conflict';
-}
-
-/** A tombstone has lost its body but not the hash of it. */
-function isSameBody(known: KnownRow, body: Uint8Array): boolean {
-  if (known.body !== null) return Buffer.compare(known.body, body) === 0;
-  return known.body_sha256 !== null && Buffer.compare(known.body_sha256, hashOf(body)) === 0;
 }

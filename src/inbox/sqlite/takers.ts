@@ -1,5 +1,7 @@
+import type { Takers } from '../rules/engine.ts';
+import { answer, DONE } from '../rules/steps.ts';
 import type { Scope } from '../work.ts';
-import type { Statements } from './statements.ts';
+import type { NamedStatements } from './named-statements.ts';
 
 /**
  * What is written for processes that know no endpoints is a minute older than now: whatever one of them writes itself
@@ -7,27 +9,28 @@ import type { Statements } from './statements.ts';
  */
 const MIRROR_LAG_MS = 60_000;
 
-/** Notes that somebody handles this. */
-export function noteTaker(statements: Statements, { endpoints, types }: Scope, now: number): void {
-  for (const type of types === '*' ? ['*'] : types) {
-    for (const endpoint of endpoints === '*' ? ['*'] : endpoints) statements.queue.take.run({ endpoint, type, now });
-    statements.queue.mirrorTake.run({ type, mirrored: now - MIRROR_LAG_MS });
-  }
-}
-
-/** The types of an endpoint that somebody handles who was seen since then. */
-export function takenTypes(statements: Statements, endpoint: string, since: number): Scope['types'] {
-  const types = statements.queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
-  return types.includes('*') ? '*' : types;
-}
-
-/** When somebody was last seen who handles it; `null` for never. */
-export function lastSeen(statements: Statements, endpoint: string, type: string): number | null {
-  return (statements.queue.lastSeen.get({ endpoint, type }) as { at: number | null }).at;
+/** Who handles what. */
+export function takers({ queue }: NamedStatements): Takers {
+  return {
+    noteTaker({ endpoints, types }, now) {
+      for (const type of types === '*' ? ['*'] : types) {
+        for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.take.run({ endpoint, type, now });
+        queue.mirrorTake.run({ type, mirrored: now - MIRROR_LAG_MS });
+      }
+      return DONE;
+    },
+    takenTypes(endpoint, since) {
+      const types = queue.takenTypes.all({ endpoint, since }).map((row) => (row as { type: string }).type);
+      return answer(types.includes('*') ? '*' : types);
+    },
+    lastSeen: (endpoint, type) => answer((queue.lastSeen.get({ endpoint, type }) as { at: number | null }).at),
+    isAnybodyThere: (since) => answer(queue.anybodySeen.get({ since }) !== undefined),
+    wasEverHandled: (endpoint) => answer(queue.everHandled.get({ endpoint }) !== undefined),
+  };
 }
 
 /** The endpoints of a scope at which something may be claimed. */
-export function readyEndpoints(statements: Statements, endpoints: Scope['endpoints']): readonly string[] {
+export function readyEndpoints({ queue }: NamedStatements, endpoints: Scope['endpoints']): readonly string[] {
   if (endpoints !== '*') return endpoints;
-  return statements.queue.readyEndpoints.all().map((row) => (row as { value: string }).value);
+  return queue.readyEndpoints.all().map((row) => (row as { value: string }).value);
 }

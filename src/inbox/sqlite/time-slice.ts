@@ -1,3 +1,5 @@
+import type { TimeSlice } from '../rules/engine.ts';
+
 /** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */
 const SLICE_MS = 10;
 /** So much it writes at most, and one row: the commit writes it once more, when the time can no longer be looked at. */
@@ -6,13 +8,6 @@ const SLICE_BYTES = 1024 * 1024;
 const LOOK_BYTES = 64 * 1024;
 
 /** What bounds a transaction over many rows. Any change of a row writes it anew with its body, so rows alone do not. */
-export interface TimeSlice {
-  /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
-  add(bytes: number): boolean;
-  /** Whether to stop and leave the rest to another transaction. */
-  isOver(): boolean;
-}
-
 export function timeSlice(): TimeSlice {
   const startedAt = performance.now();
   let bytes = 0;

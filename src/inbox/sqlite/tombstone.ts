@@ -1,14 +1,36 @@
-import { createHash } from 'node:crypto';
-import type { Statements } from './statements.ts';
+import type { Removal } from '../rules/engine.ts';
+import { answer, atOnce, DONE } from '../rules/steps.ts';
+import { makeTombstone as makeTombstoneSteps } from '../rules/tombstone.ts';
+import type { NamedStatements } from './named-statements.ts';
 
-/** What still tells the same bytes from others when the body has gone. */
-export function hashOf(body: Uint8Array): Buffer {
-  return createHash('sha256').update(body).digest();
+type Tombstones = Pick<Removal, 'prunable' | 'bodyOf' | 'prune' | 'pruneErrors' | 'forgetConflict'>;
+
+export function tombstones({ moves, queue }: NamedStatements): Tombstones {
+  return {
+    prunable(endpoints, before, limit) {
+      const rows =
+        endpoints === '*'
+          ? queue.prunable.all({ before, limit })
+          : endpoints.flatMap((endpoint) => queue.prunableOfEndpoint.all({ endpoint, before, limit }));
+      return answer(rows.slice(0, limit).map((row) => (row as { seq: number }).seq));
+    },
+    bodyOf: (seq) => answer((queue.bodyOf.get({ seq }) as { body: Uint8Array }).body),
+    prune(seq, hash) {
+      moves.prune.run({ seq, hash });
+      return DONE;
+    },
+    pruneErrors(seq) {
+      queue.pruneAttempts.run({ seq });
+      return DONE;
+    },
+    forgetConflict(seq) {
+      queue.pruneConflict.run({ seq });
+      return DONE;
+    },
+  };
 }
 
-/** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
-export function makeTombstone(statements: Statements, seq: number, body: Uint8Array): void {
-  statements.moves.prune.run({ seq, hash: hashOf(body) });
-  statements.queue.pruneAttempts.run({ seq });
-  statements.queue.pruneConflict.run({ seq });
+/** For operators: leaves of an event what a tombstone keeps (rules/tombstone.ts). */
+export function makeTombstone({ engine }: { readonly engine: Removal }, seq: number, body: Uint8Array): void {
+  atOnce(makeTombstoneSteps(engine, seq, body));
 }

@@ -4,7 +4,7 @@ import type { EraseOptions, EraseReport, Removal } from '../../../operator/remov
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import type { Statements } from '../../statements.ts';
-import { hashOf } from '../../tombstone.ts';
+import { hashOf } from '../../../rules/tombstone.ts';
 import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-counts.ts';

@@ -1,7 +1,7 @@
 import type { ExportedEvent, ExportedMark } from '../../../operator/export-format.ts';
 import type { ImportCounts, ImportRecord, Transfer } from '../../../operator/transfer.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { hashOf } from '../../tombstone.ts';
+import { hashOf } from '../../../rules/tombstone.ts';
 import type { Statements } from '../../statements.ts';
 import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';

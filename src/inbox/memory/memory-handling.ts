@@ -1,0 +1,173 @@
+import type { Instant } from '../../events/instant.ts';
+import type { Claims, EntityQueue, Front, Queue, RunningEvent } from '../rules/engine.ts';
+import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
+import { answer, DONE } from '../rules/steps.ts';
+import { isInScope } from '../rules/takers.ts';
+import type { Entries, Entry } from './memory-entry.ts';
+import type { MemoryTakers } from './memory-takers.ts';
+
+/** Processors take events, hold them, and say how their attempts ended. */
+export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Claims, 'counts' | keyof EntityQueue> {
+  /** the newest of each entity that was processed */
+  const highWater = new Map<string, Instant>();
+  let latest = 0;
+  const processing = (): Entry[] => entries.all.filter(({ state }) => state === 'processing');
+
+  return {
+    noteTime(now) {
+      latest = latestTime(latest, now);
+      return DONE;
+    },
+    followClock({ now, leaseMs }) {
+      const back = setBackBy(latest, now);
+      latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
+      if (back === 0) return answer(false);
+      takers.setBack(now, back);
+      for (const entry of entries.all) {
+        if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
+        else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
+      }
+      return answer(false);
+    },
+    newestSeq: () => answer(entries.all.length),
+    lookAtFresh({ now, upTo }) {
+      for (const entry of entries.all) {
+        if (!entry.isFresh || entry.seq > upTo) continue;
+        entry.isFresh = false;
+        entry.dueAt = arrivedBy(entry.dueAt, now);
+      }
+      return answer(false);
+    },
+    isSuspectRunning: () => answer(processing().some(({ crashes }) => crashes > 0)),
+    candidates(request, suspects, limit) {
+      const due = entries
+        .ready()
+        .filter((entry) => entry.dueAt <= request.now && (suspects || entry.crashes === 0) && isInScope(request, entry))
+        .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
+      return answer(due.slice(0, limit).map((entry) => ({ ...entry, bytes: bytesOf(entry) })));
+    },
+    eventToRun(key) {
+      const entry = entries.find(key);
+      if (entry === undefined) return answer(undefined);
+      const isInvalid = entry.deadReason === 'invalid';
+      return answer({ ...entry, bytes: bytesOf(entry), isInvalid, isPruned: entry.body === null, isDiscarded: false });
+    },
+    isSuperseded(event) {
+      const newest = highWater.get(nameOf(event));
+      return answer(newest !== undefined && event.created !== null && compare(newest, event.created) > 0);
+    },
+    claim(seq, now, until) {
+      const entry = entries.at(seq);
+      const { fence, attemptCount, endpoint, id, body, verified, receivedAt, failures } = entry;
+      const lease = { seq, fence: fence + 1 };
+      const attempt = attemptCount + 1;
+      Object.assign(entry, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
+      Object.assign(entry, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
+      return answer({ lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures });
+    },
+    renew({ seq, fence }, until) {
+      const entry = entries.all[seq - 1];
+      if (entry?.state !== 'processing' || entry.fence !== fence) return answer(false);
+      entry.leaseUntil = until;
+      return answer(true);
+    },
+    ranOut(by, limit, key) {
+      const before = key && entries.find(key);
+      const ranOut = processing().filter(
+        (entry) =>
+          entry.leaseUntil <= by &&
+          (key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before))),
+      );
+      return answer(
+        ranOut.slice(0, limit).map((entry) => ({ ...runningOf(entry), crashes: entry.crashes, bytes: bytesOf(entry) })),
+      );
+    },
+    held({ seq, fence }) {
+      const entry = entries.all[seq - 1];
+      return answer(entry?.state === 'processing' && entry.fence === fence ? runningOf(entry) : undefined);
+    },
+    end(seq, ending, now) {
+      const entry = entries.at(seq);
+      entry.state = ending.state;
+      entry.trigger = 'auto';
+      entry.failures += ending.failed;
+      entry.crashes += ending.crashed;
+      if (ending.state === 'pending') entry.dueAt = ending.dueAt;
+      else entry.settledAt = now;
+      if (ending.state === 'dead') entry.deadReason = ending.deadReason;
+      return DONE;
+    },
+    addAttempt({ seq, attempt: number, trigger, claimedAt }, { outcome, error }, now) {
+      const times = { startedAt: new Date(claimedAt), endedAt: new Date(now) };
+      entries.at(seq).attempts.push({ number, trigger, outcome, ...times, error });
+      return DONE;
+    },
+    raiseHighWater(event) {
+      const before = highWater.get(nameOf(event));
+      const { created } = event;
+      if (created !== null && (!before || compare(before, created) < 0)) highWater.set(nameOf(event), created);
+      return DONE;
+    },
+  };
+}
+
+/** What waits of one entity. */
+export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlice' | 'takenTypes'> {
+  const waiting = (queue: Queue): Entry[] =>
+    entries.all
+      .filter((entry) => entry.state === 'pending' && !entry.isFresh && isOfEntity(entry, queue))
+      .toSorted((a, b) => order(a, b));
+
+  return {
+    hasLease: (queue) => answer(entries.all.some((entry) => entry.state === 'processing' && isOfEntity(entry, queue))),
+    front: (queue) => answer(frontOf(waiting(queue)[0])),
+    frontOfTypes: (queue, types) => answer(frontOf(waiting(queue).find(({ type }) => types.includes(type ?? '')))),
+    park(seq) {
+      entries.at(seq).isParked = true;
+      return DONE;
+    },
+    unpark(seq) {
+      const entry = entries.at(seq);
+      if (!entry.isParked) return answer(undefined);
+      entry.isParked = false;
+      return answer(bytesOf(entry));
+    },
+    parkedUpTo(queue, last, limit) {
+      const first = waiting(queue).filter((entry) => last === undefined || order(entry, last) <= 0);
+      return answer(first.slice(0, limit).flatMap(({ seq, isParked }) => (isParked ? seq : [])));
+    },
+  };
+}
+
+function runningOf(entry: Entry): RunningEvent {
+  const { seq, fence, endpoint, type, entity, created, attemptCount: attempt, trigger, claimedAt } = entry;
+  return { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt };
+}
+
+function frontOf(entry: Entry | undefined): Front | undefined {
+  // What is pending has a type and a time.
+  if (entry === undefined || entry.created === null) return undefined;
+  return { seq: entry.seq, type: entry.type ?? '', created: entry.created };
+}
+
+function bytesOf({ body }: Entry): number {
+  return body?.byteLength ?? 0;
+}
+
+function isOfEntity(entry: Entry, { endpoint, entity }: Queue): boolean {
+  return entity !== null && entry.entity === entity && entry.endpoint === endpoint;
+}
+
+type Placed = Pick<Entry, 'seq' | 'created'>;
+
+function order(a: Placed, b: Placed): number {
+  return (a.created && b.created ? compare(a.created, b.created) : 0) || a.seq - b.seq;
+}
+
+function compare(a: Instant, b: Instant): number {
+  return a.ms - b.ms || a.ns - b.ns;
+}
+
+function nameOf({ endpoint, entity }: Queue): string {
+  return JSON.stringify([endpoint, entity]);
+}

@@ -1,0 +1,97 @@
+import { TransactionError } from '../../errors.ts';
+import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
+import type { Engine } from '../rules/engine.ts';
+import { renewLeases } from '../rules/leases.ts';
+import { rerunEvent } from '../rules/rerun.ts';
+import { settle } from '../rules/settle.ts';
+import { atOnce } from '../rules/steps.ts';
+import { isInScope } from '../rules/takers.ts';
+import { pruneSome } from '../rules/tombstone.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-types.ts';
+import type { SqliteDatabase } from '../sqlite/database.ts';
+import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
+import type { WorkQueue } from '../work.ts';
+import type { Entries } from './memory-entry.ts';
+
+/** The handling half of `memoryInbox`. */
+export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueue; notify: () => void } {
+  /** how far each processor has come with what waits */
+  const sweeps = new Map<string, Sweep>();
+  const listeners = new Set<() => void>();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
+
+  const queue: WorkQueue = {
+    async claim(request, limit) {
+      const progress: ClaimProgress = { freshUpTo: null };
+      for (;;) {
+        const step = atOnce(claim(engine, request, limit, progress));
+        if (step !== 'more') return step;
+      }
+    },
+    async claimOne(key, request) {
+      for (;;) {
+        const step = atOnce(claimOne(engine, key, request));
+        if (step !== 'more') return step;
+      }
+    },
+    renew: async (leases, now, leaseMs) => atOnce(renewLeases(engine, leases, now, leaseMs)),
+    settle: async (lease, settlement, now) => atOnce(settle(engine, lease, settlement, now)),
+    async transaction(lease, work, { now, signal }) {
+      refuseAsyncFunction(work);
+      signal.throwIfAborted();
+      if (atOnce(engine.held(lease)) === undefined) {
+        throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
+      }
+      const result = work(noDatabase);
+      refusePromise(result);
+      atOnce(settle(engine, lease, { outcome: 'processed' }, now()));
+      return result;
+    },
+    async noteLateError({ seq, fence }, error) {
+      const entry = entries.all[seq - 1];
+      const last = entry?.attempts.at(-1);
+      if (entry?.fence === fence && last !== undefined) entry.attempts[entry.attempts.length - 1] = { ...last, error };
+    },
+    async nextDue(scope) {
+      const times = entries.all.flatMap((entry) => {
+        if (entry.state === 'processing') return [entry.leaseUntil];
+        return entry.state === 'pending' && !entry.isParked && isInScope(scope, entry) ? [entry.dueAt] : [];
+      });
+      return times.length === 0 ? null : Math.min(...times);
+    },
+    async announce(scope, now, ignoreBefore) {
+      const whose = JSON.stringify(scope);
+      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
+      const { sweep, ...announced } = atOnce(announce(engine, scope, now, ignoreBefore, from));
+      sweeps.set(whose, sweep);
+      return announced;
+    },
+    unhandled: async (now, takenSince) => atOnce(unhandledTypes(engine, now, takenSince)),
+    ignoredSince: async (scope, since, now) => atOnce(ignoredTypes(engine, scope, since, now)),
+    onPending(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    attempts: async (key) => [...(entries.find(key)?.attempts ?? [])],
+    async rerun(key, content, now, readFrom) {
+      const moved = atOnce(rerunEvent(engine, key, content, now, readFrom));
+      if (moved) notify();
+      return moved;
+    },
+    prune: async (endpoints, processedBefore, limit) => atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+  };
+  return { queue, notify };
+}
+
+/** There is nothing to write to, and nothing that could be taken back: exactly once cannot be promised in memory. */
+const noDatabase: SqliteDatabase = new Proxy({} as SqliteDatabase, {
+  get(_, name) {
+    throw new Error(
+      `memoryInbox has no database, so ctx.transaction cannot use it (${String(name)}). Use sqliteInbox where it matters ` +
+        'what a transaction writes.',
+    );
+  },
+});

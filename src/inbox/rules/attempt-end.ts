@@ -1,0 +1,60 @@
+import type { DeadReason } from '../state.ts';
+import { MAX_CRASHES, type Attempt, type Settlement } from '../work.ts';
+import { fingerprintOf } from './fingerprint.ts';
+
+/** What an attempt's end makes of its event, and of the attempt. */
+export type Ending = Pick<Attempt, 'outcome' | 'error'> & {
+  /** by how much its failures and its crashes grow */
+  readonly failed: 0 | 1;
+  readonly crashed: 0 | 1;
+  /** what operators see counted; `null` where it does not count */
+  readonly counted: 'processed' | 'failed' | 'dead' | null;
+} & (
+    | { readonly state: 'processed' }
+    | { readonly state: 'pending'; readonly dueAt: number }
+    | { readonly state: 'dead'; readonly deadReason: DeadReason; readonly fingerprint: string | null }
+  );
+
+const PROCESSED: Ending = Object.freeze({
+  state: 'processed',
+  outcome: 'processed',
+  error: null,
+  failed: 0,
+  crashed: 0,
+  counted: 'processed',
+});
+
+/** Where an attempt that has ended leaves its event. */
+export function endingOf(settlement: Settlement, now: number): Ending {
+  switch (settlement.outcome) {
+    case 'processed':
+      return PROCESSED;
+    case 'retry': {
+      const { error, dueAt } = settlement;
+      return { state: 'pending', dueAt, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
+    }
+    case 'dead': {
+      const { error, reason } = settlement;
+      const dead = { state: 'dead', deadReason: reason, fingerprint: fingerprintOf(error) } as const;
+      return { ...dead, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'dead' };
+    }
+    case 'interrupted':
+      return {
+        state: 'pending',
+        dueAt: now,
+        outcome: 'interrupted',
+        error: null,
+        failed: 0,
+        crashed: 0,
+        counted: null,
+      };
+  }
+}
+
+/** A lease that ran out without a word is a crash; after so many the event is dead. */
+export function crashEnding(crashesBefore: number, now: number): Ending {
+  const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
+  if (crashesBefore + 1 < MAX_CRASHES) return { ...crash, state: 'pending', dueAt: now, counted: 'failed' };
+  // Without a fingerprint: nobody has said why, so those that crashed are a group by their reason.
+  return { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' };
+}

@@ -1,0 +1,231 @@
+import type { Instant } from '../../events/instant.ts';
+import type { EventKey, IncomingEvent } from '../event.ts';
+import type { Counted } from '../operator/counts.ts';
+import type { EventState } from '../state.ts';
+import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Scope } from '../work.ts';
+import type { Ending } from './attempt-end.ts';
+import type { FirstState } from './first-state.ts';
+import type { KnownEvent } from './known-event.ts';
+import type { Times } from './occurrences.ts';
+import type { Steps } from './steps.ts';
+
+/**
+ * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
+ * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
+ */
+export interface Engine extends Arrivals, Claims, Endings, EntityQueue, Takers, WaitingTypes, Removal {}
+
+/** Counts for operators; an engine without operators counts nothing. */
+export interface Counting {
+  readonly counts: {
+    count(what: Counted, detail: string): void;
+    countType(what: Counted, type: string | null): void;
+    countMs(what: 'handler-ms', ms: number): void;
+  };
+}
+
+/** Bounds one transaction over many events. */
+export interface Slices {
+  timeSlice(): TimeSlice;
+}
+
+export interface TimeSlice {
+  /** Counts a row with the length of its body; `true` when it is time to write what came together, and to ask `isOver`. */
+  add(bytes: number): boolean;
+  /** Whether to stop and leave the rest to another transaction. */
+  isOver(): boolean;
+}
+
+/** Remembers the time at which leases and due times are written (set-back.ts). */
+export interface Clock {
+  noteTime(now: number): Steps<void>;
+}
+
+/** The queue that an event stands in; `null` for events that stand alone. */
+export interface Queue {
+  readonly endpoint: string;
+  readonly entity: string | null;
+}
+
+export interface QueuedEvent extends Queue {
+  readonly seq: number;
+}
+
+/** The queues of entities: their events in the order of `created`, then of arrival. */
+export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes'> {
+  /** Whether an event of the entity is in processing. */
+  hasLease(queue: Queue): Steps<boolean>;
+  /** The oldest pending event. */
+  front(queue: Queue): Steps<Front | undefined>;
+  /** The oldest pending event of some types. */
+  frontOfTypes(queue: Queue, types: readonly string[]): Steps<Front | undefined>;
+  /** Sets an event aside: no claim finds it until it is unparked. */
+  park(seq: number): Steps<void>;
+  /** Answers with the length of its body, `undefined` when it was not parked. */
+  unpark(seq: number): Steps<number | undefined>;
+  /** Which are parked of the first pending events of a queue, up to one of them or all of it. */
+  parkedUpTo(queue: Queue, last: Front | undefined, limit: number): Steps<readonly number[]>;
+}
+
+export interface Front {
+  readonly seq: number;
+  readonly type: string;
+  readonly created: Instant;
+}
+
+/** Who handles what, as processors announce it. */
+export interface Takers {
+  noteTaker(scope: Scope, now: number): Steps<void>;
+  /** The types of an endpoint that somebody handles who was seen after that. */
+  takenTypes(endpoint: string, since: number): Steps<Scope['types']>;
+  /** When somebody was last seen who handles it; `null` for never. */
+  lastSeen(endpoint: string, type: string): Steps<number | null>;
+  /** Whether anybody was seen after that, at any endpoint. */
+  isAnybodyThere(since: number): Steps<boolean>;
+  /** Whether anybody ever handled anything of an endpoint. */
+  wasEverHandled(endpoint: string): Steps<boolean>;
+}
+
+/** Deliveries come in. */
+export interface Arrivals extends Counting, EntityQueue {
+  /** Stores an event; `false` when its key is known. */
+  insert(event: IncomingEvent, first: FirstState): Steps<boolean>;
+  known(key: EventKey): Steps<KnownEvent & StoredBody & { readonly seq: number; readonly entity: string | null }>;
+  markVerified(seq: number): Steps<void>;
+  /** Puts an event in the place of the one that has its key. */
+  replace(seq: number, event: IncomingEvent, first: FirstState): Steps<void>;
+  /** When it was sent again; `null` for never. */
+  redeliveries(seq: number): Steps<Times | null>;
+  saveRedeliveries(seq: number, times: Times): Steps<void>;
+  /** When it was sent with other bytes; `null` for never. */
+  conflicts(seq: number): Steps<Times | null>;
+  saveConflict(seq: number, times: Times, body: Uint8Array): Steps<void>;
+}
+
+/** A body, or of a tombstone the hash of it. */
+export interface StoredBody {
+  readonly body: Uint8Array | null;
+  readonly hash: Uint8Array | null;
+}
+
+/** Processors take events. */
+export interface Claims extends Leases, Clock {
+  /** Moves back what was written before the clock was set back (set-back.ts); `true` when there is more to move. */
+  followClock(request: ClaimRequest, slice: TimeSlice): Steps<boolean>;
+  /** The event that was stored last; 0 for none. */
+  newestSeq(): Steps<number>;
+  /** Makes what has arrived up to an event known to `candidates`; `true` when there is more. */
+  lookAtFresh(upTo: { readonly now: number; readonly upTo: number }, slice: TimeSlice): Steps<boolean>;
+  /** Whether an event that has crashed before is in processing. */
+  isSuspectRunning(): Steps<boolean>;
+  /** What is due of a scope and not parked, the longest due first. Without `suspects`, none that has crashed. */
+  candidates(request: ClaimRequest, suspects: boolean, limit: number): Steps<readonly Candidate[]>;
+  eventToRun(key: EventKey): Steps<EventToRun | undefined>;
+  /** Whether a newer event of its entity was processed. */
+  isSuperseded(event: Candidate): Steps<boolean>;
+  /** Gives a lease on an event that is not in processing. */
+  claim(seq: number, now: number, until: number): Steps<Omit<ClaimedEvent, 'superseded'>>;
+}
+
+/** An event that may be claimed. */
+export interface Candidate extends QueuedEvent {
+  readonly created: Instant | null;
+  readonly crashes: number;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+/** An event that a delivery has brought, as far as it decides whether its handler runs now. */
+export interface EventToRun extends Candidate {
+  readonly type: string | null;
+  readonly state: EventState;
+  readonly isInvalid: boolean;
+  readonly isPruned: boolean;
+  readonly isDiscarded: boolean;
+}
+
+/** An event in processing. */
+export interface RunningEvent extends QueuedEvent, Lease {
+  readonly type: string | null;
+  readonly created: Instant | null;
+  /** the number of its attempt */
+  readonly attempt: number;
+  readonly trigger: Attempt['trigger'];
+  readonly claimedAt: number;
+}
+
+/** An event in processing whose lease has ended. */
+export interface RanOutEvent extends RunningEvent {
+  readonly crashes: number;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+export interface Leases extends Endings {
+  /** Extends a lease whose fence still stands. */
+  renew(lease: Lease, until: number): Steps<boolean>;
+  /**
+   * The events whose lease ended by then.
+   *
+   * @param before - only this one and those of its entity
+   */
+  ranOut(by: number, limit: number, before?: EventKey): Steps<readonly RanOutEvent[]>;
+}
+
+/** Attempts end. */
+export interface Endings extends Counting, Clock, EntityQueue {
+  /** The event in processing under this fence, however late it is. */
+  held(lease: Lease): Steps<RunningEvent | undefined>;
+  /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
+  end(seq: number, ending: Ending, now: number): Steps<void>;
+  addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error'>, now: number): Steps<void>;
+  /** Remembers the newest event of an entity that was processed. */
+  raiseHighWater(event: RunningEvent): Steps<void>;
+}
+
+/** What waits, by type. */
+export interface WaitingTypes extends Counting, Clock, Slices, EntityQueue, Takers, Pick<Claims, 'lookAtFresh'> {
+  parkedAfter(seq: number, limit: number): Steps<readonly (QueuedEvent & { readonly type: string })[]>;
+  /** The endpoints of a scope at which something pending is not parked, always in the same order. */
+  readyEndpoints(endpoints: Scope['endpoints']): Steps<readonly string[]>;
+  /** The first type there of what is pending and not parked, from a text on. */
+  nextReadyType(endpoint: string, from: string): Steps<string | null>;
+  /** What is due since then, pending and not parked. */
+  waitingOfType(
+    lane: { readonly endpoint: string; readonly type: string },
+    dueBy: number,
+    limit: number,
+  ): Steps<readonly (QueuedEvent & { readonly bytes: number })[]>;
+  ignore(seq: number, now: number): Steps<void>;
+  /** Everything that is pending, with when the first of it was due; each count ends at some bound. */
+  pendingTypes(): Steps<readonly (TypeTotal & { readonly dueAt: number })[]>;
+  /** What was put away since then for want of a handler; each count ends at some bound. */
+  ignoredTypes(scope: Scope, since: number): Steps<readonly TypeTotal[]>;
+}
+
+export interface TypeTotal {
+  readonly endpoint: string;
+  readonly type: string;
+  readonly count: number;
+}
+
+/** An event is rerun, or only a tombstone is kept. */
+export interface Removal extends Counting, Clock, Slices {
+  eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): Steps<EventToRerun | undefined>;
+  toPending(key: EventKey, content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number): Steps<void>;
+  /** Events with a body that were processed before. */
+  prunable(endpoints: Scope['endpoints'], before: number, limit: number): Steps<readonly number[]>;
+  bodyOf(seq: number): Steps<Uint8Array>;
+  /** Takes its body away. */
+  prune(seq: number, hash: Uint8Array): Steps<void>;
+  /** Takes away what the errors of its attempts said, and leaves their names. */
+  pruneErrors(seq: number): Steps<void>;
+  forgetConflict(seq: number): Steps<void>;
+}
+
+export interface EventToRerun {
+  readonly state: EventState;
+  readonly isPruned: boolean;
+  /** its body is still the one that was read */
+  readonly isAsRead: boolean;
+}

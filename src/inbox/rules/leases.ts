@@ -1,0 +1,49 @@
+import type { EventKey } from '../event.ts';
+import type { ClaimRequest, Lease } from '../work.ts';
+import { crashEnding } from './attempt-end.ts';
+import type { Clock, Leases, TimeSlice } from './engine.ts';
+import { endAttempt } from './settle.ts';
+import type { Steps } from './steps.ts';
+
+/** So many leases that ran out are freed at once. */
+const RAN_OUT_BATCH = 100;
+
+/** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */
+export function* renewLeases(
+  engine: Clock & Pick<Leases, 'renew'>,
+  leases: readonly Lease[],
+  now: number,
+  leaseMs: number,
+): Steps<readonly Lease[]> {
+  yield* engine.noteTime(now);
+  const held: Lease[] = [];
+  for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs)) held.push(lease);
+  return held;
+}
+
+/**
+ * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. What the one
+ * who looks holds itself is renewed instead: it is alive, but could not renew, as when the disk was full. Of very many some
+ * at a time, so that they do not hold up the event loop.
+ *
+ * @param before - only what stands before this event: its own lease, and those of its entity
+ * @returns whether there may be more
+ */
+export function* releaseRanOut(
+  engine: Leases,
+  { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
+  slice: TimeSlice,
+  before?: EventKey,
+): Steps<boolean> {
+  const ranOut = yield* engine.ranOut(Math.min(now, ranOutBy), RAN_OUT_BATCH, before);
+  for (const event of ranOut) {
+    if (slice.isOver() && event !== ranOut[0]) return true;
+    slice.add(event.bytes);
+    if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
+      yield* engine.renew(event, now + leaseMs);
+    } else {
+      yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
+    }
+  }
+  return ranOut.length === RAN_OUT_BATCH;
+}

@@ -1,0 +1,24 @@
+import type { EventKey, IncomingEvent } from '../event.ts';
+import type { EventToRerun, Removal } from './engine.ts';
+import type { Steps } from './steps.ts';
+
+/** Brings an event back to pending, with what today's schemas make of its body. */
+export function* rerunEvent(
+  engine: Removal,
+  key: EventKey,
+  content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+  now: number,
+  readFrom?: Uint8Array,
+): Steps<boolean> {
+  const event = yield* engine.eventToRerun(key, readFrom);
+  if (event === undefined || !mayRerun(event)) return false;
+  yield* engine.toPending(key, content, now);
+  yield* engine.noteTime(now);
+  engine.counts.countType('rerun', content.type);
+  return true;
+}
+
+/** Nobody else will handle it, there is something to handle, and it is what was read. */
+export function mayRerun({ state, isPruned, isAsRead }: EventToRerun): boolean {
+  return (state === 'dead' || state === 'ignored') && !isPruned && isAsRead;
+}

@@ -1,0 +1,30 @@
+import type { Lease, Settlement } from '../work.ts';
+import { endingOf, type Ending } from './attempt-end.ts';
+import type { Endings, RunningEvent, TimeSlice } from './engine.ts';
+import { unparkNext } from './entity-order.ts';
+import type { Steps } from './steps.ts';
+
+/** Every move out of processing by the one who holds the lease. */
+export function* settle(engine: Endings, lease: Lease, settlement: Settlement, now: number): Steps<boolean> {
+  const event = yield* engine.held(lease);
+  if (event === undefined) return false;
+  yield* engine.noteTime(now);
+  if (settlement.outcome !== 'interrupted') engine.counts.countMs('handler-ms', now - event.claimedAt);
+  yield* endAttempt(engine, event, endingOf(settlement, now), now, engine.timeSlice());
+  return true;
+}
+
+/** What ends with an attempt, however it ended. */
+export function* endAttempt(
+  engine: Endings,
+  event: RunningEvent,
+  ending: Ending,
+  now: number,
+  slice: TimeSlice,
+): Steps<void> {
+  if (ending.counted !== null) engine.counts.countType(ending.counted, event.type);
+  yield* engine.end(event.seq, ending, now);
+  if (ending.state === 'processed' && event.entity !== null) yield* engine.raiseHighWater(event);
+  yield* engine.addAttempt(event, ending, now);
+  yield* unparkNext(engine, event, now, slice);
+}

@@ -1,0 +1,49 @@
+import type { IgnoredType, Scope, TypeCount, UnhandledType } from '../work.ts';
+import type { Takers, TypeTotal, WaitingTypes } from './engine.ts';
+import type { Steps } from './steps.ts';
+import { thereSince, wasSeenAfter } from './takers.ts';
+
+/** Counting stops here. */
+export const COUNTED = 1_000;
+
+/** What has waited for ten minutes, of types that nobody was seen to handle for as long. */
+export function* unhandledTypes(
+  engine: Takers & Pick<WaitingTypes, 'pendingTypes'>,
+  now: number,
+  takenSince = thereSince(now),
+): Steps<UnhandledType[]> {
+  const unhandled: UnhandledType[] = [];
+  for (const total of yield* engine.pendingTypes()) {
+    if (total.dueAt > takenSince) continue;
+    const seen = yield* engine.lastSeen(total.endpoint, total.type);
+    if (wasSeenAfter(seen, takenSince)) continue;
+    // What was never handled is only told where processors run that do not know of its endpoint.
+    if (seen === null && !(yield* isForgotten(engine, total.endpoint, takenSince))) continue;
+    unhandled.push({ ...counted(total), since: seen === null ? null : new Date(seen) });
+  }
+  return unhandled;
+}
+
+/** Processors run on this inbox, but none of them has ever handled this endpoint: somebody may not know that one must. */
+function* isForgotten(engine: Takers, endpoint: string, since: number): Steps<boolean> {
+  return (yield* engine.isAnybodyThere(since)) && !(yield* engine.wasEverHandled(endpoint));
+}
+
+/** What was put away for want of a handler, as far as it is in a scope. */
+export function* ignoredTypes(
+  engine: Takers & Pick<WaitingTypes, 'ignoredTypes'>,
+  scope: Scope,
+  since: number,
+  now: number,
+): Steps<IgnoredType[]> {
+  const ignored: IgnoredType[] = [];
+  for (const total of yield* engine.ignoredTypes(scope, since)) {
+    const seen = yield* engine.lastSeen(total.endpoint, total.type);
+    ignored.push({ ...counted(total), handled: wasSeenAfter(seen, thereSince(now)) });
+  }
+  return ignored;
+}
+
+function counted({ endpoint, type, count }: TypeTotal): TypeCount {
+  return { endpoint, type, count: Math.min(count, COUNTED), more: count > COUNTED };
+}

@@ -1,0 +1,97 @@
+import type { Arrivals, EntityQueue } from '../rules/engine.ts';
+import type { Times } from '../rules/occurrences.ts';
+import { answer, DONE } from '../rules/steps.ts';
+import type { EventState } from '../state.ts';
+import type { EventIndex } from './event-index.ts';
+import { FRESH } from './moves.ts';
+import type { NamedStatements } from './named-statements.ts';
+import { timesOf } from './records.ts';
+
+interface KnownRow {
+  readonly seq: number;
+  readonly entity: string | null;
+  readonly state: EventState;
+  readonly invalid: 0 | 1;
+  readonly verified: 0 | 1;
+  readonly body: Uint8Array | null;
+  readonly body_sha256: Uint8Array | null;
+  readonly erased: 0 | 1;
+}
+
+type Part = Omit<Arrivals, 'counts' | keyof EntityQueue>;
+
+/** Deliveries come in. */
+export function arrivals({ database, moves, known }: NamedStatements, index: EventIndex): Part {
+  return {
+    insert(event, { state, deadReason, isFresh, settledAt }) {
+      const { endpoint, id, type, created, entity, verified, receivedAt, body } = event;
+      const { changes } = moves.insert.run(
+        endpoint,
+        id,
+        type,
+        created?.ms ?? null,
+        created?.ns ?? null,
+        entity,
+        verified ? 1 : 0,
+        state,
+        deadReason,
+        isFresh ? FRESH : 0,
+        receivedAt,
+        receivedAt,
+        settledAt,
+        body,
+      );
+      return answer(changes === 1);
+    },
+    known({ id, endpoint }) {
+      const row = known.event.get({ id, endpoint }) as KnownRow;
+      return answer({
+        seq: row.seq,
+        entity: row.entity,
+        state: row.state,
+        invalid: row.invalid === 1,
+        verified: row.verified === 1,
+        erased: row.erased === 1,
+        body: row.body,
+        hash: row.body_sha256,
+      });
+    },
+    markVerified(seq) {
+      moves.markVerified.run(seq);
+      return DONE;
+    },
+    replace(seq, event, { state, deadReason, isFresh, settledAt }) {
+      index.forget(database, event);
+      const { type, created, entity, verified, body } = event;
+      moves.replace.run(
+        type,
+        created?.ms ?? null,
+        created?.ns ?? null,
+        entity,
+        verified ? 1 : 0,
+        state,
+        deadReason,
+        settledAt,
+        body,
+        isFresh ? FRESH : 0,
+        seq,
+      );
+      index.add(database, event);
+      return DONE;
+    },
+    redeliveries: (seq) => answer(timesOf(known.redeliveries.get({ seq }))),
+    saveRedeliveries(seq, times) {
+      known.saveRedeliveries.run({ seq, ...columnsOf(times) });
+      return DONE;
+    },
+    conflicts: (seq) => answer(timesOf(known.conflicts.get({ seq }))),
+    saveConflict(seq, times, body) {
+      known.saveConflict.run({ seq, ...columnsOf(times), body });
+      return DONE;
+    },
+  };
+}
+
+function columnsOf({ count, first, last, recent }: Times) {
+  return { count, first, last, recent: JSON.stringify(recent) };
+}

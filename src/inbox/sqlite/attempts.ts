@@ -1,0 +1,35 @@
+import type { EventKey } from '../event.ts';
+import type { Attempt, AttemptError, Lease } from '../work.ts';
+import type { NamedStatements } from './named-statements.ts';
+
+interface AttemptRow {
+  readonly number: number;
+  readonly trigger: Attempt['trigger'];
+  readonly outcome: Attempt['outcome'];
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+}
+
+/** The attempts of an event, oldest first. */
+export function attemptsOf({ queue }: NamedStatements, { id, endpoint }: EventKey): Attempt[] {
+  return (queue.attemptsOf.all({ id, endpoint }) as AttemptRow[]).map((row) => ({
+    number: row.number,
+    trigger: row.trigger,
+    outcome: row.outcome,
+    startedAt: new Date(row.started_ms),
+    endedAt: new Date(row.ended_ms),
+    error:
+      row.error_name === null
+        ? null
+        : { name: row.error_name, message: row.error_message ?? '', stack: row.error_stack },
+  }));
+}
+
+/** What a handler threw after its transaction had been committed. */
+export function noteLateError({ queue }: NamedStatements, { seq, fence }: Lease, error: AttemptError): void {
+  const { name, message, stack } = error;
+  queue.noteLateError.run({ seq, fence, name, message, stack });
+}

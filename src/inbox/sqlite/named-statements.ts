@@ -1,0 +1,23 @@
+import type { SqliteDatabase } from './database.ts';
+import { MinuteCounts } from './minute-counts.ts';
+import { prepareKnownEventStatements } from './known-event-statements.ts';
+import { prepareMoves } from './moves.ts';
+import { prepareQueueStatements } from './queue-statements.ts';
+
+export type NamedStatements = ReturnType<typeof prepareNamedStatements>;
+
+/** Every statement of the inbox by name, prepared once for a connection. */
+export function prepareNamedStatements(database: SqliteDatabase) {
+  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  return {
+    /** for what is prepared only when it is first needed */
+    database,
+    counts: new MinuteCounts(database),
+    moves: prepareMoves(database),
+    queue: prepareQueueStatements(database),
+    known: prepareKnownEventStatements(database),
+
+    getEvent: prepare('SELECT * FROM hookbox_events WHERE id = ? AND endpoint = ?'),
+    listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?'),
+  };
+}

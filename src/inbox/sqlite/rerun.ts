@@ -1,0 +1,43 @@
+import type { EventKey, IncomingEvent } from '../event.ts';
+import type { Removal } from '../rules/engine.ts';
+import { rerunEvent } from '../rules/rerun.ts';
+import { answer, atOnce, DONE } from '../rules/steps.ts';
+import type { EventState } from '../state.ts';
+import type { EventIndex } from './event-index.ts';
+import type { NamedStatements } from './named-statements.ts';
+
+interface RowToRerun {
+  readonly state: EventState;
+  readonly pruned: 0 | 1;
+  readonly as_read: 0 | 1;
+}
+
+export function rerunStatements(
+  { database, moves, queue }: NamedStatements,
+  index: EventIndex,
+): Pick<Removal, 'eventToRerun' | 'toPending'> {
+  return {
+    eventToRerun({ id, endpoint }, readFrom) {
+      const row = queue.eventToRerun.get({ id, endpoint, readFrom: readFrom ?? null }) as RowToRerun | undefined;
+      return answer(row && { state: row.state, isPruned: row.pruned === 1, isAsRead: row.as_read === 1 });
+    },
+    toPending({ id, endpoint }, { type, created, entity }, now) {
+      const content = { type, created_ms: created?.ms, created_ns: created?.ns, entity };
+      moves.toPending.run({ id, endpoint, now, ...content, readFrom: null });
+      // An invalid event has got its entity only now.
+      index.add(database, { id, endpoint });
+      return DONE;
+    },
+  };
+}
+
+/** Brings a dead or ignored event back to pending (rules/rerun.ts). */
+export function rerun(
+  { engine }: { readonly engine: Removal },
+  key: EventKey,
+  content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+  now: number,
+  readFrom?: Uint8Array,
+): boolean {
+  return atOnce(rerunEvent(engine, key, content, now, readFrom));
+}

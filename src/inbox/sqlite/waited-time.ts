@@ -1,0 +1,31 @@
+import type { ClaimRequest, Settlement } from '../work.ts';
+
+/** Less does not count. */
+const MOMENT_MS = 250;
+
+/**
+ * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
+ * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
+ * would have that made good twice.
+ */
+export function stopwatch(): () => number {
+  const startedAt = Date.now();
+  return () => {
+    const waited = Date.now() - startedAt;
+    return Math.abs(waited) < MOMENT_MS ? 0 : waited;
+  };
+}
+
+/**
+ * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
+ * their leases either, or the machine has slept, or its clock was set.
+ */
+export function claimedLater(request: ClaimRequest, waitedMs: number): ClaimRequest {
+  const { now, ranOutBy = now } = request;
+  return { ...request, now: now + waitedMs, ranOutBy };
+}
+
+/** A backoff begins when it is written. */
+export function settledLater(settlement: Settlement, waitedMs: number): Settlement {
+  return settlement.outcome === 'retry' ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
+}
