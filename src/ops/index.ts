@@ -4,9 +4,9 @@
  * @module
  */
 export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
+export { rerunEvents } from './rerun.ts';
+export { discardEvents } from './discard.ts';
 export {
-  rerunEvents,
-  discardEvents,
   previewBulk,
   runBulk,
   cancelBulk,
@@ -14,7 +14,7 @@ export {
   listBulks,
   type PreviewOptions,
   type RunBulkOptions,
-} from './act.ts';
+} from './bulks.ts';
 export { pruneEvents, eraseEntity, type PruneOptions, type PruneReport } from './remove.ts';
 export {
   exportEvents,

@@ -9,7 +9,7 @@ import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';
 import { exportEvents } from '../../src/ops/transfer.ts';
-import { previewBulk } from '../../src/ops/act.ts';
+import { previewBulk } from '../../src/ops/bulks.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { openedPage } from './page/opened-page.ts';

@@ -13,12 +13,13 @@ export interface TimeSlice {
   isOver(): boolean;
 }
 
-export function timeSlice(): TimeSlice {
+/** @param lookBytes - the time is looked at after so much; 0 where each row takes a while, whatever its length */
+export function timeSlice(lookBytes = LOOK_BYTES): TimeSlice {
   const startedAt = performance.now();
   let bytes = 0;
   let lookedAt = 0;
   let over = false;
-  const isDue = (): boolean => bytes - lookedAt >= LOOK_BYTES;
+  const isDue = (): boolean => bytes - lookedAt >= lookBytes;
   return {
     add(more) {
       bytes += more;

@@ -5,7 +5,7 @@ import type { ExportPage, Transfer } from '../../../operator/transfer.ts';
 import type { Attempt } from '../../../work.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { EventRow } from '../../records.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { atOneMoment } from '../read-together.ts';
 import { newestSeq } from '../progress.ts';
