@@ -15,16 +15,11 @@ export {
   type PreviewOptions,
   type RunBulkOptions,
 } from './bulks.ts';
-export { pruneEvents, eraseEntity, type PruneOptions, type PruneReport } from './remove.ts';
-export {
-  exportEvents,
-  importEvents,
-  backup,
-  type BackupReport,
-  type ExportOptions,
-  type ImportOptions,
-  type ImportReport,
-} from './transfer.ts';
+export { pruneEvents, type PruneOptions, type PruneReport } from './prune.ts';
+export { eraseEntity } from './erase.ts';
+export { exportEvents, type ExportOptions } from './export.ts';
+export { importEvents, type ImportOptions, type ImportReport } from './import.ts';
+export { backup, type BackupReport } from './backup.ts';
 export {
   stats,
   rejectedDeliveries,

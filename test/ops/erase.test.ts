@@ -12,7 +12,7 @@ import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { eraseEntity } from '../../src/ops/remove.ts';
+import { eraseEntity } from '../../src/ops/erase.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';

@@ -8,7 +8,7 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';
-import { exportEvents } from '../../src/ops/transfer.ts';
+import { exportEvents } from '../../src/ops/export.ts';
 import { previewBulk } from '../../src/ops/bulks.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { discardCommand } from './discard.ts';
+import { discardCommand } from './discard-command.ts';
 import { backupCommand, eraseCommand, exportCommand, importCommand, pruneCommand } from './keep-commands.ts';
 import { listCommand, showCommand, tailCommand } from './look-commands.ts';
 import { auditCommand, bulksCommand, rejectedCommand, statsCommand } from './report-commands.ts';
-import { rerunCommand } from './rerun.ts';
+import { rerunCommand } from './rerun-command.ts';
 
 /** `hookbox events`: what an operator does with stored events. */
 export function eventsCommand(): Command {

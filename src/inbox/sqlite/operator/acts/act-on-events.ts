@@ -18,10 +18,10 @@ import { noteTime } from '../../follow-clock.ts';
 import { BYTES } from '../../moves.ts';
 import { statement } from '../../prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
-import { rerun } from '../../upkeep.ts';
 import type { Access } from '../access.ts';
 import { addAuditLine } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../audit/author.ts';
+import { reindex } from '../search/search-words.ts';
 
 const MOST_KEYS = 500;
 /** What is parsed at once blocks the event loop: this much for about ten milliseconds. One event may have more. */
@@ -100,26 +100,28 @@ function actOn(statements: Statements, row: ActRow | null, { asked, entity, now 
   return isMoved(statements, row, decision.move, now) ? 'done' : 'not needed';
 }
 
-/** Makes the move, and counts it. */
+/** Makes the move, and counts it. `false` where a statement finds the event otherwise, and nothing was done. */
 function isMoved(statements: Statements, row: ActRow, move: ActMove, now: number): boolean {
-  const { moves, counts } = statements;
-  const { seq, type } = row;
-  switch (move.name) {
-    case 'toPending':
-      return rerun(statements, row, move.content, now, undefined);
-    case 'processedToPending':
-      if (moves.processedToPending.run({ seq, now }).changes === 0) return false;
-      noteTime(statements, now);
-      counts.countType('rerun', type);
-      return true;
-    case 'discard': {
-      const { type: typeToday = null, created = null } = move.content ?? {};
-      const written = { seq, now, type: typeToday, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null };
-      if (moves.discard.run(written).changes === 0) return false;
-      counts.countType('discarded', type);
-      return true;
-    }
+  const { counts } = statements;
+  if (written(statements, row, move, now) === 0) return false;
+  if (move.name === 'discard') {
+    counts.countType('discarded', row.type);
+    return true;
   }
+  noteTime(statements, now);
+  counts.countType('rerun', move.name === 'toPending' ? move.content.type : row.type);
+  // It may have got its entity only now.
+  if (move.name === 'toPending') reindex(statements.database, row);
+  return true;
+}
+
+/** How many rows the move has changed. */
+function written({ moves }: Statements, { seq, id, endpoint }: ActRow, move: ActMove, now: number): number {
+  if (move.name === 'processedToPending') return moves.processedToPending.run({ seq, now }).changes;
+  const { type = null, created = null } = move.content ?? {};
+  const content = { type, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null };
+  if (move.name === 'discard') return moves.discard.run({ ...content, seq, now }).changes;
+  return moves.toPending.run({ ...content, entity: move.content.entity, id, endpoint, now, readFrom: null }).changes;
 }
 
 const COLUMNS = `seq, endpoint, id, type, entity, state, dead_reason AS deadReason, body IS NULL AS pruned,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../../errors.ts';
 import type { EraseOptions, EraseReport, Removal } from '../../../operator/removal.ts';
+import { erasedState } from '../../../rules/erased-event.ts';
+import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import type { Statements } from '../../statements.ts';
@@ -65,9 +67,8 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
 
 const NOTHING = { erased: 0, inProcessing: 0 };
 
-/** What its handler needs stays until it has ended. */
 function isLeft({ whole, state }: EventAbout): boolean {
-  return whole && state === 'processing';
+  return whole && erasedState(state) === null;
 }
 
 /** What tells later whether a request was followed, without saying whose it was. */
@@ -123,15 +124,17 @@ function eraseSome(
     done.worked += 1;
     const event = eventAbout(database, seq, entity);
     if (event === null) continue;
-    if (isLeft(event)) {
+    // Where it is about another one, only the other body beside it goes.
+    const state = event.whole ? erasedState(event.state) : event.state;
+    if (state === null) {
       done.inProcessing += 1;
       continue;
     }
-    const bytes = event.whole ? eraseEvent(statements, event, entity, now) : eraseConflict(database, seq);
+    const bytes = event.whole ? eraseEvent(statements, event, state, { entity, now }) : eraseConflict(database, seq);
     // What goes is overwritten, so it is written once more.
     slice.add(2 * bytes);
     done.erased += 1;
-    if (event.whole && event.state === 'pending') {
+    if (state !== event.state) {
       counts.countType('discarded', event.type);
       fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
     }
@@ -151,7 +154,12 @@ function eraseConflict(database: SqliteDatabase, seq: number): number {
 }
 
 /** Returns how many bytes its bodies had. */
-function eraseEvent(statements: Statements, event: EventAbout, name: string, now: number): number {
+function eraseEvent(
+  statements: Statements,
+  event: EventAbout,
+  state: EventState,
+  { entity: name, now }: Pick<Erasing, 'entity' | 'now'>,
+): number {
   const { database, moves } = statements;
   const { seq, entity, endpoint } = event;
   // While the row still says what they are; of a pruned one nothing but the index may know what it was found by.
@@ -163,7 +171,7 @@ function eraseEvent(statements: Statements, event: EventAbout, name: string, now
      FROM hookbox_events WHERE seq = ?`,
   ).get(seq);
   const { body, other } = row as { body: Uint8Array | null; other: number | null };
-  moves.erase.run({ seq, now, hash: body === null ? null : hashOf(body) });
+  moves.erase.run({ seq, state, now, hash: body === null ? null : hashOf(body) });
   // That an attempt has failed stays known.
   statement(
     database,
