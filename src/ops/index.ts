@@ -4,9 +4,9 @@
  * @module
  */
 export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
+export { rerunEvents } from './rerun.ts';
+export { discardEvents } from './discard.ts';
 export {
-  rerunEvents,
-  discardEvents,
   previewBulk,
   runBulk,
   cancelBulk,
@@ -14,17 +14,12 @@ export {
   listBulks,
   type PreviewOptions,
   type RunBulkOptions,
-} from './act.ts';
-export { pruneEvents, eraseEntity, type PruneOptions, type PruneReport } from './remove.ts';
-export {
-  exportEvents,
-  importEvents,
-  backup,
-  type BackupReport,
-  type ExportOptions,
-  type ImportOptions,
-  type ImportReport,
-} from './transfer.ts';
+} from './bulks.ts';
+export { pruneEvents, type PruneOptions, type PruneReport } from './prune.ts';
+export { eraseEntity } from './erase.ts';
+export { exportEvents, type ExportOptions } from './export.ts';
+export { importEvents, type ImportOptions, type ImportReport } from './import.ts';
+export { backup, type BackupReport } from './backup.ts';
 export {
   stats,
   rejectedDeliveries,

@@ -1,7 +1,38 @@
-import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
-import { readEvent } from '../events/parse.ts';
+import type { EntityOf } from '../events/entity.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
+import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
+import { askedByKey, decideOnStored } from '../inbox/rules/operator-acts.ts';
+import { operationsOf } from './operations-of.ts';
+
+/**
+ * Runs the handlers of dead or ignored events again; of processed ones too with `force`. All of them in one transaction
+ * with their line in the audit. Each event's bytes are parsed with today's schemas, its history stays, and its attempts go
+ * on being counted.
+ *
+ * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
+ * @throws ConfigurationError for too many events, or an act of nobody
+ * @throws InboxUnavailableError when nothing was done
+ * @example
+ * ```ts
+ * import { rerunEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('shop.db');
+ * const key = { endpoint: 'default', id: 'evt_1' };
+ * const { counts } = await rerunEvents(inbox, [key], { actor: 'ada', reason: 'the shop was down' });
+ * console.log(counts); // { unknown: 1 }
+ * await inbox.close();
+ * ```
+ */
+export async function rerunEvents(
+  inbox: Inbox,
+  keys: readonly EventKey[],
+  by: By,
+  options: ActOptions = {},
+): Promise<ActReport> {
+  return operationsOf(inbox).act('rerun', keys, by, options);
+}
 
 /** What became of the wish to rerun an event. */
 export type RerunResult =
@@ -36,13 +67,10 @@ export async function rerun(
   { entity, now = Date.now() }: { readonly entity?: EntityOf; readonly now?: number } = {},
 ): Promise<RerunResult> {
   const event = await inbox.get(key);
-  if (event === null) return 'unknown';
-  if (event.state !== 'dead' && event.state !== 'ignored') return 'not needed';
-  if (event.body === null) return 'pruned';
-  const { parsed, facts } = readEvent(event.body);
-  if (!parsed.ok || facts === null) return 'still invalid';
-  // An invalid event was stored without one; any other keeps the one that its receiver gave it.
-  const about = event.deadReason === 'invalid' ? namedEntity(entity ?? entityOf, parsed.event) : event.entity;
-  const moved = await inbox.rerun(key, { ...facts, entity: about }, now, event.body);
+  const decision = decideOnStored(askedByKey('rerun', false), event, entity);
+  if (decision.result !== 'done') return decision.result;
+  // The only move that a rerun makes without force.
+  if (decision.move.name !== 'toPending') return 'not needed';
+  const moved = await inbox.rerun(key, decision.move.content, now, event?.body ?? undefined);
   return moved ? 'rerun' : 'not needed';
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { getBulk, previewBulk } from '../../src/ops/act.ts';
+import { getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { Child } from '../inbox/child.ts';
 import { later } from '../inbox/incoming-event.ts';

@@ -3,7 +3,7 @@
 // comes to kill it.
 import { writeSync } from 'node:fs';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { runBulk } from '../../src/ops/act.ts';
+import { runBulk } from '../../src/ops/bulks.ts';
 
 const [file = '', bulk = '', batches = 'Infinity'] = process.argv.slice(2);
 

@@ -16,7 +16,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
-import { backup } from '../../src/ops/transfer.ts';
+import { backup } from '../../src/ops/backup.ts';
 import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { scratchFile, scratchFolder } from '../inbox/scratch-folder.ts';

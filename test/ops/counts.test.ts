@@ -5,6 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
 import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import type { Statements } from '../../src/inbox/sqlite/statements.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../inbox/incoming-event.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
@@ -187,7 +188,7 @@ describe('coarsening', () => {
       database: () => database,
       write: async (work) => {
         const before = changes.get() ?? 0;
-        const result = database.transaction(() => work(database, undefined as never))();
+        const result = database.transaction(() => work({ database } as unknown as Statements, 0))();
         perTransaction.push((changes.get() ?? 0) - before);
         return result;
       },

@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/index.ts';
 import { ConfigurationError } from '../../src/errors.ts';
-import { importEvents, type ImportOptions } from '../../src/ops/transfer.ts';
+import { importEvents, type ImportOptions } from '../../src/ops/import.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';
 import { START } from '../processing/virtual-clock.ts';

@@ -8,7 +8,7 @@ import { prunableStates, type PruneCriteria, type PruneStep } from '../../src/in
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { pruneEvents } from '../../src/ops/remove.ts';
+import { pruneEvents } from '../../src/ops/prune.ts';
 import { later } from '../inbox/incoming-event.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent } from '../processing/order-event.ts';

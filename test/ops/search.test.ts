@@ -10,7 +10,7 @@ import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { deadReasons, eventStates } from '../../src/inbox/state.ts';
 import type { Attempt } from '../../src/inbox/work.ts';
-import { rerunEvents } from '../../src/ops/act.ts';
+import { rerunEvents } from '../../src/ops/rerun.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
-import { eraseEntity } from '../../src/ops/remove.ts';
+import { eraseEntity } from '../../src/ops/erase.ts';
 import { encodedFolders } from '../inbox/utf-16-folder.ts';
 import { scratchFile } from '../inbox/scratch-folder.ts';
 import { orderEvent, store } from '../processing/order-event.ts';

@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { discardCommand, rerunCommand } from './act-commands.ts';
 import { auditCommand } from './audit-command.ts';
 import { backupCommand } from './backup-command.ts';
 import { bulksCommand } from './bulks-command.ts';
+import { discardCommand } from './discard-command.ts';
 import { eraseCommand } from './erase-command.ts';
 import { exportCommand } from './export-command.ts';
 import { importCommand } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { pruneCommand } from './prune-command.ts';
 import { rejectedCommand } from './rejected-command.ts';
+import { rerunCommand } from './rerun-command.ts';
 import { showCommand } from './show-command.ts';
 import { statsCommand } from './stats-command.ts';
 import { tailCommand } from './tail-command.ts';

@@ -1,5 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { bulkStatesOf, isTaken } from '../../inbox/rules/operator-acts.ts';
+import { askedByFilter, mayBeDone } from '../../inbox/rules/operator-acts.ts';
 import { BreakdownSums } from '../../inbox/operator/breakdown.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
 import { progressBar } from '../shared/progress-bar.ts';
@@ -26,14 +26,18 @@ export async function foundForAct(
   filter: EventFilter,
   { force, enough, signal }: { readonly force: boolean; readonly enough: number; readonly signal: AbortSignal },
 ): Promise<FoundForAct> {
-  const states = bulkStatesOf(act, force, filter);
+  const asked = askedByFilter(act, force, filter);
   const first: EventSummary[] = [];
   const sums = new BreakdownSums();
   let total = 0;
   const progress = progressBar();
   try {
-    for await (const page of pagesOf(inbox, { ...filter, states }, { most: Infinity, signal, progress })) {
-      const fitting = page.events.filter((event) => isTaken(act, states, event));
+    for await (const page of pagesOf(
+      inbox,
+      { ...filter, states: asked.states },
+      { most: Infinity, signal, progress },
+    )) {
+      const fitting = page.events.filter((event) => mayBeDone(asked, event));
       for (const { state, type, deadReason } of fitting) sums.add(state, type, deadReason);
       total += fitting.length;
       first.push(...fitting.slice(0, SHOWN - first.length));

@@ -1,31 +1,131 @@
-import type { DeadReason, EventState } from '../state.ts';
-import type { Act } from '../operator/acts.ts';
+import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
+import type { Instant } from '../../events/instant.ts';
+import { readEvent } from '../../events/parse.ts';
+import type { StoredEvent } from '../event.ts';
+import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter } from '../operator/filter.ts';
+import type { DeadReason, EventState } from '../state.ts';
 
-/** The states of the events that an act applies to when it is told which ones. */
-export function statesOf(act: Act, force: boolean): readonly EventState[] {
-  if (act === 'discard') return ['dead', 'pending'];
-  return force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'];
+/** What somebody asks for: an act, on events in these states. */
+export interface AskedAct {
+  readonly act: Act;
+  readonly states: readonly EventState[];
 }
 
-/** Whether a bulk act takes an event: one of these states, and a rerun needs its body, as does discarding an invalid one. */
-export function isTaken(
-  act: Act,
-  states: readonly EventState[],
-  {
-    state,
-    deadReason,
-    pruned,
-  }: { readonly state: EventState; readonly deadReason: DeadReason | null; readonly pruned: boolean },
-): boolean {
-  return states.includes(state) && (!pruned || (act === 'discard' && deadReason !== 'invalid'));
+/** What decides about an event before its body is read. */
+export interface ActedEvent {
+  readonly state: EventState;
+  readonly deadReason: DeadReason | null;
+  /** its body is gone */
+  readonly pruned: boolean;
+}
+
+/** What today's schemas make of a stored body that fits them. */
+export interface BodyToday {
+  readonly type: string | null;
+  readonly created: Instant | null;
+  readonly entity: string | null;
+}
+
+/** A move of an operator's act, by the name that it has in `moves.ts` of an inbox. */
+export type ActMove =
+  /** a dead or ignored event gets what its body says today */
+  | { readonly name: 'toPending'; readonly content: BodyToday }
+  /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
+  | { readonly name: 'processedToPending' }
+  /** an invalid event gets the type and the time that an ignored one has; of any other they stay as they are */
+  | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null };
+
+/** What an act makes of one event. */
+export type ActDecision =
+  { readonly result: 'done'; readonly move: ActMove } | { readonly result: Exclude<ActResult, 'done'> };
+
+/** An act on events that are named: on all that it can apply to. */
+export function askedByKey(act: Act, force: boolean): AskedAct {
+  if (act === 'discard') return { act, states: ['dead', 'pending'] };
+  return { act, states: force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'] };
 }
 
 /**
- * The states of the events that an act takes of those that a filter finds. What nobody has a handler for is ignored, and so
- * is what an operator has put away: a rerun takes these only where the filter asks for them, or when it is forced.
+ * An act on events that a filter finds. What nobody has a handler for is ignored, and so is what an operator has put away:
+ * a rerun takes these only where the filter asks for them, or when it is forced.
  */
-export function bulkStatesOf(act: Act, force: boolean, filter: EventFilter): readonly EventState[] {
-  const states = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
-  return statesOf(act, force).filter((state) => states?.includes(state) ?? (force || state !== 'ignored'));
+export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
+  const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
+  const { states } = askedByKey(act, force);
+  return { act, states: states.filter((state) => wanted?.includes(state) ?? (force || state !== 'ignored')) };
+}
+
+/**
+ * An act on the events that a filter found earlier: each as it is now, but what was put away meanwhile stays so unless the
+ * filter asks for ignored events.
+ */
+export function askedOfSnapshot(act: Act, force: boolean, filter: EventFilter): AskedAct {
+  const takesIgnored = askedByFilter(act, force, filter).states.includes('ignored');
+  const { states } = askedByKey(act, force);
+  return { act, states: states.filter((state) => takesIgnored || state !== 'ignored') };
+}
+
+/**
+ * Decides what an act makes of one event; whoever carries it out adds nothing to that.
+ *
+ * An ignored event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does not,
+ * it cannot be discarded and stays dead: pruning takes its body, and so does erasing.
+ *
+ * @param event - `null` where there is none of the key
+ * @param today - `null` where the body does not fit, and where `needsBody` has said that it need not be read
+ */
+export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
+  if (event === null) return { result: 'unknown' };
+  if (!states.includes(event.state)) return { result: 'not needed' };
+  if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
+  if (event.pruned) return { result: 'pruned' };
+  if (today === null) return { result: 'still invalid' };
+  if (act === 'discard') return done({ name: 'discard', content: { type: today.type, created: today.created } });
+  return done(event.state === 'processed' ? { name: 'processedToPending' } : { name: 'toPending', content: today });
+}
+
+function done(move: ActMove): ActDecision {
+  return { result: 'done', move };
+}
+
+/** Whether what the body says today decides about an event. */
+export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
+  return decideAct(asked, event, null).result === 'still invalid';
+}
+
+/** Whether an act may be done to an event, as far as can be said without its body: so a preview takes it. */
+export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
+  return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
+}
+
+/** As `decideAct`, where the event is at hand with its body. */
+export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
+  if (event === null) return decideAct(asked, null, null);
+  const known = { ...event, pruned: event.body === null };
+  const isRead = event.body !== null && needsBody(asked, known);
+  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
+}
+
+/**
+ * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
+ * gave it. One that was stored as invalid has none, and gets one when it is rerun.
+ *
+ * @param rule - the receiver's, where it has one
+ */
+export function bodyToday(
+  act: Act,
+  event: Pick<ActedEvent, 'deadReason'> & {
+    readonly entity: string | null;
+    /** it may have been invalid before */
+    readonly discarded?: boolean;
+  },
+  body: Uint8Array,
+  rule: EntityOf = entityOf,
+): BodyToday | null {
+  const { parsed, facts } = readEvent(body);
+  if (!parsed.ok || facts === null) return null;
+  const mayHaveNone = event.deadReason === 'invalid' || event.discarded === true;
+  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
+  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }

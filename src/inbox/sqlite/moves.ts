@@ -109,7 +109,7 @@ export function prepareMoves(database: SqliteDatabase) {
       return statement(
         database,
         `UPDATE hookbox_events
-         SET state = CASE state WHEN 'pending' THEN 'ignored' ELSE state END, settled_ms = coalesce(settled_ms, :now),
+         SET state = :state, settled_ms = coalesce(settled_ms, :now),
              parked = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
              entity = NULL, fingerprint = NULL, erased_ms = :now
          WHERE seq = :seq`,

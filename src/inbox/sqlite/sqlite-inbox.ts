@@ -84,7 +84,10 @@ export function sqliteInbox(
       connection.statements(); // opens the file afresh where it has to be
       return connection.database();
     },
-    write: (work) => commits.submitMove((statements) => work(statements.database, statements)),
+    write: (work) => {
+      const passed = stopwatch();
+      return commits.submitMove((statements) => work(statements, passed()));
+    },
     notify,
   });
 

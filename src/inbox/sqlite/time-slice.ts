@@ -7,13 +7,17 @@ const SLICE_BYTES = 1024 * 1024;
 /** The time is looked at after so much. Small rows cost some microseconds each; the limit of their batch bounds them. */
 const LOOK_BYTES = 64 * 1024;
 
-/** What bounds a transaction over many rows. Any change of a row writes it anew with its body, so rows alone do not. */
-export function timeSlice(): TimeSlice {
+/**
+ * What bounds a transaction over many rows. Any change of a row writes it anew with its body, so rows alone do not.
+ *
+ * @param lookBytes - the time is looked at after so much; 0 where each row takes a while, whatever its length
+ */
+export function timeSlice(lookBytes = LOOK_BYTES): TimeSlice {
   const startedAt = performance.now();
   let bytes = 0;
   let lookedAt = 0;
   let over = false;
-  const isDue = (): boolean => bytes - lookedAt >= LOOK_BYTES;
+  const isDue = (): boolean => bytes - lookedAt >= lookBytes;
   return {
     add(more) {
       bytes += more;

@@ -1,7 +1,9 @@
 import type { Hono } from 'hono';
 import type { EventKey } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
-import { cancelBulk, discardEvents, getBulk, previewBulk, rerunEvents, runBulk, USUAL_RATE } from '../../ops/act.ts';
+import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
+import { discardEvents } from '../../ops/discard.ts';
+import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { withFlash, type FlashCode } from './flash.ts';
 import { eventHref, fromPathPart } from '../parts/screen-links.ts';

@@ -1,5 +1,5 @@
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
-import { getBulk, USUAL_RATE } from '../../ops/act.ts';
+import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { doneOf, sentenceOf } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';

@@ -1,5 +1,5 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
-import { listBulks } from '../../ops/act.ts';
+import { listBulks } from '../../ops/bulks.ts';
 import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';

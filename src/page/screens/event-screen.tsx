@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
+import { askedByKey, mayBeDone } from '../../inbox/rules/operator-acts.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
@@ -178,8 +179,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
 function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
   const { state, pruned } = summary;
   const again = state === 'processed';
-  const mayRerun = !pruned && (again || state === 'dead' || state === 'ignored');
-  const mayDiscard = state === 'dead' || state === 'pending';
+  const mayRerun = mayBeDone(askedByKey('rerun', again), summary);
+  const mayDiscard = mayBeDone(askedByKey('discard', false), summary);
   return (
     <section class="panel acts" id="acts" aria-label="What can be done">
       {mayRerun && (

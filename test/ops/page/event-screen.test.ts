@@ -4,7 +4,7 @@ import { eventHref } from '../../../src/page/parts/screen-links.ts';
 import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../inbox/incoming-event.ts';
 import { orderEvent, store } from '../../processing/order-event.ts';
-import { ANY, bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
+import { ANY, bury, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
 import { START } from '../../processing/virtual-clock.ts';
 import Database from 'better-sqlite3';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
@@ -129,6 +129,15 @@ describe('what can be done', () => {
     expect(textOf(partOf(page, 'acts'))).toContain('Its body was pruned, so it cannot be rerun.');
     expect(partOf(page, 'payload')).toBe('');
     expect(textOf(partOf(page, 'facts'))).toContain('pruned: only a tombstone is left');
+  });
+
+  test('with the tombstone of an invalid one is nothing', async () => {
+    const { inbox, html, file } = openedPage();
+    await store(inbox, invalidThen(orderEvent('evt_1')));
+    const database = new Database(file);
+    bury(database, 'evt_1');
+    database.close();
+    expect(commandsIn(await html(EVENT))).toEqual(['hookbox events show evt_1']);
   });
 });
 

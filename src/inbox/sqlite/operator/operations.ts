@@ -1,20 +1,28 @@
 import type { Operations } from '../../operator/operations.ts';
 import type { Access } from './access.ts';
-import { acts } from './acts/act-on-keys.ts';
-import { audit } from './audit/audit-lines.ts';
+import { actsOnEvents } from './acts/act-on-events.ts';
+import { bulks } from './acts/bulks.ts';
+import { audit } from './audit/audit-log.ts';
 import { counts } from './counts/stored-counts.ts';
-import { removal } from './removal/prune-and-erase.ts';
+import { erasing } from './removal/erasing.ts';
+import { pruning } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
-import { transfer } from './transfer/export-import-backup.ts';
+import { backups } from './transfer/backup.ts';
+import { exporting } from './transfer/exporting.ts';
+import { importing } from './transfer/importing.ts';
 
 /** What operators do, on the tables of a file. */
 export function sqliteOperations(access: Access): Operations {
   return {
     ...search(access),
-    ...acts(access),
+    ...actsOnEvents(access),
+    ...bulks(access),
     ...audit(access),
-    ...removal(access),
-    ...transfer(access),
+    ...pruning(access),
+    ...erasing(access),
+    ...exporting(access),
+    ...importing(access),
+    ...backups(access),
     ...counts(access),
   };
 }

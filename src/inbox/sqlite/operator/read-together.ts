@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '../database.ts';
 
 /** Reads what must fit together, though it stands in several tables or indexes, whatever other processes write meanwhile. */
-export function atOneMoment<T>(database: SqliteDatabase, read: () => T): T {
+export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   const begun = begin(database);
   try {
     return read();

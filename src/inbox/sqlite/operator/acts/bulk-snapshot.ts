@@ -1,15 +1,15 @@
-import { bulkStatesOf, isTaken } from '../../../rules/operator-acts.ts';
+import { askedByFilter, mayBeDone } from '../../../rules/operator-acts.ts';
 import { BreakdownSums } from '../../../operator/breakdown.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
-import { rowOfSeq } from './act-on-event.ts';
+import { rowsOfSeqs } from './act-on-events.ts';
 import { breakdownOf, filterOf, type BulkRow } from './bulk-record.ts';
 
 /** A bulk whose snapshot is being taken. */
 export type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;
 
 export function findFilling(database: SqliteDatabase, id: number): FillingRow | undefined {
-  // One that was created at 0 is being cleared away (bulk-upkeep.ts).
+  // One that was created at 0 is being cleared away (old-bulks.ts).
   const sql =
     "SELECT id, act, force, filter, breakdown FROM hookbox_bulks WHERE id = ? AND state = 'filling' AND created_ms > 0";
   return statement(database, sql).get(id) as FillingRow | undefined;
@@ -25,16 +25,13 @@ export function fill(
     database,
     'INSERT INTO hookbox_bulk_events (bulk, seq) VALUES (?, ?) ON CONFLICT (bulk, seq) DO NOTHING',
   );
-  const states = bulkStatesOf(act, force === 1, filterOf(filter));
+  const asked = askedByFilter(act, force === 1, filterOf(filter));
   const sums = new BreakdownSums(breakdownOf({ breakdown }));
   let added = 0;
-  for (const seq of seqs) {
-    const row = rowOfSeq(database, seq);
-    if (row === undefined) continue;
-    const { state, type, dead_reason: deadReason, pruned } = row;
-    if (!isTaken(act, states, { state, deadReason, pruned: pruned === 1 }) || add.run(id, seq).changes === 0) continue;
+  for (const row of rowsOfSeqs(database, seqs)) {
+    if (row === null || !mayBeDone(asked, row) || add.run(id, row.seq).changes === 0) continue;
     added += 1;
-    sums.add(state, type, deadReason);
+    sums.add(row.state, row.type, row.deadReason);
   }
   statement(database, 'UPDATE hookbox_bulks SET total = total + ?, breakdown = ? WHERE id = ?').run(
     added,

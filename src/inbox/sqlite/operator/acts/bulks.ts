@@ -1,44 +1,45 @@
 import { ConfigurationError } from '../../../../errors.ts';
 import { positiveWhole } from '../../../../number-option.ts';
-import { bulkStatesOf } from '../../../rules/operator-acts.ts';
+import { askedOfSnapshot } from '../../../rules/operator-acts.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
-import type { ActOptions, ActResult, Acts } from '../../../operator/acts.ts';
+import type { ActOptions, Acts } from '../../../operator/acts.ts';
+import { Sums } from '../../../operator/sums.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import type { Statements } from '../../statements.ts';
-import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { actOnEach, rowOfSeq } from './act-on-event.ts';
-import { addAuditLine, authorOf, recountAuditLine, type Author } from '../audit/audit-line.ts';
+import type { Statements } from '../../statements.ts';
+import { timeSlice } from '../../time-slice.ts';
+import type { Access } from '../access.ts';
+import { addAuditLine, recountAuditLine } from '../audit/audit-line.ts';
+import { atCommit, authorOf, type Author } from '../audit/author.ts';
+import { pageBounds } from '../page-request.ts';
+import { actOnEach, rowsOfSeqs } from './act-on-events.ts';
 import { bulkOf, filterOf, findBulk, type BulkRow } from './bulk-record.ts';
 import { fill, findFilling } from './bulk-snapshot.ts';
-import { clearAway } from './bulk-upkeep.ts';
-import { pageBounds } from '../page-request.ts';
-import { Sums } from '../../../operator/sums.ts';
+import { clearAway } from './old-bulks.ts';
 
 const MOST_AT_ONCE = 1_000;
-/** Deliveries share the commit, so a batch ends early rather than late. */
-const BATCH_MS = 15;
 
-/** Acts on snapshots. What is thrown inside a transaction takes the deliveries that share it along, so nothing is. */
+/** Acts on snapshots. */
 export function bulks(access: Access): Omit<Acts, 'act'> {
   return {
     async createBulk(act, filter, by, force) {
       const author = authorOf(by);
       assertFilter(filter);
       await clearAway(access, author.now);
-      return access.write((database) => {
+      return access.write(({ database }, waitedMs) => {
+        const { actor, reason, now } = atCommit(author, waitedMs);
         const { lastInsertRowid } = statement(
           database,
           `INSERT INTO hookbox_bulks (act, state, force, filter, actor, reason, created_ms)
            VALUES (?, 'filling', ?, ?, ?, ?, ?)`,
-        ).run(act, force ? 1 : 0, JSON.stringify(filter), author.actor, author.reason, author.now);
+        ).run(act, force ? 1 : 0, JSON.stringify(filter), actor, reason, now);
         return Number(lastInsertRowid);
       });
     },
 
     async addToBulk(id, seqs) {
       if (seqs.length > MOST_AT_ONCE) throw invalid(`${seqs.length} events at once; ${MOST_AT_ONCE} is the most.`);
-      const added = await access.write((database) => {
+      const added = await access.write(({ database }) => {
         const row = findFilling(database, id);
         if (row !== undefined) fill(database, row, seqs);
         return row !== undefined;
@@ -47,7 +48,7 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
     },
 
     async sealBulk(id) {
-      const sealed = await access.write((database) => {
+      const sealed = await access.write(({ database }) => {
         if (findFilling(database, id) === undefined) return undefined;
         statement(database, "UPDATE hookbox_bulks SET state = 'previewed' WHERE id = ?").run(id);
         return findBulk(database, id);
@@ -71,10 +72,11 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
     async advanceBulk(id, limit, by, { entity }) {
       positiveWhole('limit', limit, MOST_AT_ONCE);
       const author = authorOf(by);
-      const { row, done } = await access.write((database, statements) => {
+      const { row, done } = await access.write((statements, waitedMs) => {
+        const { database } = statements;
         const found = findBulk(database, id);
         if (found === undefined || hasEnded(found)) return { row: found, done: false };
-        const done = advance(database, statements, found, limit, author, entity);
+        const done = advance(statements, found, limit, atCommit(author, waitedMs), entity);
         return { row: findBulk(database, id), done };
       });
       if (done) access.notify();
@@ -84,12 +86,13 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
 
     async cancelBulk(id, by) {
       const author = authorOf(by);
-      const row = await access.write((database) => {
+      const row = await access.write(({ database }, waitedMs) => {
         const found = findBulk(database, id);
         if (found === undefined || hasEnded(found)) return found;
         const { worked, total } = found;
-        addAuditLine(database, 'cancel', author, { bulk: id }, { worked, left: total - worked });
-        end(database, id, 'cancelled', author.now);
+        const actor = atCommit(author, waitedMs);
+        addAuditLine(database, 'cancel', actor, { bulk: id }, { worked, left: total - worked });
+        end(database, id, 'cancelled', actor.now);
         return findBulk(database, id);
       });
       if (row === undefined) throw unknownBulk(id);
@@ -100,31 +103,22 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
 
 /** One batch; returns whether it has moved anything. */
 function advance(
-  database: SqliteDatabase,
   statements: Statements,
   bulk: BulkRow,
   limit: number,
   author: Author,
   entity: ActOptions['entity'],
 ): boolean {
-  const { id, act } = bulk;
-  const force = bulk.force === 1;
-  const takesIgnored = bulkStatesOf(act, force, filterOf(bulk.filter)).includes('ignored');
+  const { database } = statements;
+  const { id, act, force, filter } = bulk;
   const audit = bulk.audit ?? begin(database, bulk, author);
   const open = openEvents(database, id, limit);
-  const until = performance.now() + BATCH_MS;
-  const results = actOnEach(
-    database,
-    statements,
-    open,
-    (seq) => {
-      const row = rowOfSeq(database, seq);
-      return row?.state === 'ignored' && !takesIgnored ? undefined : row;
-    },
-    { act, force, entity, now: author.now },
-    () => performance.now() < until,
-    // Every event of a snapshot is there: unknown are those that were discarded meanwhile, which stay so.
-  ).map((result): ActResult => (result === 'unknown' ? 'not needed' : result));
+  const asked = askedOfSnapshot(act, force === 1, filterOf(filter));
+  const slice = timeSlice(0);
+  const results = actOnEach(statements, rowsOfSeqs(database, open), { asked, entity, now: author.now }, (bytes) => {
+    slice.add(bytes);
+    return !slice.isOver();
+  });
   const note = statement(database, 'UPDATE hookbox_bulk_events SET result = ? WHERE bulk = ? AND seq = ?');
   for (const [at, result] of results.entries()) note.run(result, id, open[at]);
 

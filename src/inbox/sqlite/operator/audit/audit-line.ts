@@ -1,35 +1,8 @@
-import { ConfigurationError } from '../../../../errors.ts';
-import type { By } from '../../../operator/acts.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
+import type { Author } from './author.ts';
 
-/** Who acts, as the tables keep it. */
-export interface Author {
-  readonly actor: string;
-  readonly via: 'code' | 'cli' | 'page';
-  readonly reason: string | null;
-  readonly now: number;
-}
-
-const ACTOR_CHARACTERS = 200;
-const REASON_CHARACTERS = 1_000;
-
-/**
- * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
- *
- * @throws ConfigurationError `INVALID_OPTION` for acts of nobody, or through nothing that is known
- */
-export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
-  const name = typeof actor === 'string' ? cut(actor, ACTOR_CHARACTERS) : '';
-  if (name === '') {
-    throw new ConfigurationError('INVALID_OPTION', 'actor must say who acts: the audit keeps it.');
-  }
-  if (via !== 'code' && via !== 'cli' && via !== 'page') {
-    throw new ConfigurationError('INVALID_OPTION', `via must be 'code', 'cli' or 'page', not ${String(via)}.`);
-  }
-  const why = typeof reason === 'string' ? cut(reason, REASON_CHARACTERS) : '';
-  return { actor: name, via, reason: why === '' ? null : why, now: Math.trunc(now) };
-}
+type LineCounts = Readonly<Record<string, number>>;
 
 /** Writes a line of the audit in the transaction of the act itself; returns its `seq`. */
 export function addAuditLine(
@@ -37,7 +10,7 @@ export function addAuditLine(
   act: string,
   { actor, via, reason, now }: Author,
   filter: unknown,
-  counts: Readonly<Record<string, number>>,
+  counts: LineCounts,
 ): number {
   const { lastInsertRowid } = statement(
     database,
@@ -47,14 +20,15 @@ export function addAuditLine(
 }
 
 /** Replaces the counts of a line, as an act that takes several transactions goes on. */
-export function recountAuditLine(
-  database: SqliteDatabase,
-  seq: number,
-  counts: Readonly<Record<string, number>>,
-): void {
+export function recountAuditLine(database: SqliteDatabase, seq: number, counts: LineCounts): void {
   statement(database, 'UPDATE hookbox_audit SET counts = ? WHERE seq = ?').run(JSON.stringify(counts), seq);
 }
 
-function cut(text: string, characters: number): string {
-  return text.trim().slice(0, characters);
+/** Adds to the counts of a line in the transaction that they are about, so that they are right however a run ends. */
+export function addToAuditLine(database: SqliteDatabase, seq: number, more: LineCounts): void {
+  const row = statement(database, 'SELECT counts FROM hookbox_audit WHERE seq = ?').get(seq);
+  if (row === undefined) return;
+  const counts = JSON.parse((row as { counts: string }).counts) as Record<string, number>; // written by addAuditLine
+  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count;
+  recountAuditLine(database, seq, counts);
 }

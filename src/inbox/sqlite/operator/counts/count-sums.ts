@@ -1,6 +1,6 @@
 import type { CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -57,7 +57,7 @@ export async function coarsen(access: Access, before: number): Promise<void> {
   ];
   for (const [move, until] of moves) {
     let moved = MOVED_AT_ONCE;
-    while (moved === MOVED_AT_ONCE) moved = await access.write((database) => moveSome(database, move, until));
+    while (moved === MOVED_AT_ONCE) moved = await access.write(({ database }) => moveSome(database, move, until));
   }
 }
 

@@ -1,7 +1,7 @@
 import { LATE, startDeadline, withinDeadline } from '../../../../host/deadline.ts';
 import { InboxUnavailableError } from '../../../../errors.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 
 const LIMIT_MS = 2_000;
@@ -13,9 +13,11 @@ export function pinger(access: Access): () => Promise<void> {
   // A lock may be held for hours, with probes every few seconds.
   let underWay: Promise<void> | null = null;
   return async () => {
-    underWay ??= access.write(writeAndTakeBack).finally(() => {
-      underWay = null;
-    });
+    underWay ??= access
+      .write(({ database }) => writeAndTakeBack(database))
+      .finally(() => {
+        underWay = null;
+      });
     const deadline = startDeadline(LIMIT_MS);
     try {
       if ((await withinDeadline(underWay, deadline)) !== LATE) return;

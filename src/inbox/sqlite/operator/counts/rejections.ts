@@ -1,6 +1,6 @@
 import type { Counts, RejectedDelivery } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addCount } from '../../add-count.ts';
 
@@ -15,7 +15,7 @@ const MAX_SOURCE = 200;
 export async function noteRejected(access: Access, rejections: readonly NotedRejection[]): Promise<void> {
   for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
     const some = rejections.slice(at, at + NOTED_AT_ONCE);
-    await access.write((database) => noteSome(database, some));
+    await access.write(({ database }) => noteSome(database, some));
   }
 }
 

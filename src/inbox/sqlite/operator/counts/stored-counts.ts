@@ -9,7 +9,7 @@ import { noteRejected, rejected } from './rejections.ts';
 export function counts(access: Access): Counts {
   return {
     async count(rows) {
-      if (rows.length > 0) await access.write((connection) => rows.forEach((row) => addCount(connection, row)));
+      if (rows.length > 0) await access.write(({ database }) => rows.forEach((row) => addCount(database, row)));
     },
     counts: async (since, until) => countsBetween(access.database(), { since, until }),
     totals: async (span) => totals(access.database(), span),

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
 
@@ -80,7 +80,7 @@ export async function hideInActs(access: Access, names: ErasedNames, from: Hidde
       ).all(after) as KeptRow[];
       const hidden = rows.flatMap((row) => hiddenRow(row, names));
       // Also lets deliveries have their turn.
-      await access.write((database) => {
+      await access.write(({ database }) => {
         if (hidden.length > 0) securely(database, () => writeHidden(database, table, key, hidden));
       });
       after = rows.at(-1)?.key ?? after;

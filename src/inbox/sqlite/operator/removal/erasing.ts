@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../../../errors.ts';
 import type { EraseOptions, EraseReport, Removal } from '../../../operator/removal.ts';
+import { erasedState } from '../../../rules/erased-event.ts';
+import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import type { Statements } from '../../statements.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
-import { type Access } from '../access.ts';
+import { timeSlice } from '../../time-slice.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { addToAuditLine } from '../audit/audit-counts.ts';
-import { addAuditLine, authorOf } from '../audit/audit-line.ts';
+import { addAuditLine, addToAuditLine } from '../audit/audit-line.ts';
+import { atCommit, authorOf } from '../audit/author.ts';
 import { ErasedNames, hideInActs } from './erased-names.ts';
 import { eventAbout, eventsAbout, type EventAbout } from './events-about.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
 import { forgetTerms, idsIn } from '../search/search-words.ts';
 
-/** Deliveries share the commit: what is overwritten has to be written, and a body can have a mebibyte. */
 const BATCH_EVENTS = 100;
-const BATCH_MS = 10;
-const BATCH_BYTES = 512 * 1024;
 
 /** Removes what is kept about an entity. */
 export function erasing(access: Access): Pick<Removal, 'erase'> {
@@ -47,13 +47,14 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
       }
 
       const reason = author.reason === null ? null : names.hideIn(author.reason);
-      const audit = await access.write((database) =>
-        addAuditLine(database, 'erase', { ...author, reason }, { entity: printOf(entity) }, NOTHING),
-      );
+      const audit = await access.write(({ database }, waitedMs) => {
+        const actor = { ...atCommit(author, waitedMs), reason };
+        return addAuditLine(database, 'erase', actor, { entity: printOf(entity) }, NOTHING);
+      });
       // Before the events go: whoever goes on after a crash could not tell any more which ids to hide.
       const hiddenUpTo = await hideInActs(access, names);
       const done = await eraseAll(access, found, { entity, audit, now: author.now, signal, onProgress });
-      await access.write((database) =>
+      await access.write(({ database }) =>
         securely(database, () => statement(database, 'DELETE FROM hookbox_entities WHERE entity = ?').run(entity)),
       );
       // And what was done to them meanwhile.
@@ -66,9 +67,8 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
 
 const NOTHING = { erased: 0, inProcessing: 0 };
 
-/** What its handler needs stays until it has ended. */
 function isLeft({ whole, state }: EventAbout): boolean {
-  return whole && state === 'processing';
+  return whole && erasedState(state) === null;
 }
 
 /** What tells later whether a request was followed, without saying whose it was. */
@@ -100,8 +100,8 @@ async function eraseAll(access: Access, events: readonly EventAbout[], erasing: 
   for (let at = 0; at < events.length;) {
     if (signal?.aborted === true) break;
     const rest = events.slice(at, at + BATCH_EVENTS);
-    const batch = await access.write((database, statements) =>
-      securely(database, () => eraseSome(database, statements, rest, erasing)),
+    const batch = await access.write((statements) =>
+      securely(statements.database, () => eraseSome(statements, rest, erasing)),
     );
     at += batch.worked;
     done.erased += batch.erased;
@@ -112,30 +112,33 @@ async function eraseAll(access: Access, events: readonly EventAbout[], erasing: 
 }
 
 function eraseSome(
-  database: SqliteDatabase,
   statements: Statements,
   events: readonly EventAbout[],
   { entity, audit, now }: Erasing,
 ): typeof NOTHING & { worked: number } {
-  const startedAt = performance.now();
+  const { database, counts } = statements;
+  const slice = timeSlice(0);
   const done = { ...NOTHING, worked: 0 };
   const fronts = new Map<string, EventAbout>();
-  let bytes = 0;
   for (const { seq } of events) {
     done.worked += 1;
     const event = eventAbout(database, seq, entity);
     if (event === null) continue;
-    if (isLeft(event)) {
+    // Where it is about another one, only the other body beside it goes.
+    const state = event.whole ? erasedState(event.state) : event.state;
+    if (state === null) {
       done.inProcessing += 1;
       continue;
     }
-    bytes += event.whole ? eraseEvent(database, statements, event, entity, now) : eraseConflict(database, seq);
+    const bytes = event.whole ? eraseEvent(statements, event, state, { entity, now }) : eraseConflict(database, seq);
+    // What goes is overwritten, so it is written once more.
+    slice.add(2 * bytes);
     done.erased += 1;
-    if (event.whole && event.state === 'pending') {
-      statements.counts.countType('discarded', event.type);
+    if (state !== event.state) {
+      counts.countType('discarded', event.type);
       fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
     }
-    if (bytes > BATCH_BYTES || performance.now() - startedAt > BATCH_MS) break;
+    if (slice.isOver()) break;
   }
   // Events of an entity that somebody named otherwise may have waited for these.
   for (const front of fronts.values()) unparkNext(statements, front, now);
@@ -152,12 +155,12 @@ function eraseConflict(database: SqliteDatabase, seq: number): number {
 
 /** Returns how many bytes its bodies had. */
 function eraseEvent(
-  database: SqliteDatabase,
   statements: Statements,
   event: EventAbout,
-  name: string,
-  now: number,
+  state: EventState,
+  { entity: name, now }: Pick<Erasing, 'entity' | 'now'>,
 ): number {
+  const { database, moves } = statements;
   const { seq, entity, endpoint } = event;
   // While the row still says what they are; of a pruned one nothing but the index may know what it was found by.
   forgetTerms(database, event);
@@ -168,7 +171,7 @@ function eraseEvent(
      FROM hookbox_events WHERE seq = ?`,
   ).get(seq);
   const { body, other } = row as { body: Uint8Array | null; other: number | null };
-  statements.moves.erase.run({ seq, now, hash: body === null ? null : hashOf(body) });
+  moves.erase.run({ seq, state, now, hash: body === null ? null : hashOf(body) });
   // That an attempt has failed stays known.
   statement(
     database,

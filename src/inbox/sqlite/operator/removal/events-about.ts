@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { EventKey } from '../../../event.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { namesIn } from '../search/body-names.ts';
 import { bodyText } from '../search/body-text.ts';

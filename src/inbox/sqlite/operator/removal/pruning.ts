@@ -1,15 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { PrunePosition, Removal } from '../../../operator/removal.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { makeTombstone } from '../../tombstone.ts';
-import type { Statements } from '../../statements.ts';
-import { type Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { addToAuditLine } from '../audit/audit-counts.ts';
+import type { Statements } from '../../statements.ts';
+import { timeSlice } from '../../time-slice.ts';
+import { makeTombstone } from '../../tombstone.ts';
+import type { Access } from '../access.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
 import { pruneCandidates } from './prune-candidates.ts';
 
-/** Deliveries share the commit, so a batch of large bodies ends early: reading and hashing them takes its time. */
-const BATCH_MS = 10;
 /** How many events are counted between two turns of the event loop. */
 const COUNTED = 1_000;
 
@@ -36,15 +34,18 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
       if (found.length === 0) return { pruned: 0, next, workMs: 0, heldMs: 0 };
       const before = criteria.settledBefore.getTime();
       let heldSince = 0;
-      const done = await access.write((database, statements) => {
+      const done = await access.write((statements) => {
         heldSince = performance.now();
         let pruned = 0;
         let last: PrunePosition | undefined;
+        const slice = timeSlice();
         for (last of found) {
-          if (pruneOne(database, statements, last, before)) pruned += 1;
-          if (performance.now() - heldSince > BATCH_MS) break;
+          const bytes = pruneOne(statements, last, before);
+          if (bytes !== null) pruned += 1;
+          slice.add(bytes ?? 0);
+          if (slice.isOver()) break;
         }
-        if (audit !== undefined) addToAuditLine(database, audit, { pruned });
+        if (audit !== undefined) addToAuditLine(statements.database, audit, { pruned });
         return { pruned, last, workMs: performance.now() - heldSince };
       });
       const heldMs = performance.now() - heldSince;
@@ -58,18 +59,15 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
   };
 }
 
-function pruneOne(
-  database: SqliteDatabase,
-  statements: Statements,
-  { seq, state }: PrunePosition,
-  before: number,
-): boolean {
+/** How many bytes its body had; `null` when it has changed since it was found. */
+function pruneOne(statements: Statements, { seq, state }: PrunePosition, before: number): number | null {
   const row = statement(
-    database,
+    statements.database,
     `SELECT body FROM hookbox_events
      WHERE seq = :seq AND state = :state AND settled_ms < :before AND body IS NOT NULL`,
   ).get({ seq, state, before });
-  if (row === undefined) return false;
-  makeTombstone(statements, seq, (row as { body: Uint8Array }).body);
-  return true;
+  if (row === undefined) return null;
+  const { body } = row as { body: Uint8Array };
+  makeTombstone(statements, seq, body);
+  return body.byteLength;
 }

@@ -2,7 +2,7 @@ import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { PENDING_TYPES } from '../../queue-statements.ts';
 import { statement } from '../../prepared-statement.ts';
-import { atOneMoment } from '../read-together.ts';
+import { readTogether } from '../read-together.ts';
 import type { Conditions } from './conditions.ts';
 import type { SeqRange } from './ranges.ts';
 import type { Term } from './search-words.ts';
@@ -178,7 +178,7 @@ const READY_OF_TYPE = `
  */
 function merged(sources: readonly Source[]): Source {
   return (database, range, limit) =>
-    atOneMoment(database, () => {
+    readTogether(database, () => {
       const seqs = new Set<number>();
       for (const source of sources) {
         const found = source(database, range, limit);

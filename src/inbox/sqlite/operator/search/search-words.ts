@@ -1,7 +1,8 @@
 import type { EventKey } from '../../../event.ts';
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
+import { timeSlice } from '../../time-slice.ts';
 import { newestSeq, progressOf, setProgress } from '../progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';
@@ -21,8 +22,6 @@ export interface TermRow {
  */
 const INDEXED = 'terms';
 const INDEXED_UTF16 = 'terms in UTF-16';
-/** Deliveries share the commit: a batch of large bodies ends early. */
-const BATCH_MS = 10;
 
 /** The terms of events up to this `seq` are in the index. */
 export function indexedUpTo(database: SqliteDatabase): number {
@@ -87,18 +86,20 @@ export async function indexNew(access: Access, limit: number): Promise<number> {
   const database = access.database();
   // Without a transaction while there is nothing to do.
   if (newestSeq(database) <= indexedUpTo(database)) return 0;
-  return access.write((writing) => indexBatch(writing, limit));
+  return access.write(({ database: writing }) => indexBatch(writing, limit));
 }
 
 function indexBatch(database: SqliteDatabase, limit: number): number {
-  const startedAt = performance.now();
+  const slice = timeSlice(0);
   let indexed = indexedUpTo(database);
   const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?');
   for (const found of rows.all(indexed, limit)) {
     const row = found as TermRow;
     addTerms(database, row);
     indexed = row.seq;
-    if (performance.now() - startedAt > BATCH_MS) break;
+    // What is written does not grow with the body.
+    slice.add(0);
+    if (slice.isOver()) break;
   }
   setProgress(database, progressName(database), indexed);
   return newestSeq(database) - indexed;

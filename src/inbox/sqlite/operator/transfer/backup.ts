@@ -6,7 +6,17 @@ import { dirname, resolve } from 'node:path';
 import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../../errors.ts';
 import { fileOf, type SqliteDatabase } from '../../database.ts';
 import { OWNER_ONLY } from '../../../../host/owner-only.ts';
+import type { Transfer } from '../../../operator/transfer.ts';
+import type { Access } from '../access.ts';
 import type { BackupTask } from './backup-worker.ts';
+
+/** Copies of the live file. */
+export function backups(access: Access): Pick<Transfer, 'bytes' | 'backup'> {
+  return {
+    bytes: async () => bytesOf(access.database()),
+    backup: (file) => backup(access.database(), file),
+  };
+}
 
 /**
  * Copies the file of a connection into a new one, by another thread with a connection of its own. Until the copy is
@@ -14,7 +24,7 @@ import type { BackupTask } from './backup-worker.ts';
  *
  * @returns its size in bytes
  */
-export async function backup(database: SqliteDatabase, path: string): Promise<number> {
+async function backup(database: SqliteDatabase, path: string): Promise<number> {
   const target = resolve(path);
   refuseExisting(target);
   const copy = `${target}.${randomBytes(6).toString('hex')}.part`;
@@ -39,7 +49,7 @@ export async function backup(database: SqliteDatabase, path: string): Promise<nu
 }
 
 /** All pages of the database, those in the write-ahead log included. */
-export function bytesOf(database: SqliteDatabase): number {
+function bytesOf(database: SqliteDatabase): number {
   const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
   return pragma('page_count') * pragma('page_size');
 }

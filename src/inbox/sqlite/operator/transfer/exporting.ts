@@ -5,9 +5,9 @@ import type { ExportPage, Transfer } from '../../../operator/transfer.ts';
 import type { Attempt } from '../../../work.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { EventRow } from '../../records.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { atOneMoment } from '../read-together.ts';
+import { readTogether } from '../read-together.ts';
 import { newestSeq } from '../progress.ts';
 import { search } from '../search/event-search.ts';
 
@@ -125,7 +125,7 @@ function bytesOf(database: SqliteDatabase, seq: number): number {
 }
 
 function pageOf(database: SqliteDatabase, seqs: readonly number[]): ExportPage {
-  const lines = atOneMoment(database, () => seqs.flatMap((seq) => lineOf(database, seq) ?? []));
+  const lines = readTogether(database, () => seqs.flatMap((seq) => lineOf(database, seq) ?? []));
   return { lines, events: lines.length, marks: 0 };
 }
 

@@ -3,9 +3,9 @@ import type { ImportCounts, ImportRecord, Transfer } from '../../../operator/tra
 import type { SqliteDatabase } from '../../database.ts';
 import { hashOf } from '../../../rules/tombstone.ts';
 import type { Statements } from '../../statements.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { addToAuditLine } from '../audit/audit-counts.ts';
+import { addToAuditLine } from '../audit/audit-line.ts';
 import { newestSeq } from '../progress.ts';
 import { noteImported } from '../search/ranges.ts';
 
@@ -16,10 +16,11 @@ export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
       if (dryRun) return countsOf(records, ({ event }) => whatIsHere(access.database(), event) ?? 'imported');
-      const counts = await access.write((database, statements) => {
+      const counts = await access.write((statements) => {
+        const { database } = statements;
         const first = newestSeq(database) + 1;
         for (const record of records) if ('mark' in record) raiseMark(statements, record.mark);
-        const counts = countsOf(records, (record) => importEvent(database, statements, record));
+        const counts = countsOf(records, (record) => importEvent(statements, record));
         const last = newestSeq(database);
         // Imported events come behind those that are here, whenever they were received.
         if (last >= first) noteImported(database, first, last);
@@ -60,8 +61,8 @@ function hashOfBytes({ body, sha256 }: Bytes): Uint8Array {
   return body === null ? (sha256 ?? Buffer.alloc(0)) : hashOf(body);
 }
 
-function importEvent(database: SqliteDatabase, statements: Statements, { event, raisesMark }: EventRecord): Outcome {
-  const here = whatIsHere(database, event);
+function importEvent(statements: Statements, { event, raisesMark }: EventRecord): Outcome {
+  const here = whatIsHere(statements.database, event);
   if (here !== null) return here;
   const { lastInsertRowid: seq } = statements.moves.importEvent.run({
     endpoint: event.endpoint,
@@ -86,19 +87,15 @@ function importEvent(database: SqliteDatabase, statements: Statements, { event, 
     body: event.body,
     sha256: event.sha256,
   });
-  importHistory(database, statements, Number(seq), event);
+  importHistory(statements, Number(seq), event);
   const { entity, endpoint, created } = event;
   // As its settlement did where it was handled; of filtered events the export has no marks.
   if (raisesMark && entity !== null && created !== null) raiseMark(statements, { entity, endpoint, created });
   return 'imported';
 }
 
-function importHistory(
-  database: SqliteDatabase,
-  statements: Statements,
-  seq: number,
-  { attempts, redeliveries, conflict }: ExportedEvent,
-): void {
+function importHistory(statements: Statements, seq: number, { attempts, redeliveries, conflict }: ExportedEvent): void {
+  const { database } = statements;
   for (const { number, trigger, outcome, startedMs, endedMs, error } of attempts) {
     statements.queue.addAttempt.run({
       seq,

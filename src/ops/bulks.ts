@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { EventKey } from '../inbox/event.ts';
-import { bulkStatesOf } from '../inbox/rules/operator-acts.ts';
-import type { Act, ActOptions, ActReport, Bulk, By } from '../inbox/operator/acts.ts';
+import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
+import { askedByFilter } from '../inbox/rules/operator-acts.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -12,58 +11,6 @@ const PREVIEW_PAGE = 500;
 /** Events a second that a bulk act works at most, unless told otherwise. */
 export const USUAL_RATE = 500;
 const BATCH = 100;
-
-/**
- * Runs the handlers of dead or ignored events again; of processed ones too with `force`. All of them in one transaction
- * with their line in the audit. Each event's bytes are parsed with today's schemas, its history stays, and its attempts go
- * on being counted.
- *
- * @param keys - 500 at most, whose bodies have 512 KiB together at most, or one; for more there is `previewBulk`
- * @throws ConfigurationError for too many events, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
- * @example
- * ```ts
- * import { rerunEvents } from 'hookbox/ops';
- * import { sqliteInbox } from 'hookbox/sqlite';
- *
- * const inbox = sqliteInbox('shop.db');
- * const key = { endpoint: 'default', id: 'evt_1' };
- * const { counts } = await rerunEvents(inbox, [key], { actor: 'ada', reason: 'the shop was down' });
- * console.log(counts); // { unknown: 1 }
- * await inbox.close();
- * ```
- */
-export async function rerunEvents(
-  inbox: Inbox,
-  keys: readonly EventKey[],
-  by: By,
-  options: ActOptions = {},
-): Promise<ActReport> {
-  return operationsOf(inbox).act('rerun', keys, by, options);
-}
-
-/**
- * Puts dead and pending events away: nobody will handle them. They become ignored, and can be rerun later. An invalid
- * event can only be ignored when its body fits today's schemas; otherwise it is `still invalid` and stays dead. Once it
- * is pruned or erased, it is neither counted nor grouped with the dead any more.
- *
- * @param keys - 500 at most; for more there is `previewBulk`
- * @throws ConfigurationError for too many events, or an act of nobody
- * @throws InboxUnavailableError when nothing was done
- * @example
- * ```ts
- * import { discardEvents } from 'hookbox/ops';
- * import { sqliteInbox } from 'hookbox/sqlite';
- *
- * const inbox = sqliteInbox('shop.db');
- * const { results } = await discardEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: 'ada' });
- * console.log(results[0]?.result); // unknown
- * await inbox.close();
- * ```
- */
-export async function discardEvents(inbox: Inbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
-  return operationsOf(inbox).act('discard', keys, by, {});
-}
 
 export interface PreviewOptions {
   /** rerun: ignored and processed events too */
@@ -105,7 +52,7 @@ export async function previewBulk(
 ): Promise<Bulk> {
   const operations = operationsOf(inbox);
   const id = await operations.createBulk(act, filter, by, force);
-  const states = bulkStatesOf(act, force, filter);
+  const { states } = askedByFilter(act, force, filter);
   let examined = 0;
   let found = 0;
   // From the newest on, so that what arrives meanwhile is not met.

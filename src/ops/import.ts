@@ -1,80 +1,11 @@
-import { basename } from 'node:path';
+import type { EntityOf } from '../events/entity.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import type { EntityOf } from '../events/entity.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { FIRST_LINE, lastLine, readExportLine, type ExportTotals } from '../inbox/operator/export-format.ts';
-import type { EventFilter } from '../inbox/operator/filter.ts';
+import { readExportLine, type ExportTotals } from '../inbox/operator/export-format.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { operationsOf } from './operations-of.ts';
-
-export interface ExportOptions {
-  readonly onProgress?: (events: number) => void;
-  /** ends the export without its last line, so that nobody takes it for a whole one */
-  readonly signal?: AbortSignal;
-}
-
-/** The audit's line of an export is brought up to date this often. */
-const RECOUNT_MS = 1_000;
-
-/**
- * Writes events as lines of JSON, byte-exact, the oldest first: bodies and other bodies in base64, of tombstones the hash,
- * with attempts, errors and redeliveries. Without a filter: all events, and which was the newest of each entity that was
- * processed. The last line says how many there are, so that `importEvents`, which reads them, notices a file that was cut
- * off. Events that are stored meanwhile are not among them; no more than a few are held in memory, unless a filter is
- * given: then their numbers are.
- *
- * An export has everything that is personal; keep it as you keep the inbox.
- *
- * @returns lines without line ends
- * @throws ConfigurationError for a filter that cannot be meant
- * @example
- * ```ts
- * import { createWriteStream } from 'node:fs';
- * import { pipeline } from 'node:stream/promises';
- * import { exportEvents } from 'hookbox/ops';
- * import { sqliteInbox } from 'hookbox/sqlite';
- *
- * const inbox = sqliteInbox('shop.db');
- * const lines = exportEvents(inbox, { actor: 'ada' }, { states: ['dead'] });
- * const written = async function* () {
- *   for await (const line of lines) yield `${line}\n`;
- * };
- * await pipeline(written, createWriteStream('dead.ndjson'));
- * await inbox.close();
- * ```
- */
-export async function* exportEvents(
-  inbox: Inbox,
-  by: By,
-  filter: EventFilter = {},
-  { onProgress, signal }: ExportOptions = {},
-): AsyncGenerator<string, void> {
-  const operations = operationsOf(inbox);
-  const audit = await operations.note('export', by, filter, { events: 0 });
-  const pages = operations.exportPages(filter);
-  const totals = { events: 0, marks: 0 };
-  let recountedAt = performance.now();
-  try {
-    yield FIRST_LINE;
-    for await (const page of pages) {
-      if (signal?.aborted === true) return;
-      // Before they are handed out: the audit shall rather say too much than too little.
-      totals.events += page.events;
-      totals.marks += page.marks;
-      if (performance.now() - recountedAt > RECOUNT_MS) {
-        await operations.recount(audit, { events: totals.events });
-        recountedAt = performance.now();
-      }
-      yield* page.lines;
-      onProgress?.(totals.events);
-    }
-    yield lastLine(totals);
-  } finally {
-    await operations.recount(audit, { events: totals.events });
-  }
-}
 
 export interface ImportReport extends ImportCounts {
   readonly audit: number | null;
@@ -219,44 +150,4 @@ function faultOf(
 function endedEarly(lines: number, place: 'before' | 'within'): string {
   if (place === 'before') return 'There is no export to import.';
   return `The export ends early, after line ${lines}: its last line is missing, so events may be, too.`;
-}
-
-export interface BackupReport {
-  readonly file: string;
-  readonly bytes: number;
-  readonly audit: number;
-}
-
-/**
- * Copies a live inbox into a new file, with everything else that its database holds, complete as of one moment. Deliveries
- * go on meanwhile: the copy is made by another thread. It is checked and on the disk when this resolves, and has its name
- * only then. To restore it, stop what works on the inbox and put the copy in its place, without the `-wal` and `-shm`
- * files of the old one.
- *
- * @param file - a path that does not exist yet
- * @throws ConfigurationError for a path that exists, or whose folder does not
- * @throws InboxUnavailableError when the copy could not be made; no file is left then
- * @example
- * ```ts
- * import { backup } from 'hookbox/ops';
- * import { sqliteInbox } from 'hookbox/sqlite';
- *
- * const inbox = sqliteInbox('shop.db');
- * const { bytes } = await backup(inbox, 'shop-backup.db', { actor: 'nightly job' });
- * console.log(`${bytes} bytes`);
- * await inbox.close();
- * ```
- */
-export async function backup(inbox: Inbox, file: string, by: By): Promise<BackupReport> {
-  const operations = operationsOf(inbox);
-  // Its name is enough for the audit, which is copied along: the folder says more about the machine.
-  const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
-  try {
-    const bytes = await operations.backup(file);
-    await operations.recount(audit, { bytes });
-    return { file, bytes, audit };
-  } catch (failure) {
-    await operations.recount(audit, { bytes: 0, failed: 1 });
-    throw failure;
-  }
 }

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../database.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ const MOST_BATCHES = 20;
  */
 export async function clearAway(access: Access, now: number): Promise<void> {
   for (let batch = 0; batch < MOST_BATCHES; batch += 1) {
-    const more = await access.write((database) => {
+    const more = await access.write(({ database }) => {
       if (batch === 0) giveUpOld(database, now);
       return clearSome(database, now) === BATCH;
     });

@@ -1,7 +1,8 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
-import { type Access } from '../access.ts';
+import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { addAuditLine, authorOf, recountAuditLine } from './audit-line.ts';
+import { addAuditLine, recountAuditLine } from './audit-line.ts';
+import { atCommit, authorOf } from './author.ts';
 import { pageBounds } from '../page-request.ts';
 
 /** A row of hookbox_audit; its CHECKs hold the union and that the texts are JSON. */
@@ -21,10 +22,12 @@ export function audit(access: Access): Audit {
   return {
     async note(act, by, filter, counts) {
       const author = authorOf(by);
-      return access.write((database) => addAuditLine(database, act, author, filter, counts));
+      return access.write(({ database }, waitedMs) =>
+        addAuditLine(database, act, atCommit(author, waitedMs), filter, counts),
+      );
     },
     async recount(seq, counts) {
-      await access.write((database) => recountAuditLine(database, seq, counts));
+      await access.write(({ database }) => recountAuditLine(database, seq, counts));
     },
     async lines(page) {
       const { before, limit } = pageBounds(page);

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { exportEvents } from '../../ops/transfer.ts';
+import { exportEvents } from '../../ops/export.ts';
 import { keyOf } from './act-routes.ts';
 import { attachment, masked, stamp } from './attachment.ts';
 import { readFilter } from '../parts/filter-query.ts';

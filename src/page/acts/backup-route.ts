@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { operationsOf } from '../../ops/operations-of.ts';
-import { backup } from '../../ops/transfer.ts';
+import { backup } from '../../ops/backup.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { byOf, postedForm } from '../safety/posted-form.ts';
 import type { PageEnv, Shell } from '../shell.tsx';

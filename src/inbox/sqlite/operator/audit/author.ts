@@ -1,0 +1,39 @@
+import { ConfigurationError } from '../../../../errors.ts';
+import type { By } from '../../../operator/acts.ts';
+
+/** Who acts, as the tables keep it. */
+export interface Author {
+  readonly actor: string;
+  readonly via: 'code' | 'cli' | 'page';
+  readonly reason: string | null;
+  readonly now: number;
+}
+
+const ACTOR_CHARACTERS = 200;
+const REASON_CHARACTERS = 1_000;
+
+/**
+ * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for acts of nobody, or through nothing that is known
+ */
+export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
+  const name = typeof actor === 'string' ? cut(actor, ACTOR_CHARACTERS) : '';
+  if (name === '') {
+    throw new ConfigurationError('INVALID_OPTION', 'actor must say who acts: the audit keeps it.');
+  }
+  if (via !== 'code' && via !== 'cli' && via !== 'page') {
+    throw new ConfigurationError('INVALID_OPTION', `via must be 'code', 'cli' or 'page', not ${String(via)}.`);
+  }
+  const why = typeof reason === 'string' ? cut(reason, REASON_CHARACTERS) : '';
+  return { actor: name, via, reason: why === '' ? null : why, now: Math.trunc(now) };
+}
+
+/** With the time of the commit: an act may have waited for the database, and the clock may have been set meanwhile. */
+export function atCommit(author: Author, waitedMs: number): Author {
+  return { ...author, now: author.now + waitedMs };
+}
+
+function cut(text: string, characters: number): string {
+  return text.trim().slice(0, characters);
+}

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { erasedState } from '../../../src/inbox/rules/erased-event.ts';
+import type { EventState } from '../../../src/inbox/state.ts';
+
+it.each<[EventState, becomes: EventState | null]>([
+  ['pending', 'ignored'],
+  ['processing', null],
+  ['processed', 'processed'],
+  ['dead', 'dead'],
+  ['ignored', 'ignored'],
+])('an event that is %s and erased becomes %s', (state, becomes) => {
+  expect(erasedState(state)).toBe(becomes);
+});
