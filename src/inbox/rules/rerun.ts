@@ -1,5 +1,6 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { EventToRerun, Removal } from './engine.ts';
+import { askedByKey, mayBeDone } from './operator-acts.ts';
 import type { Steps } from './steps.ts';
 
 /** Brings an event back to pending, with what today's schemas make of its body. */
@@ -18,7 +19,7 @@ export function* rerunEvent(
   return true;
 }
 
-/** Nobody else will handle it, there is something to handle, and it is what was read. */
+/** An operator's rule (operator-acts.ts), and the body is still the one that was read. */
 export function mayRerun({ state, isPruned, isAsRead }: EventToRerun): boolean {
-  return (state === 'dead' || state === 'ignored') && !isPruned && isAsRead;
+  return isAsRead && mayBeDone(askedByKey('rerun', false), { state, deadReason: null, pruned: isPruned });
 }
