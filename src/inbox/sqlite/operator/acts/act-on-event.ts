@@ -7,7 +7,7 @@ import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { unparkNext } from '../../entity-queue.ts';
 import { noteTime } from '../../follow-clock.ts';
-import { rerun } from '../../rerun.ts';
+import { rerun } from '../../rerun-event.ts';
 import type { Statements } from '../../statements.ts';
 import { statement } from '../../prepared-statement.ts';
 
