@@ -1,7 +1,6 @@
 import type { Arrivals, Engine, EntityQueue, Removal } from '../rules/engine.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
-import type { EventState } from '../state.ts';
 import type { Scope } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 import { memoryEntityQueue, memoryHandling } from './memory-handling.ts';
@@ -71,9 +70,10 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
       return DONE;
     },
     replace(seq, { type, created, entity, verified, body }, { state, deadReason, isFresh }) {
-      const about = { type, created, entity, verified, body: Uint8Array.from(body), hash: null };
-      const move = { state, deadReason, isFresh, isParked: false, failures: 0, crashes: 0 };
-      Object.assign(entries.at(seq), about, move);
+      const entry = entries.at(seq);
+      const about = { type, created, verified, body: Uint8Array.from(body), hash: null };
+      entries.change(seq, { ...about, state, deadReason, isFresh, isParked: false, failures: 0, crashes: 0 });
+      entries.setEntity(entry, entity);
       return DONE;
     },
     redeliveries: (seq) => answer(entries.at(seq).redeliveries),
@@ -83,7 +83,7 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
     },
     conflicts: (seq) => answer(entries.at(seq).conflicts),
     saveConflict(seq, times, body) {
-      Object.assign(entries.at(seq), { conflicts: times, otherBody: Uint8Array.from(body) });
+      entries.change(seq, { conflicts: times, otherBody: Uint8Array.from(body) });
       return DONE;
     },
   };
@@ -99,9 +99,11 @@ function removal(entries: Entries): Omit<Removal, 'counts' | 'timeSlice' | 'note
       return answer({ state, isPruned: body === null, isAsRead });
     },
     toPending(key, { type, created, entity }, now) {
-      const state: EventState = 'pending';
-      const move = { state, deadReason: null, dueAt: now, failures: 0, crashes: 0, trigger: 'manual' };
-      Object.assign(entries.find(key) ?? {}, { type, created, entity }, move);
+      const entry = entries.find(key);
+      if (entry === undefined) return DONE;
+      const afresh = { state: 'pending', deadReason: null, failures: 0, crashes: 0, trigger: 'manual' } as const;
+      entries.change(entry.seq, { ...afresh, type, created, dueAt: now });
+      entries.setEntity(entry, entity);
       return DONE;
     },
     prunable(endpoints, before, limit) {
@@ -114,7 +116,7 @@ function removal(entries: Entries): Omit<Removal, 'counts' | 'timeSlice' | 'note
     },
     bodyOf: (seq) => answer(entries.at(seq).body ?? new Uint8Array()),
     prune(seq, hash) {
-      Object.assign(entries.at(seq), { body: null, hash });
+      entries.change(seq, { body: null, hash });
       return DONE;
     },
     pruneErrors(seq) {
@@ -126,7 +128,7 @@ function removal(entries: Entries): Omit<Removal, 'counts' | 'timeSlice' | 'note
       return DONE;
     },
     forgetConflict(seq) {
-      Object.assign(entries.at(seq), { conflicts: null, otherBody: null });
+      entries.change(seq, { conflicts: null, otherBody: null });
       return DONE;
     },
   };

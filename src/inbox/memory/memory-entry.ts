@@ -1,4 +1,5 @@
 import type { EventKey, StoredEvent } from '../event.ts';
+import type { Queue } from '../rules/engine.ts';
 import type { Times } from '../rules/occurrences.ts';
 import type { Attempt } from '../work.ts';
 
@@ -32,6 +33,7 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
 export class Entries {
   readonly all: Entry[] = [];
   readonly #byKey = new Map<string, Entry>();
+  readonly #byEntity = new Map<string, Set<Entry>>();
 
   find(key: EventKey): Entry | undefined {
     return this.#byKey.get(nameOf(key));
@@ -47,12 +49,37 @@ export class Entries {
   add(entry: Entry): void {
     this.all.push(entry);
     this.#byKey.set(nameOf(entry), entry);
+    this.setEntity(entry, entry.entity);
+  }
+
+  change(seq: number, changes: Partial<Entry>): void {
+    Object.assign(this.at(seq), changes);
+  }
+
+  /** Puts an event in the queue of an entity; `null` takes it out of the one it was in. */
+  setEntity(entry: Entry, entity: string | null): void {
+    this.#byEntity.get(entityOf(entry))?.delete(entry);
+    entry.entity = entity;
+    if (entity === null) return;
+    const name = entityOf(entry);
+    const others = this.#byEntity.get(name);
+    if (others === undefined) this.#byEntity.set(name, new Set([entry]));
+    else others.add(entry);
+  }
+
+  /** The events of an entity, in any state. */
+  ofEntity(queue: Queue): readonly Entry[] {
+    return queue.entity === null ? [] : [...(this.#byEntity.get(entityOf(queue)) ?? [])];
   }
 
   /** What may be claimed when it is due. */
   ready(): Entry[] {
     return this.all.filter(({ state, isFresh, isParked }) => state === 'pending' && !isFresh && !isParked);
   }
+}
+
+export function entityOf({ endpoint, entity }: Queue): string {
+  return JSON.stringify([endpoint, entity]);
 }
 
 function nameOf({ endpoint, id }: EventKey): string {

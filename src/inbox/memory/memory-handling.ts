@@ -3,7 +3,7 @@ import type { Claims, EntityQueue, Front, Queue, RunningEvent } from '../rules/e
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
-import type { Entries, Entry } from './memory-entry.ts';
+import { entityOf, type Entries, type Entry } from './memory-entry.ts';
 import type { MemoryTakers } from './memory-takers.ts';
 
 /** Processors take events, hold them, and say how their attempts ended. */
@@ -53,7 +53,7 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       return answer({ ...entry, bytes: bytesOf(entry), isInvalid, isPruned: entry.body === null, isDiscarded: false });
     },
     isSuperseded(event) {
-      const newest = highWater.get(nameOf(event));
+      const newest = highWater.get(entityOf(event));
       return answer(newest !== undefined && event.created !== null && compare(newest, event.created) > 0);
     },
     claim(seq, now, until) {
@@ -61,8 +61,8 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       const { fence, attemptCount, endpoint, id, body, verified, receivedAt, failures } = entry;
       const lease = { seq, fence: fence + 1 };
       const attempt = attemptCount + 1;
-      Object.assign(entry, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
-      Object.assign(entry, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
+      entries.change(seq, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
+      entries.change(seq, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
       return answer({ lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures });
     },
     renew({ seq, fence }, until) {
@@ -103,9 +103,9 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       return DONE;
     },
     raiseHighWater(event) {
-      const before = highWater.get(nameOf(event));
+      const before = highWater.get(entityOf(event));
       const { created } = event;
-      if (created !== null && (!before || compare(before, created) < 0)) highWater.set(nameOf(event), created);
+      if (created !== null && (!before || compare(before, created) < 0)) highWater.set(entityOf(event), created);
       return DONE;
     },
   };
@@ -114,12 +114,13 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
 /** What waits of one entity. */
 export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlice' | 'takenTypes'> {
   const waiting = (queue: Queue): Entry[] =>
-    entries.all
-      .filter((entry) => entry.state === 'pending' && !entry.isFresh && isOfEntity(entry, queue))
+    entries
+      .ofEntity(queue)
+      .filter((entry) => entry.state === 'pending' && !entry.isFresh)
       .toSorted((a, b) => order(a, b));
 
   return {
-    hasLease: (queue) => answer(entries.all.some((entry) => entry.state === 'processing' && isOfEntity(entry, queue))),
+    hasLease: (queue) => answer(entries.ofEntity(queue).some(({ state }) => state === 'processing')),
     front: (queue) => answer(frontOf(waiting(queue)[0])),
     frontOfTypes: (queue, types) => answer(frontOf(waiting(queue).find(({ type }) => types.includes(type ?? '')))),
     park(seq) {
@@ -166,8 +167,4 @@ function order(a: Placed, b: Placed): number {
 
 function compare(a: Instant, b: Instant): number {
   return a.ms - b.ms || a.ns - b.ns;
-}
-
-function nameOf({ endpoint, entity }: Queue): string {
-  return JSON.stringify([endpoint, entity]);
 }

@@ -3,7 +3,7 @@ import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
-import { rerunEvent } from '../rules/rerun.ts';
+import { rerunEvent } from '../rules/rerun-event.ts';
 import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';

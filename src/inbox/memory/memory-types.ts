@@ -36,7 +36,7 @@ export function memoryTypes(entries: Entries): Part {
       return answer(waiting.slice(0, limit).map((entry) => ({ ...entry, bytes: entry.body?.byteLength ?? 0 })));
     },
     ignore(seq, now) {
-      Object.assign(entries.at(seq), { state: 'ignored', settledAt: now, isParked: false });
+      entries.change(seq, { state: 'ignored', settledAt: now, isParked: false });
       return DONE;
     },
     pendingTypes: () => answer(totalsOf(entries.all.filter(({ state }) => state === 'pending'))),

@@ -4,7 +4,7 @@ import { entityQueue } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
 import { handling } from './handling.ts';
 import type { NamedStatements } from './named-statements.ts';
-import { rerunStatements } from './rerun.ts';
+import { rerunStatements } from './rerun-event.ts';
 import { takers } from './takers.ts';
 import { timeSlice } from './time-slice.ts';
 import { tombstones } from './tombstone.ts';

@@ -20,7 +20,7 @@ import { nextDue } from './next-due.ts';
 import { sqliteOperations } from './operator/operations.ts';
 import { forgetTerms, reindex } from './operator/search/search-words.ts';
 import { storedEvent } from './records.ts';
-import { rerun } from './rerun.ts';
+import { rerun } from './rerun-event.ts';
 import { claimedLater, settledLater, stopwatch } from './waited-time.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';

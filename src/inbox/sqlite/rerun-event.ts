@@ -1,6 +1,6 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Removal } from '../rules/engine.ts';
-import { rerunEvent } from '../rules/rerun.ts';
+import { rerunEvent } from '../rules/rerun-event.ts';
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { EventState } from '../state.ts';
 import type { EventIndex } from './event-index.ts';
@@ -31,7 +31,7 @@ export function rerunStatements(
   };
 }
 
-/** Brings a dead or ignored event back to pending (rules/rerun.ts). */
+/** Brings a dead or ignored event back to pending (rules/rerun-event.ts). */
 export function rerun(
   { engine }: { readonly engine: Removal },
   key: EventKey,

@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resolve, type KnownEvent, type Resolution } from '../../src/inbox/rules/known-event.ts';
-import { eventStates } from '../../src/inbox/state.ts';
+import { resolve, type KnownEvent, type Resolution } from '../../../src/inbox/rules/known-event.ts';
+import { eventStates } from '../../../src/inbox/state.ts';
 
 const valid: KnownEvent = { state: 'pending', invalid: false, verified: true };
 const invalid: KnownEvent = { state: 'dead', invalid: true, verified: true };
@@ -51,4 +52,32 @@ describe('other bytes', () => {
     expect(resolve(invalid, { ...signed, valid: false })).toBe('conflict');
     expect(resolve({ ...invalid, verified: false }, { ...signed, valid: false })).toBe('replace');
   });
+});
+
+describe('what was erased stays away:', () => {
+  it('a body that would take its place is a conflict, or the same that was erased', () => {
+    expect(resolve({ ...invalid, erased: true }, signed)).toBe('conflict');
+    expect(resolve({ ...invalid, erased: true }, { ...signed, sameBytes: true })).toBe('same');
+    expect(resolve({ ...valid, verified: false, erased: true }, signed)).toBe('conflict');
+  });
+
+  it('anything else is decided as ever', () => {
+    const flag = fc.boolean();
+    const known = fc.record({ state: fc.constantFrom(...eventStates), invalid: flag, verified: flag });
+    const arrived = fc.record({ valid: flag, verified: flag, sameBytes: flag });
+    fc.assert(
+      fc.property(known, arrived, (known, arrived) => {
+        const usual = resolve(known, arrived);
+        const expected = usual !== 'replace' ? usual : arrived.sameBytes ? 'same' : 'conflict';
+        expect(resolve({ ...known, erased: true }, arrived)).toBe(expected);
+      }),
+    );
+  });
+});
+
+it('nothing unverified ever takes the place of what was verified', () => {
+  const flag = fc.boolean();
+  const known = fc.record({ state: fc.constantFrom(...eventStates), invalid: flag, verified: fc.constant(true) });
+  const arrived = fc.record({ valid: flag, verified: fc.constant(false), sameBytes: flag });
+  fc.assert(fc.property(known, arrived, (known, arrived) => resolve(known, arrived) !== 'replace'));
 });

@@ -1,0 +1,48 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { crashEnding, endingOf, type Ending } from '../../../src/inbox/rules/attempt-end.ts';
+import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
+import { MAX_CRASHES, type Settlement } from '../../../src/inbox/work.ts';
+
+const NOW = 1_000;
+const error = { name: 'Error', message: 'no order ord_42', stack: 'at …' };
+const none = { failed: 0, crashed: 0, error: null } as const;
+const failed = { outcome: 'failed', failed: 1, crashed: 0, error } as const;
+
+it.each<[Settlement, Ending]>([
+  [{ outcome: 'processed' }, { ...none, state: 'processed', outcome: 'processed', counted: 'processed' }],
+  [
+    { outcome: 'retry', error, dueAt: 5_000 },
+    { ...failed, state: 'pending', dueAt: 5_000, counted: 'failed' },
+  ],
+  [
+    { outcome: 'dead', reason: 'failed', error },
+    { ...failed, state: 'dead', deadReason: 'failed', fingerprint: fingerprintOf(error), counted: 'dead' },
+  ],
+  [
+    { outcome: 'dead', reason: 'invalid', error },
+    { ...failed, state: 'dead', deadReason: 'invalid', fingerprint: fingerprintOf(error), counted: 'dead' },
+  ],
+  [{ outcome: 'interrupted' }, { ...none, state: 'pending', dueAt: NOW, outcome: 'interrupted', counted: null }],
+])('an attempt that ends so leaves its event so: %j', (settlement, ending) => {
+  expect(endingOf(settlement, NOW)).toEqual(ending);
+});
+
+const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;
+
+it.each<[number, Ending]>([
+  [0, { ...crash, state: 'pending', dueAt: NOW, counted: 'failed' }],
+  [1, { ...crash, state: 'pending', dueAt: NOW, counted: 'failed' }],
+  [2, { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' }],
+  [3, { ...crash, state: 'dead', deadReason: 'crashed', fingerprint: null, counted: 'dead' }],
+])('a crash after %i others', (before, ending) => {
+  expect(crashEnding(before, NOW)).toEqual(ending);
+});
+
+it('an event that only crashes is dead after exactly so many crashes', () => {
+  fc.assert(
+    fc.property(fc.nat(10), (before) => {
+      expect(crashEnding(before, NOW).state).toBe(before + 1 >= MAX_CRASHES ? 'dead' : 'pending');
+    }),
+  );
+});

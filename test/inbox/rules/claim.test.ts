@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { answerOne, claim, claimOne } from '../../../src/inbox/rules/claim.ts';
+import type { Candidate, EventToRun } from '../../../src/inbox/rules/engine.ts';
+import { atOnce } from '../../../src/inbox/rules/steps.ts';
+import { EVERYTHING, type ClaimRequest, type Scope } from '../../../src/inbox/work.ts';
+import { scripted, sliceOf } from './scripted-engine.ts';
+
+const REQUEST: ClaimRequest = { ...EVERYTHING, now: 10_000, leaseMs: 1_000, ordered: true };
+const candidate = (seq: number, parts: Partial<Candidate> = {}): Candidate => ({
+  seq,
+  endpoint: 'default',
+  entity: null,
+  created: { ms: 1, ns: 0 },
+  crashes: 0,
+  bytes: 10,
+  ...parts,
+});
+
+/** Gives out what was not claimed or parked yet. */
+function engineOf(due: readonly Candidate[], replies: Parameters<typeof scripted>[0] = {}) {
+  const gone = new Set<number>();
+  return scripted({
+    followClock: () => false,
+    ranOut: () => [],
+    newestSeq: () => 9,
+    lookAtFresh: () => false,
+    isSuspectRunning: () => false,
+    hasLease: ({ entity }: Candidate) => entity === 'leased',
+    candidates: (_: ClaimRequest, suspects: boolean, limit: number) =>
+      due.filter(({ seq, crashes }) => !gone.has(seq) && (suspects || crashes === 0)).slice(0, limit),
+    park: (seq: number) => void gone.add(seq),
+    claim: (seq: number) => {
+      gone.add(seq);
+      return { lease: { seq, fence: 1 } };
+    },
+    ...replies,
+  });
+}
+
+const seqs = (step: unknown) => (step as { lease: { seq: number } }[]).map(({ lease }) => lease.seq);
+const run = ({ engine }: ReturnType<typeof engineOf>, limit = 10, request = REQUEST) =>
+  atOnce(claim(engine, request, limit, { freshUpTo: null }));
+
+describe('a claim', () => {
+  it('takes what is due as far as it was asked', () => {
+    expect(seqs(run(engineOf([1, 2, 3].map((seq) => candidate(seq))), 2))).toEqual([1, 2]);
+  });
+
+  it('sets aside what has to wait, unless order does not matter', () => {
+    const due = [candidate(1, { entity: 'leased' }), candidate(2)];
+    const ordered = engineOf(due);
+    expect([seqs(run(ordered)), ordered.of('park')]).toEqual([[2], [['park', 1]]]);
+    expect(seqs(run(engineOf(due), 10, { ...REQUEST, ordered: false }))).toEqual([1, 2]);
+  });
+
+  it('takes one suspect at a time, and none while one runs', () => {
+    const due = [candidate(1, { crashes: 1 }), candidate(2, { crashes: 2 }), candidate(3)];
+    expect(seqs(run(engineOf(due)))).toEqual([1, 3]);
+    expect(seqs(run(engineOf(due, { isSuspectRunning: () => true })))).toEqual([3]);
+  });
+
+  it.each<[string, Parameters<typeof scripted>[0]]>([
+    ['the clock was set back and not everything is moved yet', { followClock: () => true }],
+    ['more has arrived than was looked at', { lookAtFresh: () => true }],
+    ['only such were found that wait, and the time is over', { timeSlice: sliceOf(1) }],
+  ])('has to be called again when %s', (_, replies) => {
+    expect(run(engineOf([candidate(1, { entity: 'leased' }), candidate(2)], replies))).toBe('more');
+  });
+
+  it('looks at what had arrived when it began, and at no more', () => {
+    const progress = { freshUpTo: null };
+    const { engine, of } = engineOf([]);
+    for (let call = 0; call < 2; call += 1) atOnce(claim(engine, REQUEST, 1, progress));
+    expect(of('newestSeq')).toHaveLength(1);
+    expect(of('lookAtFresh').map(([, upTo]) => upTo)).toEqual(Array(2).fill({ now: 10_000, upTo: 9 }));
+  });
+
+  it('tells whether a newer one of the entity was processed', () => {
+    const due = [candidate(1), candidate(2, { entity: 'order' })];
+    expect(run(engineOf(due, { isSuperseded: () => true }))).toMatchObject([
+      { superseded: false },
+      { superseded: true },
+    ]);
+  });
+});
+
+describe('one event', () => {
+  const event: EventToRun = {
+    ...candidate(1, { entity: 'order', crashes: 2 }),
+    type: 'order.created',
+    state: 'pending',
+    isInvalid: false,
+    isPruned: false,
+    isDiscarded: false,
+  };
+
+  it.each<[string, EventToRun | undefined, Scope, ReturnType<typeof answerOne>]>([
+    ['that nobody knows', undefined, EVERYTHING, 'settled'],
+    ['that waits, whatever its history', event, EVERYTHING, 'run'],
+    ['that is dead', { ...event, state: 'dead' }, EVERYTHING, 'run'],
+    ['that was ignored', { ...event, state: 'ignored' }, EVERYTHING, 'run'],
+    ['that was discarded', { ...event, state: 'ignored', isDiscarded: true }, EVERYTHING, 'settled'],
+    ['that is invalid', { ...event, state: 'dead', isInvalid: true }, EVERYTHING, 'settled'],
+    ['of which a tombstone is left', { ...event, state: 'dead', isPruned: true }, EVERYTHING, 'settled'],
+    ['that was processed', { ...event, state: 'processed' }, EVERYTHING, 'settled'],
+    ['that runs', { ...event, state: 'processing' }, EVERYTHING, 'busy'],
+    ['of another type', event, { endpoints: '*', types: ['order.ready'] }, 'settled'],
+    ['of another endpoint', event, { endpoints: ['shop-b'], types: '*' }, 'settled'],
+    ['of a type and endpoint that are named', event, { endpoints: ['default'], types: ['order.created'] }, 'run'],
+  ])('%s', (_, one, scope, expected) => {
+    expect(answerOne(one, scope)).toBe(expected);
+  });
+
+  it('is busy while another one of its entity runs, unless order does not matter', () => {
+    const key = { endpoint: 'default', id: 'evt_1' };
+    const leased = { ...event, entity: 'leased' };
+    const one = (request: ClaimRequest) => {
+      const { engine } = engineOf([], { eventToRun: () => leased });
+      return atOnce(claimOne(engine, key, request));
+    };
+    expect(one(REQUEST)).toBe('busy');
+    expect(one({ ...REQUEST, ordered: false })).toMatchObject({ lease: { seq: 1 } });
+  });
+});

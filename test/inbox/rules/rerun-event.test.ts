@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { mayRerun, rerunEvent } from '../../../src/inbox/rules/rerun-event.ts';
+import { atOnce } from '../../../src/inbox/rules/steps.ts';
+import { eventStates, type EventState } from '../../../src/inbox/state.ts';
+import { scripted } from './scripted-engine.ts';
+
+const KEY = { endpoint: 'default', id: 'evt_1' };
+const CONTENT = { type: 'order.created', created: { ms: 1, ns: 0 }, entity: 'order' };
+
+it.each(eventStates)('an event that is %s', (state) => {
+  const may = (['dead', 'ignored'] satisfies EventState[] as readonly EventState[]).includes(state);
+  expect(mayRerun({ state, isPruned: false, isAsRead: true })).toBe(may);
+  expect(mayRerun({ state, isPruned: true, isAsRead: true })).toBe(false);
+  expect(mayRerun({ state, isPruned: false, isAsRead: false })).toBe(false);
+});
+
+it('moves and is counted, or nothing happens', () => {
+  const dead = scripted({ eventToRerun: () => ({ state: 'dead', isPruned: false, isAsRead: true }) });
+  expect(atOnce(rerunEvent(dead.engine, KEY, CONTENT, 5))).toBe(true);
+  expect(dead.asked.slice(1)).toEqual([
+    ['toPending', KEY, CONTENT, 5],
+    ['noteTime', 5],
+    ['count', 'rerun', 'order.created'],
+  ]);
+  for (const found of [undefined, { state: 'pending', isPruned: false, isAsRead: true }]) {
+    const { engine, asked } = scripted({ eventToRerun: () => found });
+    expect(atOnce(rerunEvent(engine, KEY, CONTENT, 5))).toBe(false);
+    expect(asked.map(([name]) => name)).toEqual(['eventToRerun']);
+  }
+});

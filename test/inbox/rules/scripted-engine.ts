@@ -1,0 +1,48 @@
+import type { Engine } from '../../../src/inbox/rules/engine.ts';
+import { answer } from '../../../src/inbox/rules/steps.ts';
+
+type Asked = readonly [name: string, ...parameters: unknown[]];
+type Reply = (...parameters: never[]) => unknown;
+
+/**
+ * An engine of which a test says the answers, by the name of the statement; whatever else it is asked has nothing to say.
+ *
+ * @returns also everything that it was asked, counts included
+ */
+export function scripted(replies: { readonly [name: string]: Reply } = {}): {
+  readonly engine: Engine;
+  readonly asked: readonly Asked[];
+  /** What it was asked by one of these names. */
+  readonly of: (...names: readonly string[]) => readonly Asked[];
+} {
+  const asked: Asked[] = [];
+  const note =
+    (name: string) =>
+    (...parameters: unknown[]): unknown => {
+      asked.push([name, ...parameters]);
+      const reply = replies[name] as ((...parameters: unknown[]) => unknown) | undefined;
+      return reply?.(...parameters);
+    };
+  const endless = { add: () => false, isOver: () => false };
+  const engine = new Proxy({} as Engine, {
+    get(_, name) {
+      if (name === 'counts') return { count: note('count'), countType: note('count'), countMs: note('count') };
+      if (name === 'timeSlice') return replies['timeSlice'] ?? (() => endless);
+      const statement = note(String(name));
+      return (...parameters: unknown[]) => answer(statement(...parameters));
+    },
+  });
+  return { engine, asked, of: (...names) => asked.filter(([name]) => names.includes(name)) };
+}
+
+/** A slice that is over after so many events. */
+export function sliceOf(events: number) {
+  let left = events;
+  return () => ({
+    add: () => {
+      left -= 1;
+      return left <= 0;
+    },
+    isOver: () => left <= 0,
+  });
+}

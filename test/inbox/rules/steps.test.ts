@@ -1,0 +1,66 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { memoryEngine } from '../../../src/inbox/memory/memory-engine.ts';
+import { Entries } from '../../../src/inbox/memory/memory-entry.ts';
+import { acceptEvent } from '../../../src/inbox/rules/accept-event.ts';
+import { claim } from '../../../src/inbox/rules/claim.ts';
+import type { Engine } from '../../../src/inbox/rules/engine.ts';
+import { settle } from '../../../src/inbox/rules/settle.ts';
+import { answer, atOnce, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming } from '../incoming-event.ts';
+
+/** An engine that has to be waited for, as one behind a network. */
+function awaited(engine: Engine): Engine {
+  function* later<T>(ask: () => Steps<T>): Steps<T> {
+    yield turn();
+    return yield* ask();
+  }
+  return new Proxy(engine, {
+    get(target, name: keyof Engine) {
+      if (name === 'counts' || name === 'timeSlice') return target[name];
+      const statement = target[name] as (...parameters: unknown[]) => Steps<unknown>;
+      return (...parameters: unknown[]) => later(() => statement(...parameters));
+    },
+  });
+}
+
+async function run<T>(steps: Steps<T>): Promise<T> {
+  const running = steps[Symbol.iterator]();
+  for (let given: unknown; ;) {
+    const step = running.next(given);
+    if (step.done === true) return step.value;
+    given = await step.value;
+  }
+}
+
+const request = { ...EVERYTHING, now: 2_000_000_000_000, leaseMs: 1_000, ordered: true };
+
+it('what answers at once is run at once', () => {
+  function* sum(): Steps<number> {
+    yield* DONE;
+    return (yield* answer(1)) + (yield* answer(2));
+  }
+  expect(atOnce(sum())).toBe(3);
+  expect(atOnce(answer('there'))).toBe('there');
+});
+
+it('an engine that has to be waited for is not run at once', () => {
+  const engine = awaited(memoryEngine(new Entries()));
+  expect(() => atOnce(acceptEvent(engine, incoming()))).toThrow(/should answer at once/);
+});
+
+it('the same rules run on an engine that has to be waited for', async () => {
+  const engine = awaited(memoryEngine(new Entries()));
+  expect(await run(acceptEvent(engine, incoming()))).toMatchObject({ result: 'stored' });
+  expect(await run(acceptEvent(engine, incoming({ body: 'other' })))).toMatchObject({ conflict: true });
+  await run(acceptEvent(engine, incoming({ id: 'evt_2' })));
+  const claimed = await run(claim(engine, request, 10, { freshUpTo: null }));
+  expect(claimed).toMatchObject([{ id: 'evt_1', attempt: 1, superseded: false }]);
+  if (claimed === 'more') throw new Error('it has claimed');
+  for (const { lease } of claimed) {
+    expect(await run(settle(engine, lease, { outcome: 'processed' }, request.now))).toBe(true);
+    expect(await run(settle(engine, lease, { outcome: 'processed' }, request.now))).toBe(false);
+  }
+  expect(await run(claim(engine, request, 10, { freshUpTo: null }))).toMatchObject([{ id: 'evt_2' }]);
+});

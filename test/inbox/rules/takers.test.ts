@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { goneSince, isAmong, isInScope, thereSince, wasSeenAfter } from '../../../src/inbox/rules/takers.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../../src/inbox/work.ts';
+
+const NOW = 2 * IGNORE_AFTER_MS;
+
+it('somebody is there for ten minutes after being seen', () => {
+  expect(wasSeenAfter(NOW - TAKER_MS + 1, thereSince(NOW))).toBe(true);
+  expect(wasSeenAfter(NOW - TAKER_MS, thereSince(NOW))).toBe(false);
+  expect(wasSeenAfter(null, thereSince(NOW))).toBe(false);
+});
+
+it('somebody is gone after seven days, and not before whoever judges has looked for long enough', () => {
+  expect(goneSince(NOW, NOW - TAKER_MS)).toBe(NOW - IGNORE_AFTER_MS);
+  expect(goneSince(NOW, NOW - IGNORE_AFTER_MS - 1)).toBe(NOW - IGNORE_AFTER_MS - 1);
+});
+
+it.each<[Scope['types'], string | null, boolean]>([
+  ['*', 'order.created', true],
+  ['*', null, true],
+  [['order.created'], 'order.created', true],
+  [['order.created'], 'order.ready', false],
+  [['order.created'], null, false],
+  [[], 'order.created', false],
+])('of the types %j %j is handled: %s', (types, type, expected) => {
+  expect(isAmong(types, type)).toBe(expected);
+});
+
+it.each<[Scope, boolean]>([
+  [{ endpoints: '*', types: '*' }, true],
+  [{ endpoints: ['default'], types: ['order.created'] }, true],
+  [{ endpoints: ['shop-b'], types: '*' }, false],
+  [{ endpoints: '*', types: ['order.ready'] }, false],
+])('an event is in the scope %j: %s', (scope, expected) => {
+  expect(isInScope(scope, { endpoint: 'default', type: 'order.created' })).toBe(expected);
+});
