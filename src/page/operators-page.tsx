@@ -55,7 +55,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
   readonly title?: string;
   /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
   readonly base?: string;
-  /** The inbox's file, for the commands that the page offers to copy; they name none unless set. */
+  /** The inbox's file, for the commands that the page offers to copy; without it they name none. */
   readonly db?: string;
   /**
    * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
@@ -69,7 +69,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
  * function of `hookbox/ops` and a command; what operators do stands in the audit with their names.
  *
  * @param operated - a receiver, or `{ inbox }`
- * @throws ConfigurationError when nobody would be asked who he is, for options that cannot work, and for an inbox that
+ * @throws ConfigurationError when visitors would not be asked who they are, for options that cannot work, and for an inbox that
  * cannot be looked into, such as `memoryInbox()`
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
  */
 export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono {
   const { inbox } = operated;
-  // Said when the page is made, and not to whoever opens it first.
+  // Said when the page is made, and not when it is first opened.
   operationsOf(inbox);
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));

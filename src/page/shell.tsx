@@ -7,7 +7,7 @@ import { Layout, PlainPage } from './layout.tsx';
 import type { Mask } from '../ops/body/mask.ts';
 import type { Operated, Screen, Visit, Visitor } from './visit.ts';
 
-/** What the guard leaves for whoever answers the request. */
+/** What the guard leaves for the route that answers the request. */
 export interface PageEnv {
   readonly Variables: {
     /** only set for those who were let in */
@@ -33,7 +33,7 @@ export interface ShellParts {
 
 /** What all routes of the page share: who asks, and how a screen becomes an answer. */
 export interface Shell extends Pick<ShellParts, 'operated' | 'tokens' | 'mask'> {
-  /** @throws Error where the guard has let nobody in: a route that it was not asked about shows nothing */
+  /** @throws Error where the guard was not asked: such a route shows nothing */
   readonly visitOf: (c: PageContext) => Visit;
   readonly baseOf: (c: PageContext) => string;
   readonly show: (c: PageContext, screen: Screen) => Promise<Response>;

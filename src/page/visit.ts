@@ -27,7 +27,7 @@ export interface Visit {
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
-  /** replaces the values of fields that nobody shall see, in JSON text */
+  /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** whether some fields are masked, so that raw bytes are not shown either */
   readonly masks: boolean;

@@ -1,4 +1,7 @@
-/** Every probe, in the order in which they run, with what it finds true of a right endpoint. Light, for `--help`. */
+/**
+ * Every probe, in the order in which they run, with what it finds true of a right endpoint. Light, for `--help`. A new one
+ * also has its function in probes/, and a line in `RUN` of check-endpoint.ts.
+ */
 export const PROBES = {
   valid: 'takes a signed delivery',
   'every-type': 'takes each of the eleven types',

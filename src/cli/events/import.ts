@@ -71,7 +71,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
 }
 
 const NOT_TRUSTED =
-  'They count as not verified. For your own export, which nobody else could change, --trusted keeps what it says.';
+  'They count as not verified. Of an export of your own, which nobody else could change, --trusted keeps what it says.';
 
 function sumOf({ imported, known, different }: ImportCounts): number {
   return imported + known + different;

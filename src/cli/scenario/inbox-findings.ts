@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
-import { storedEvents } from '../../ops/stored-events.ts';
 import { PATIENCE_MS, type EventFinding } from './scenario-receiver.ts';
 
 const POLL_MS = 20;
 /** After so long it is worth a word. */
 const QUIET_MS = 2_000;
+const PAGE = 500;
 
 /** All events of an inbox. */
 export async function allEvents(inbox: Inbox): Promise<readonly StoredEvent[]> {
   const events: StoredEvent[] = [];
-  for await (const event of storedEvents(inbox)) events.push(event);
-  return events;
+  for (;;) {
+    const after = events.at(-1)?.seq;
+    const page = await inbox.list({ limit: PAGE, ...(after !== undefined && { after }) });
+    events.push(...page);
+    if (page.length < PAGE) return events;
+  }
 }
 
 /**

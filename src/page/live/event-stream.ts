@@ -66,7 +66,7 @@ export function liveStreams(
     if (open.size >= maxStreams) {
       return new Response('Too many pages are open.', { status: 503, headers: { 'Retry-After': '30' } });
     }
-    // Hono answers HEAD with what GET would do; nobody would ever read from that stream.
+    // Hono answers HEAD with what GET would do; that stream would never be read.
     const body = request.method === 'HEAD' ? null : streamTo(request);
     return new Response(body, {
       headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },

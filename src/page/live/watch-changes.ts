@@ -14,7 +14,7 @@ export interface Standing {
   readonly version: number;
 }
 
-/** Looks whether something has changed, for as long as somebody listens. */
+/** Looks whether something has changed, for as long as there are listeners. */
 export interface Changes {
   /** Calls back with how things stand now, and then whenever that has changed. Returns how to stop. */
   listen(listener: (standing: Standing) => void): () => void;
@@ -27,7 +27,7 @@ export interface ChangesOptions {
 const MINUTE_MS = 60_000;
 
 /**
- * One look a second for everybody who listens, and none when nobody does. A look is a few short reads: what was counted in the
+ * One look a second for all listeners, and none without any. A look is a few short reads: what was counted in the
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */

@@ -43,7 +43,7 @@ const BESIDE = ['before', 'done', 'figures', 'csrf', 'act', 'force', 'reason'];
 
 /**
  * Reads a filter from a URL or a form; `filterFields` in links.ts writes what this reads. Fields that are empty ask for
- * nothing, as those of a form that were left alone; one of a name that does not exist asks for what nobody can know.
+ * nothing, as those of a form that were left alone; a field that does not exist asks for what cannot be known.
  *
  * @param now - what `2h` is counted back from
  */

@@ -5,7 +5,7 @@ import { MASKED } from '../../ops/body/mask.ts';
 import { LongText, StoredText } from './stored-text.tsx';
 import type { Visit } from '../visit.ts';
 
-/** How what filters and audit lines are made of is called; what is not here is shown by its own name. */
+/** The words for the parts of filters and audit lines; anything else is shown by its own name. */
 const LABELS = new Map([
   ['ids', 'events'],
   ['types', 'type'],
@@ -26,7 +26,7 @@ const TIMES = new Set(['since', 'until', 'ignoredSince', 'settledBefore']);
 
 const SHOWN = 10;
 const VALUE_CHARACTERS = 60;
-/** Deeper than hookbox writes it. What others have put into the file must not take the page down. */
+/** Deeper than hookbox writes them. What others have put into the file must not take the page down. */
 const DEEPEST = 4;
 
 /**

@@ -1,7 +1,7 @@
 /** As long as a reason in the audit may be. */
 export const MAX_REASON = 1_000;
 
-/** Why somebody acts; it stands in the audit. */
+/** The reason for an act; it stands in the audit. */
 export function ReasonField({ value }: { readonly value?: string }) {
   return (
     <label>

@@ -6,7 +6,7 @@ import { eventsHref } from './screen-links.ts';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time-and-age.tsx';
 
-/** What nobody handles, and what was put away before somebody did, with the way to rerun it. */
+/** Types without a handler, and events that were ignored before there was one, with the way to rerun them. */
 export function UnhandledEvents({
   visit: { base, now, db },
   unhandled: { waiting, putAway, ignoredSince },

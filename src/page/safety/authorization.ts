@@ -71,7 +71,7 @@ const TOKENS = ':tokens';
  * How visitors are told apart. Credentials of a kind that is configured decide alone; without any, `authorize` is asked.
  *
  * @returns asks who it is; `source` is the address that the request comes from
- * @throws ConfigurationError when nobody would be asked for anything, and for credentials that anybody could guess
+ * @throws ConfigurationError when anybody would be let in, and for credentials that anybody could guess
  */
 export function createAuthorization(
   options: AuthorizationOptions & LoginOptions,
@@ -116,7 +116,7 @@ export function createAuthorization(
     const [scheme, credentials] = credentialsOf(request);
     if (scheme === 'basic' && users.length > 0) {
       const user = credentials.split(':', 1)[0] ?? '';
-      // A name may be as long as a header, and many are tried; its hash is not, and tells nobody which ones there are.
+      // A name may be as long as a header, and many are tried; its hash is not, and does not tell which ones there are.
       const account = digest(user).toString('base64url');
       const browser = browsers.nameOf(request, account);
       const decided = attempt(brakes, { source, account, browser }, credentials, users, user);
@@ -175,7 +175,7 @@ function holderOf(credentials: string, holders: readonly Holder[]): Visitor | nu
 
 const digestKey = randomBytes(32);
 
-/** Under a key of this process, so that nobody can work towards a hash that begins alike. */
+/** Under a key of this process, so that no one can search for a hash that begins alike. */
 function digest(credentials: string): Buffer {
   return createHmac('sha256', digestKey).update(credentials).digest();
 }

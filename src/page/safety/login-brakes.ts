@@ -1,6 +1,6 @@
 /** One try to log in. */
 export interface LoginTry {
-  /** the address that it comes from; `null` where nobody knows, which is one source for all of them */
+  /** the address that it comes from; `null` where it is not known: all of these are one source */
   readonly source: string | null;
   /** whose it is, or what stands for all tokens */
   readonly account: string;
@@ -26,7 +26,7 @@ const FIRST_DELAY_MS = 1_000;
 const SOURCE_DELAY_MS = 60_000;
 /**
  * For an account that is tried from everywhere. It is short, and a source that was sent away because of it has one try when it is
- * over, however many others try: whoever attacks an account must not keep its owner out.
+ * over, however many others try: an attack on an account must not keep its owner out.
  */
 const ACCOUNT_DELAY_MS = 10_000;
 /** Without another failure for so long, all is forgotten. */
@@ -54,7 +54,7 @@ export function createLoginBrakes(now: () => number = () => performance.now()): 
   const accounts = counts(MAX_ACCOUNTS, ACCOUNT_DELAY_MS, now);
   const browsers = counts(MAX_BROWSERS, SOURCE_DELAY_MS, now);
 
-  /** How long a source that is nobody's known browser has to wait. */
+  /** How long a source without a known browser has to wait. */
   const waitOf = (source: string, account: string): number => {
     const own = sources.get(source);
     const ownWait = (own?.until ?? 0) - now();

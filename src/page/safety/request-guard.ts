@@ -2,11 +2,11 @@ import { ConfigurationError } from '../../errors.ts';
 import { notFromHere } from './peer-address.ts';
 
 /**
- * What every answer carries. No script and no style but the page's own two files runs, nobody frames the page, no other site
+ * What every answer carries. Only the page's own two files run as script and style, nothing frames the page, no other site
  * reads it, and nothing of it is kept by a cache.
  *
  * The referrer goes to the page itself only. With `no-referrer` browsers would send `Origin: null` with the page's own
- * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) none of them could be told from forged ones.
+ * forms, and where they send no Sec-Fetch-Site either (plain HTTP beyond loopback) they could not be told from forged ones.
  */
 export const SAFE_HEADERS = {
   'Content-Security-Policy':
@@ -21,9 +21,9 @@ export const SAFE_HEADERS = {
 } as const;
 
 /**
- * Why a request is none that the page's own forms and links would make; `null` when it may go on.
+ * Why a request cannot come from the page's own forms and links; `null` when it may go on.
  *
- * @param peer - the address that its connection comes from; `null` where nobody knows
+ * @param peer - the address that its connection comes from; `null` where it is not known
  */
 export type Guard = (request: Request, peer: string | null) => string | null;
 
@@ -41,7 +41,7 @@ export interface GuardOptions {
  * Refuses requests that come from elsewhere: under a name that is not the page's (a site whose name was made to point here),
  * embedded in another site, or sent by another site's form.
  *
- * @param openToAll - whether whoever can reach the page is let in
+ * @param openToAll - whether all who can reach the page are let in
  * @throws ConfigurationError for hosts that no browser would send
  */
 export function createGuard({ hosts }: GuardOptions, openToAll: boolean): Guard {

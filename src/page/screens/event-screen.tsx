@@ -227,7 +227,7 @@ function Act({
   readonly children: Child;
 }) {
   return (
-    // What is asked of a processed event has an id of its own: an update must not put it into the form somebody is in.
+    // What is asked of a processed event has an id of its own: an update must not put it into the form that is being filled in.
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>

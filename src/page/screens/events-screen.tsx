@@ -50,7 +50,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** With a filter that cannot be read nothing is listed: half a filter would show what was not asked for. */
+/** With a filter that cannot be read nothing is listed: half a filter would show other events than those asked for. */
 async function findPage({ url, now, operated, refusal }: Visit): Promise<{
   readonly filter: EventFilter;
   readonly problems: readonly string[];

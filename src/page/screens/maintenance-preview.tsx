@@ -26,7 +26,7 @@ export type MaintenancePreview =
   | { readonly act: 'erase'; readonly entity: string; readonly report: EraseReport }
   | { readonly act: 'problem'; readonly message: string };
 
-/** What is lost by an act, so that nobody is surprised. */
+/** What is lost by an act: there must be no surprises. */
 export const LOSES = {
   prune:
     'Lost for good: the bodies of these events, other bodies that came under their ids, and what their errors said. Their ids stay, so a redelivery is still known as one.',

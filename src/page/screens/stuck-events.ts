@@ -5,7 +5,7 @@ import { listEvents } from '../../ops/find.ts';
 import { oneLine } from '../../printable.ts';
 import { age, listed, number, plural } from '../../ops/words/format.ts';
 
-/** A processor takes what is pending within a second or two. What waits for longer waits for something. */
+/** A processor takes what is pending within a second or two. What is pending for longer waits for something. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
 
