@@ -128,8 +128,8 @@ export async function runBulk(
 }
 
 /** Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them. */
-async function until(moment: number, signal: AbortSignal | undefined): Promise<void> {
-  const ms = moment - performance.now();
+async function until(time: number, signal: AbortSignal | undefined): Promise<void> {
+  const ms = time - performance.now();
   if (ms < 1) return;
   // An aborted wait is no failure: the loop looks at the signal.
   await sleep(Math.min(ms, MAX_TIMER_MS), undefined, signal && { signal }).catch(() => {});

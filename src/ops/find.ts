@@ -94,7 +94,7 @@ export async function deadGroups(inbox: Inbox): Promise<readonly DeadGroup[]> {
   return operationsOf(inbox).deadGroups();
 }
 
-/** What is at the same moment stays in the order in which it is put together here, which is the one it happened in. */
+/** Entries of the same time stay in the order of this function, which is the one they happened in. */
 function timelineOf(summary: EventSummary, event: StoredEvent, attempts: readonly Attempt[]): readonly TimelineEntry[] {
   const { redeliveries, conflict } = event;
   const timeline: TimelineEntry[] = [{ what: 'stored', at: event.receivedAt }];

@@ -47,7 +47,7 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * Nothing of a line is quoted.
  *
  * @param lines - with or without line ends, such as those of `readline`; `exportEvents` of another inbox fits, too
- * @throws ConfigurationError for a line that is none of an export, and for an export that ends early
+ * @throws ConfigurationError for a line that no export has, and for an export that ends early
  * @example
  * ```ts
  * import { exportEvents, importEvents } from 'hookbox/ops';

@@ -6,7 +6,7 @@ import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../inbox/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteImported } from '../../src/inbox/sqlite/operator/search/ranges.ts';
+import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';
 
 const conditions: EventFilter = {
   endpoint: 'default',

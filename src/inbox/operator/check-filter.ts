@@ -5,13 +5,13 @@ import { payloadPath } from './payload-path.ts';
 
 /** Each of them is looked for in bodies, which may be large. */
 const MOST_PAYLOAD_CONDITIONS = 8;
-/** As many as anybody means, and texts as long: a filter may come from somebody who only looks on. */
+/** More than anybody needs. A filter may come from a viewer, and must not keep the process busy. */
 const MOST_LISTED = 100;
 export const LONGEST_TEXT = 1_000;
 
 const text = (value: unknown): boolean => typeof value === 'string';
 const flag = (value: unknown): boolean => typeof value === 'boolean';
-const moment = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime());
+const time = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime());
 const listOf =
   (fits: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
@@ -27,13 +27,13 @@ const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> =
   types: listOf(text),
   states: listOf(oneOf(eventStates)),
   deadReasons: listOf(oneOf(deadReasons)),
-  since: moment,
-  until: moment,
+  since: time,
+  until: time,
   entity: text,
   merchant: text,
   error: text,
   fingerprint: text,
-  ignoredSince: moment,
+  ignoredSince: time,
   retrying: flag,
   redelivered: flag,
   conflict: flag,

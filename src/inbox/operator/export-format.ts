@@ -18,7 +18,7 @@ export type ExportTotals = z.output<typeof totalsSchema>;
 
 export type ExportRecord = { readonly event: ExportedEvent } | { readonly mark: ExportedMark };
 
-/** What a line of an export says, or why it is none. Never quotes the line: it may hold a payload. */
+/** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a payload. */
 export type ExportLine =
   { readonly first: true } | ExportRecord | { readonly end: ExportTotals } | { readonly fault: string };
 

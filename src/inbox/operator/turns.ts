@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** For so long one piece of work keeps the event loop. */
 const SLICE_MS = 10;
 
-/** Ends when everybody has had a turn who asked for one before. */
+/** Ends after the turns of all who have asked so far. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**

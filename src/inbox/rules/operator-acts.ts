@@ -67,7 +67,7 @@ export function askedOfSnapshot(act: Act, force: boolean, filter: EventFilter): 
 }
 
 /**
- * Decides what an act makes of one event; whoever carries it out adds nothing to that.
+ * Decides what an act makes of one event. An inbox only carries it out.
  *
  * An ignored event has a type and a time, which an invalid one has only if its body fits today's schemas. If it does not,
  * it cannot be discarded and stays dead: pruning takes its body, and so does erasing.

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../database.ts';
 
-/** Reads what must fit together, though it stands in several tables or indexes, whatever other processes write meanwhile. */
+/** Reads from several tables or indexes as of one time, whatever other processes write meanwhile. */
 export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   const begun = begin(database);
   try {
@@ -10,7 +10,7 @@ export function readTogether<T>(database: SqliteDatabase, read: () => T): T {
   }
 }
 
-/** Not where the merchant has a transaction of their own, or reads rows one by one: both hold the moment, too. */
+/** Not inside a transaction of the merchant's, nor while they read rows one by one: nothing changes in these either. */
 function begin(database: SqliteDatabase): boolean {
   if (database.inTransaction) return false;
   try {

@@ -137,7 +137,7 @@ function advance(
 function begin(database: SqliteDatabase, bulk: BulkRow, author: Author): number {
   const { id, act, total, force } = bulk;
   const about = { bulk: id, filter: JSON.parse(bulk.filter) as unknown, total, ...(force === 1 && { force: true }) };
-  // Whoever runs it without a word does so for the reason that it was previewed for.
+  // A run without a reason of its own has that of the preview.
   const audit = addAuditLine(database, act, { ...author, reason: author.reason ?? bulk.reason }, about, {});
   statement(database, "UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ? WHERE id = ?").run(
     author.now,

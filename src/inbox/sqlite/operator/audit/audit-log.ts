@@ -17,7 +17,7 @@ interface AuditRow {
   readonly counts: string;
 }
 
-/** What operators did, in the file itself: whoever restores a backup has it too. */
+/** What operators did, kept in the file itself, so that a backup has it too. */
 export function audit(access: Access): Audit {
   return {
     async note(act, by, filter, counts) {

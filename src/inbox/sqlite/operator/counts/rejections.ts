@@ -6,7 +6,7 @@ import { addCount } from '../../add-count.ts';
 
 type NotedRejection = Parameters<Counts['noteRejected']>[0][number];
 
-/** Whoever sends made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
+/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
 const KEPT = 1_000;
 const NOTED_AT_ONCE = 250;
 /** Longer than any address; a proxy may pass on whatever it was told. */

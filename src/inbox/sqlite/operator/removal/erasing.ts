@@ -140,7 +140,7 @@ function eraseSome(
     }
     if (slice.isOver()) break;
   }
-  // Events of an entity that somebody named otherwise may have waited for these.
+  // Newer events of the same entity may have waited for these.
   for (const front of fronts.values()) unparkNext(statements, front, now);
   addToAuditLine(database, audit, { erased: done.erased, inProcessing: done.inProcessing });
   return done;

@@ -6,7 +6,7 @@ import { statement } from '../../prepared-statement.ts';
 export type BodyTable = 'hookbox_events' | 'hookbox_conflicts';
 
 /**
- * The text of a body that is JSON; `null` when it is none, or is gone. SQLite is not asked to read it: it would take the
+ * The text of a body; `null` where it is not JSON, or gone. SQLite is not asked to read it: it would take the
  * bytes for text of the encoding that its database has, which a merchant may have set to UTF-16.
  */
 export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number): string | null {
@@ -15,7 +15,7 @@ export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number
   return body === null ? null : jsonText(body);
 }
 
-/** The text of an event's body, read when it is first asked for and no second time. */
+/** The text of an event's body: read once, when it is first asked for. */
 export class BodyText {
   readonly #database: () => SqliteDatabase;
   readonly #seq: number;

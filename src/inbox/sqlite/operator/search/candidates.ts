@@ -4,7 +4,7 @@ import { PENDING_TYPES } from '../../queue-statements.ts';
 import { statement } from '../../prepared-statement.ts';
 import { readTogether } from '../read-together.ts';
 import type { Conditions } from './conditions.ts';
-import type { SeqRange } from './ranges.ts';
+import type { SeqRange } from './seq-ranges.ts';
 import type { Term } from './search-words.ts';
 
 /** Names the events of a range that an index knows, the newest first and at most so many. */
@@ -144,7 +144,7 @@ function inState(state: EventState, types: readonly string[] | undefined): reado
   }
 }
 
-/** There are as many as handlers run at the moment. */
+/** There are as many as handlers that run now. */
 const processing: Source = (database, range, limit) => {
   const sql = `
     SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased WHERE state = 'processing' LIMIT ${SORTED + 1}`;
@@ -173,7 +173,7 @@ const READY_OF_TYPE = `
   WHERE state = 'pending' AND parked = 0 AND type = :type LIMIT :limit`;
 
 /**
- * What any of them names; nothing where one of them cannot, since what it knows would be missing. At one moment, since
+ * What any of the sources names; `null` where one of them cannot, since its events would be missing. Read together, since
  * processors move events from one to the other.
  */
 function merged(sources: readonly Source[]): Source {

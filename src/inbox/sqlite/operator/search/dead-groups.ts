@@ -13,7 +13,7 @@ const COUNTED = 10_000;
 /** What a dead event is grouped by, as its index has it. */
 const PRINT = 'ifnull(fingerprint, dead_reason)';
 const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
-/** Dead events that somebody can still do something about: no tombstones. No print is before the empty one, nor is it. */
+/** Dead events that somebody can still do something about: no tombstones. Every group has a name, so the condition leaves nothing out. */
 export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
 
 /** One step through the index for each group, however many events it has. */

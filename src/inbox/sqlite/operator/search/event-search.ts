@@ -8,7 +8,7 @@ import { pageBounds } from '../page-request.ts';
 import { SlicedWork } from '../../../operator/turns.ts';
 import { candidatesFor } from './candidates.ts';
 import { bytesToLookAt, conditionsOf, fitsClosely, fittingRows, type Conditions } from './conditions.ts';
-import { rangesBelow, rangesWithin } from './ranges.ts';
+import { rangesBelow, rangesWithin } from './seq-ranges.ts';
 import { summaryOf, summaryOfKey, type SummaryRow } from './summary.ts';
 import { indexedUpTo, indexNew } from './search-words.ts';
 

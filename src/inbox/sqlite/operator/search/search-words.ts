@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../../database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { timeSlice } from '../../time-slice.ts';
-import { newestSeq, progressOf, setProgress } from '../progress.ts';
+import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';
 

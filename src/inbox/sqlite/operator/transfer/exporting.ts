@@ -8,7 +8,7 @@ import type { EventRow } from '../../records.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { readTogether } from '../read-together.ts';
-import { newestSeq } from '../progress.ts';
+import { newestSeq } from '../noted-progress.ts';
 import { search } from '../search/event-search.ts';
 
 /** Few enough to be read between two deliveries. */

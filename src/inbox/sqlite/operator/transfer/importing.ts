@@ -6,8 +6,8 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-line.ts';
-import { newestSeq } from '../progress.ts';
-import { noteImported } from '../search/ranges.ts';
+import { newestSeq } from '../noted-progress.ts';
+import { noteImported } from '../search/seq-ranges.ts';
 
 type Outcome = keyof ImportCounts;
 type EventRecord = Extract<ImportRecord, { readonly event: ExportedEvent }>;

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
-import { newestSeq, progressOf, setProgress } from '../progress.ts';
+import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
 
 /** Events from one `seq` on and before another. */
 export interface SeqRange {
