@@ -23,7 +23,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'signature-mismatch': {
     cause:
-      'Its signature does not match its body and your signing secret: it is forged, was changed on the way, or was signed with another secret.',
+      'Its signature is not that of its body under your signing secret: forged, changed on the way, or another secret.',
     advice: FORGED_OR_SECRET,
   },
   'not-an-event': {
