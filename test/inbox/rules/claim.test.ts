@@ -72,7 +72,8 @@ describe('a claim', () => {
     const { engine, of } = engineOf([]);
     for (let call = 0; call < 2; call += 1) atOnce(claim(engine, REQUEST, 1, progress));
     expect(of('newestSeq')).toHaveLength(1);
-    expect(of('lookAtFresh').map(([, upTo]) => upTo)).toEqual(Array(2).fill({ now: 10_000, upTo: 9 }));
+    const upTo = { now: 10_000, upTo: 9 };
+    expect(of('lookAtFresh').map(([, asked]) => asked)).toEqual([upTo, upTo]);
   });
 
   it('tells whether a newer one of the entity was processed', () => {
