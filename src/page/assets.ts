@@ -10,7 +10,7 @@ const ASSETS = {
 /** The page's own two files, which stand beside this one. */
 export function assetRoutes(page: Hono<PageEnv>): void {
   for (const [name, contentType] of Object.entries(ASSETS)) {
-    const text = readFileSync(new URL(`../ops/page/assets/${name}`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
     page.get(`/assets/${name}`, (c) => c.body(text, 200, { 'Content-Type': contentType }));
   }
 }

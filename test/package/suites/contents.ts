@@ -7,7 +7,7 @@ import { run } from '../run.ts';
 const ALLOWED = [
   /^(?:README\.md|LICENSE|CHANGELOG\.md|package\.json)$/,
   /^dist\/(?:src|adapters)\/.*\.(?:js|d\.ts)$/,
-  /^dist\/src\/ops\/page\/assets\/page\.(?:css|js)$/,
+  /^dist\/src\/page\/assets\/page\.(?:css|js)$/,
   /^docs\/[\w-]+\.md$/,
   /^docs\/images\/[\w-]+\.png$/,
   /^fixtures\/.*\.(?:json|md)$/,
