@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { inWords, parseDuration } from '../../src/cli/scenario/duration.ts';
 import { verdictsOn } from '../../src/cli/scenario/expectations.ts';
 import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load.ts';
@@ -10,12 +9,9 @@ import type { FoundEvent } from '../../src/cli/scenario/receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { eventTypes } from '../../src/events/event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
+import { suiteFolder } from '../inbox/scratch-folder.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-file-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = suiteFolder();
 
 /** What a file gives, with the seed 1. */
 async function planned(content: object | string, seed = 1): Promise<Plan> {
