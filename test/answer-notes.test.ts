@@ -7,9 +7,9 @@ import { signBody } from '../src/signing/signature.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Delivery } from '../src/receive/delivery.ts';
 import { silent } from './helpers/silent-logger.ts';
-import { scratchFile } from './inbox/scratch-folder.ts';
+import { scratchFile } from './helpers/scratch-folder.ts';
 import { ANY } from './ops/events-in-states.ts';
-import { orderEvent, store } from './processing/order-event.ts';
+import { orderEvent, store } from './helpers/order-event.ts';
 
 const secret = 'a signing secret';
 const encode = (text: string) => new TextEncoder().encode(text);

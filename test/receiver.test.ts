@@ -9,7 +9,7 @@ import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
 import type { Outcome } from '../src/receive/outcome.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './adapters/recorded-log.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();

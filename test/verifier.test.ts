@@ -4,7 +4,7 @@ import type { BodyLimits, BodyRead, Delivery, HostLimits } from '../src/receive/
 import { ConfigurationError } from '../src/errors.ts';
 import type { Reason, Refusal } from '../src/receive/outcome.ts';
 import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './adapters/recorded-log.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
 import { createVerifier, isRefusal, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';

@@ -3,10 +3,10 @@ import { webhookHandler, webhookVerifier } from '../../adapters/express.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { everything } from '../helpers/times.ts';
-import { requirePart } from '../runtimes/parts.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
+import { requirePart } from '../helpers/parts.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
-import { SECRET } from './signed-event.ts';
+import { SECRET } from '../helpers/signed-event.ts';
 
 export type ExpressModule = typeof express;
 

@@ -7,11 +7,11 @@ import type { CheckReport } from '../../src/cli/check/report.ts';
 import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { listening, type Listening } from './listening.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { rightEndpoint } from '../check/right-endpoint.ts';
 import { scriptedEndpoint } from '../check/scripted-endpoint.ts';
 import { acceptsUnsigned } from '../check/wrong-endpoints/accepts-unsigned.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 let hookbox: Listening;

@@ -25,7 +25,7 @@ import { openFile } from '../../src/inbox/sqlite/open.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 const root = suiteFolder();

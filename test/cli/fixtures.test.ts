@@ -9,7 +9,7 @@ import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { deliverTo } from '../../src/testing/index.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 const edgeCases = readdirSync(join(fixturesFolder(), 'edge'))

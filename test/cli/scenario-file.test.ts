@@ -9,7 +9,7 @@ import type { FoundEvent } from '../../src/cli/scenario/receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { eventTypes } from '../../src/events/event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 
 const folder = suiteFolder();
 

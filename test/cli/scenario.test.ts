@@ -10,7 +10,7 @@ import type { Handlers } from '../../src/processing/handlers.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { endpoint, nobody } from '../sender/endpoint.ts';
 import { runHookbox, SECRET, startHookbox, type Ran } from './run-hookbox.ts';
 

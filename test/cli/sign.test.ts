@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { signBody } from '../../src/signing/signature.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET } from './run-hookbox.ts';
 
 const folder = suiteFolder();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { suiteFolder } from '../inbox/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
 
 const folder = suiteFolder();

@@ -5,7 +5,8 @@ import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 // Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
 flushCompileCache();

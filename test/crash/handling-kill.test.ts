@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { times } from '../helpers/times.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
-import { later } from '../inbox/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { later } from '../helpers/incoming-event.ts';
 import { startHandling } from './handling-child.ts';
 
 const KILLS = times(50, 12);

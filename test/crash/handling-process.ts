@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
-import { SECRET, silent } from '../inbox/order-delivery.ts';
+import { SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 // Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
 flushCompileCache();

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { times } from '../helpers/times.ts';
-import { orderBody } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { orderBody } from '../helpers/order-delivery.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const DELIVERING = fileURLToPath(new URL('delivering-process.ts', import.meta.url));
 const ROUNDS = times(20, 4);

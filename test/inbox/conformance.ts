@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
 import { times } from '../helpers/times.ts';
 import { InboxModel } from './inbox-model.ts';
-import { incoming, invalidIncoming, later, severalIncoming } from './incoming-event.ts';
+import { incoming, invalidIncoming, later, severalIncoming } from '../helpers/incoming-event.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const STORED: Acceptance = { result: 'stored', conflict: false, replaced: false };

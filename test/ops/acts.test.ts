@@ -9,10 +9,10 @@ import type { EventState } from '../../src/inbox/state.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents, rerunEvents } from '../../src/ops/act.ts';
 import { auditLines } from '../../src/ops/audit.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury, failure, FAILED, handleAgain, handled, inStates, invalidThen, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;

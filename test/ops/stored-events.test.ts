@@ -3,7 +3,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { StoredEvent } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { newestSeq, storedEvents } from '../../src/ops/stored-events.ts';
-import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
 
 async function inboxWith(count: number): Promise<Inbox> {
   const inbox = memoryInbox();

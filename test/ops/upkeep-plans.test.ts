@@ -4,10 +4,10 @@ import { prunableStates } from '../../src/inbox/operator/removal.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { eraseEntity, pruneEvents } from '../../src/ops/remove.ts';
 import { exportEvents, importEvents } from '../../src/ops/transfer.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled, plantDead } from './events-in-states.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
 

@@ -7,7 +7,7 @@ import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox, type TestInbox, type TestInboxOptions } from '../../src/testing/index.ts';
 import { silent } from '../helpers/silent-logger.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const secret = 'a secret that only the tests know';
 const HOUR_MS = 60 * 60_000;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createReceiver, type Receiver } from '../../../src/index.ts';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import { silent } from '../../helpers/silent-logger.ts';
-import { SECRET } from '../signed-event.ts';
+import { SECRET } from '../../helpers/signed-event.ts';
 
 /** Long enough for a slow machine to send what is to be refused. */
 const DEADLINE_MS = 30_000;

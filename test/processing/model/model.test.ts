@@ -43,6 +43,7 @@ test('the histories of each inbox went everywhere', () => {
     expect(tally.medianCommands).toBeGreaterThanOrEqual(40);
     for (const move of moves) expect(tally.moves.get(move), move).toBeGreaterThanOrEqual(times(100, 10));
     for (const call of calls)
-      for (const at of [call, `${call} returns`]) expect(tally.crashes.get(at), at).toBeGreaterThanOrEqual(times(10, 1));
+      for (const at of [call, `${call} returns`])
+        expect(tally.crashes.get(at), at).toBeGreaterThanOrEqual(times(10, 1));
   }
 });
