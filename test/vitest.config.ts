@@ -28,12 +28,13 @@ const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
 
 /**
  * Files that share a process with others, one after the other, and with it what has been loaded and compiled; each of the
- * rest has a process of its own, as does what replaces modules or what a process has one of.
+ * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
  */
 const TOGETHER = [
-  'test/{check,events,ops/page,sender,testing}/*.test.ts',
+  'test/{check,events,sender,testing}/*.test.ts',
   'test/cli/!(failure|output|table).test.ts',
-  'test/ops/!(utf-16le|utf-16be).test.ts',
+  'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
+  'test/ops/page/!(mask-steps).test.ts',
 ];
 
 // Whatever starts last must be short, or one core waits for the other.
