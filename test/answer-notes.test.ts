@@ -6,9 +6,10 @@ import { createReceiver } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
 import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Delivery } from '../src/receive/delivery.ts';
-import { scratchFile } from './inbox/scratch-folder.ts';
+import { silent } from './helpers/silent-logger.ts';
+import { scratchFile } from './helpers/scratch-folder.ts';
 import { ANY } from './ops/events-in-states.ts';
-import { orderEvent, store } from './processing/order-event.ts';
+import { orderEvent, store } from './helpers/order-event.ts';
 
 const secret = 'a signing secret';
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -19,8 +20,7 @@ const eventBody = (id: string, type = 'order.ready') =>
 function receiving() {
   const file = scratchFile();
   const inbox = sqliteInbox(file);
-  const logger = { info() {}, warn() {}, error() {} };
-  const receiver = createReceiver({ secret, inbox, logger });
+  const receiver = createReceiver({ secret, inbox, logger: silent });
   onTestFinished(() => inbox.close());
   const send = (body: Uint8Array, more: Partial<Delivery> = {}) =>
     receiver.receive({ body, signature: signBody(body, secret), ...more });

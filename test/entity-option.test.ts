@@ -7,10 +7,10 @@ import { rerunEvents } from '../src/ops/rerun.ts';
 import { rerun } from '../src/ops/rerun.ts';
 import { createReceiver } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './adapters/recorded-log.ts';
-import { merchantDatabase } from './inbox/merchant-database.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
+import { merchantDatabase } from './helpers/merchant-database.ts';
 import { invalidThen } from './ops/events-in-states.ts';
-import { orderEvent, store } from './processing/order-event.ts';
+import { orderEvent, store } from './helpers/order-event.ts';
 
 const secret = 'the-secret-4711';
 const key = { endpoint: 'default', id: 'evt' };

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from './free-port.ts';
+import { freePort } from './helpers/free-port.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const secret = 'the secret of the examples';

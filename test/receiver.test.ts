@@ -6,31 +6,17 @@ import { eventTypes } from '../src/events/webhook-event.ts';
 import type { Handlers } from '../src/processing/handlers.ts';
 import type { Inbox } from '../src/inbox/contract.ts';
 import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import type { Logger } from '../src/host/logger.ts';
 import type { Outcome } from '../src/receive/outcome.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();
 const UUID = /^[0-9a-f-]{36}$/;
 
-interface Line {
-  readonly level: keyof Logger;
-  readonly facts: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
-let lines: Line[] = [];
-beforeEach(() => {
-  lines = [];
-});
-
-const logger: Logger = {
-  info: (facts, message) => lines.push({ level: 'info', facts, message }),
-  warn: (facts, message) => lines.push({ level: 'warn', facts, message }),
-  error: (facts, message) => lines.push({ level: 'error', facts, message }),
-};
+const { logger, lines, forget } = recordedLog();
+beforeEach(forget);
 
 function receiving(options: Partial<ReceiverOptions> = {}): Receiver & { readonly inbox: Inbox } {
   const inbox = options.inbox ?? memoryInbox();

@@ -8,8 +8,8 @@ import { createProcessor } from '../src/processing/processor.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../src/receive/receiver.ts';
 import { signBody } from '../src/signing/signature.ts';
 import { testInbox } from '../src/testing/test-inbox.ts';
-import { scratchFile } from './inbox/scratch-folder.ts';
-import { VirtualClock } from './processing/virtual-clock.ts';
+import { scratchFile } from './helpers/scratch-folder.ts';
+import { VirtualClock } from './helpers/virtual-clock.ts';
 
 const secret = 'a signing secret';
 const MINUTE = 60_000;

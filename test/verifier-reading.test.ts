@@ -7,7 +7,7 @@ import type { Refusal } from '../src/receive/outcome.ts';
 import { signBody } from '../src/signing/signature.ts';
 import { isRefusal } from '../src/receive/refusals.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../src/receive/verifier.ts';
-import { recordedLog } from './adapters/recorded-log.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
 
 const secret = 'the-secret-4711';
 const KIB = 1024;

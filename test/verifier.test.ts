@@ -4,9 +4,9 @@ import { startDeadline } from '../src/host/deadline.ts';
 import type { HostLimits } from '../src/host/host-limits.ts';
 import type { BodyLimits, BodyRead, Delivery } from '../src/receive/delivery.ts';
 import { ConfigurationError } from '../src/errors.ts';
-import type { Logger } from '../src/host/logger.ts';
 import type { Reason, Refusal } from '../src/receive/outcome.ts';
 import { signBody } from '../src/signing/signature.ts';
+import { recordedLog } from './helpers/recorded-log.ts';
 import { isRefusal } from '../src/receive/refusals.ts';
 import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
 
@@ -16,22 +16,8 @@ const ready = utf8.encode(
   '{"id":"evt_1","type":"order.ready","created":"2026-03-14T08:22:30Z","data":{"total":30.05}}',
 );
 
-interface Line {
-  readonly level: keyof Logger;
-  readonly facts: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
-let lines: Line[] = [];
-beforeEach(() => {
-  lines = [];
-});
-
-const logger: Logger = {
-  info: (facts, message) => lines.push({ level: 'info', facts, message }),
-  warn: (facts, message) => lines.push({ level: 'warn', facts, message }),
-  error: (facts, message) => lines.push({ level: 'error', facts, message }),
-};
+const { logger, lines, forget } = recordedLog();
+beforeEach(forget);
 
 function verify(delivery: Delivery, options: VerifierOptions = {}): Promise<VerifiedDelivery | Refusal> {
   return createVerifier({ secret, logger, ...options }).verify(delivery);

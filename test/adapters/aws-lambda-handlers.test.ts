@@ -14,8 +14,8 @@ import {
   type GatewayRequest,
 } from './lambda-events.ts';
 import { answerOf, asBase64, asText, deployed, Remaining } from './lambda-function.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, WELL_FORMED } from './signed-event.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-event.ts';
 
 /** Far from the deadline, which is 9 s. */
 const AT_ONCE_MS = 2_000;

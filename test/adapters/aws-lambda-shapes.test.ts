@@ -13,7 +13,7 @@ import {
   type GatewayRequest,
 } from './lambda-events.ts';
 import { answerOf, asBase64, asText, deployed } from './lambda-function.ts';
-import { signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import type { Answer } from './wire.ts';
 
 const MIB = 1024 * 1024;

@@ -8,7 +8,7 @@ import type { RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { EXPRESSES, serveBehind, type ExpressModule, type ServedExpress } from './express-app.ts';
-import { signedEvent, signedEventOfSize } from './signed-event.ts';
+import { signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import { chunk, connect, LAST_CHUNK, requestHead, type Answer, type RequestParts } from './wire.ts';
 
 /** Well before the deadline, which is 2 s. */

@@ -8,8 +8,8 @@ import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { EXPRESSES, serveBehind, serveExpress } from './express-app.ts';
-import { recordedLog } from './recorded-log.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import { send } from './wire.ts';
 
 /** Well before the deadline, which is 2 s. */

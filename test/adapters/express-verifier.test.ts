@@ -6,8 +6,8 @@ import { ConfigurationError, isKnown, type VerifierOptions } from '../../src/ind
 import { expectRefused } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
 import { EXPRESSES, serveExpress } from './express-app.ts';
-import { recordedLog } from './recorded-log.ts';
-import { SECRET, signedEvent } from './signed-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { SECRET, signedEvent } from '../helpers/signed-event.ts';
 import { send } from './wire.ts';
 
 const options: VerifierOptions = { secret: SECRET, maxBodyBytes: 1_000, logger: recordedLog().logger };

@@ -1,4 +1,4 @@
-import { requirePart } from '../runtimes/parts.ts';
+import { requirePart } from '../helpers/parts.ts';
 import { testExpress } from './conformance-express.ts';
 import type { ExpressModule } from './express-app.ts';
 

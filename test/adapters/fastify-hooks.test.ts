@@ -8,9 +8,16 @@ import { webhookHandler } from '../../adapters/fastify.ts';
 import { createReceiver, type Inbox, type Receiver, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused, type ExpectedRefusal } from './expected-answer.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { connectHttp2, warningsDuring, type Http2Client } from './served-node.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery, WELL_FORMED } from './signed-event.ts';
+import {
+  SECRET,
+  signed,
+  signedEvent,
+  signedEventOfSize,
+  type SignedDelivery,
+  WELL_FORMED,
+} from '../helpers/signed-event.ts';
 import { connect, requestHead, type Answer } from './wire.ts';
 
 /** Well before the deadline, which is 2 s. */

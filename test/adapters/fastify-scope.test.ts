@@ -5,8 +5,8 @@ import { webhookHandler } from '../../adapters/fastify.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog } from './recorded-log.ts';
-import { SECRET, signedEvent, signedEventOfSize, type SignedDelivery } from './signed-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { SECRET, signedEvent, signedEventOfSize, type SignedDelivery } from '../helpers/signed-event.ts';
 import { send, type Answer, type RequestParts } from './wire.ts';
 
 const MIB = 1024 * 1024;

@@ -5,9 +5,9 @@ import { webhookVerifier } from '../../adapters/fastify.ts';
 import { ConfigurationError, isKnown, type VerifierOptions } from '../../src/index.ts';
 import { expectRefused } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
-import { recordedLog } from './recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { connectHttp2 } from './served-node.ts';
-import { SECRET, signedEvent } from './signed-event.ts';
+import { SECRET, signedEvent } from '../helpers/signed-event.ts';
 import { send } from './wire.ts';
 
 const options: VerifierOptions = { secret: SECRET, maxBodyBytes: 1_000, logger: recordedLog().logger };

@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { webhookVerifier } from '../../adapters/fetch.ts';
 import { ConfigurationError, isKnown } from '../../src/index.ts';
 import { expectRefused, type ExpectedRefusal } from './expected-answer.ts';
-import { recordedLog } from './recorded-log.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery } from './signed-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery } from '../helpers/signed-event.ts';
 
 const options = { secret: SECRET, maxBodyBytes: 1_000, logger: recordedLog().logger };
 

@@ -10,9 +10,9 @@ import { webhookHandler, webhookVerifier } from '../../adapters/hono.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { serveApp } from './served-app.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send } from './wire.ts';
 
 interface OnNode {

@@ -5,9 +5,9 @@ import { ConfigurationError, createReceiver, isKnown, type VerifierOptions } fro
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
 import { REFUSED_DELIVERIES } from './refused-deliveries.ts';
-import { recordedLog } from './recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from './served-app.ts';
-import { SECRET, signed, signedEvent } from './signed-event.ts';
+import { SECRET, signed, signedEvent } from '../helpers/signed-event.ts';
 import { send, type Answer, type RequestParts } from './wire.ts';
 
 interface Verified {

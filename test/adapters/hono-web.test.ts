@@ -6,8 +6,8 @@ import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/inde
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { endless, sourceOf } from './byte-source.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery } from './signed-event.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, type SignedDelivery } from '../helpers/signed-event.ts';
 import type { Answer } from './wire.ts';
 
 const MIB = 1024 * 1024;

@@ -9,9 +9,9 @@ import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/i
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { testHttpAdapter } from './conformance.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog } from './recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp, type ServedApp } from './served-app.ts';
-import { SECRET, signedEvent, WELL_FORMED } from './signed-event.ts';
+import { SECRET, signedEvent, WELL_FORMED } from '../helpers/signed-event.ts';
 import { chunk, connect, requestHead, send, type Answer, type RequestParts } from './wire.ts';
 
 testHttpAdapter('hookbox/hono, served by @hono/node-server', (receiver, { bodyReadBefore }) => {

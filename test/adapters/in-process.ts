@@ -4,7 +4,7 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Open } from './http-adapter-case.ts';
 import type { ReceiverSetup } from './receiver-setup.ts';
 import { receiverUnderTest, type HookboxParts, type ReceiverUnderTest } from './receiver-under-test.ts';
-import { SECRET } from './signed-event.ts';
+import { SECRET } from '../helpers/signed-event.ts';
 
 /** Serves a receiver through an adapter, on a port of its own; disposing it ends what connections are left. */
 export type Mount = (

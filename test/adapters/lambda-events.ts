@@ -1,4 +1,4 @@
-import type { SignedDelivery } from './signed-event.ts';
+import type { SignedDelivery } from '../helpers/signed-event.ts';
 
 /** One HTTP request, before a gateway makes an event of it. */
 export interface GatewayRequest extends Pick<SignedDelivery, 'headers'> {

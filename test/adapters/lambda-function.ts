@@ -3,8 +3,8 @@ import { webhookHandler, type FunctionContext, type HttpEvent, type HttpResult }
 import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { GatewayRequest } from './lambda-events.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
-import { SECRET, type SignedDelivery } from './signed-event.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
+import { SECRET, type SignedDelivery } from '../helpers/signed-event.ts';
 import type { Answer } from './wire.ts';
 
 /** A function that stores events in memory and has one handler for all of them. */

@@ -8,9 +8,9 @@ import { webhookHandler } from '../../adapters/node.ts';
 import { createReceiver, type Inbox, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { serveHttp2, serveNode, warningsDuring, type Listener, type ServedNode } from './served-node.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize, WELL_FORMED } from './signed-event.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type RequestParts } from './wire.ts';
 
 const DEADLINE_MS = 500;

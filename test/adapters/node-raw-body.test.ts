@@ -6,9 +6,9 @@ import { webhookHandler } from '../../adapters/node.ts';
 import { createReceiver, type Inbox } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { expectAccepted, expectRefused } from './expected-answer.ts';
-import { recordedLog, type LogLine } from './recorded-log.ts';
+import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
-import { SECRET, signedEvent, signedEventOfSize, WELL_FORMED } from './signed-event.ts';
+import { SECRET, signedEvent, signedEventOfSize, WELL_FORMED } from '../helpers/signed-event.ts';
 import { chunk, connect, LAST_CHUNK, requestHead, send, type Answer } from './wire.ts';
 
 const DEADLINE_MS = 1_000;

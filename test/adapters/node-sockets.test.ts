@@ -8,9 +8,9 @@ import { webhookHandler as fastifyHandler } from '../../adapters/fastify.ts';
 import { webhookHandler as nodeHandler } from '../../adapters/node.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { recordedLog } from './recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveNode, type ServedNode } from './served-node.ts';
-import { SECRET, WELL_FORMED } from './signed-event.ts';
+import { SECRET, WELL_FORMED } from '../helpers/signed-event.ts';
 import { chunk, connect, requestHead, type Connection, type RequestParts } from './wire.ts';
 
 const MIB = 1024 * 1024;

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { warmUp, whileSampling } from './conformance/memory.ts';
 import { expectAccepted } from './expected-answer.ts';
 import { startMeasured } from './measured-server.ts';
-import { signedEvent, WELL_FORMED } from './signed-event.ts';
+import { signedEvent, WELL_FORMED } from '../helpers/signed-event.ts';
 import { send } from './wire.ts';
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** What the cases of the conformance suite ask of a receiver, wherever it runs: plain data in, plain data out. */
 import type { InboxUnavailableError, StoredEvent } from '../../src/index.ts';
-import type { LogLine } from './recorded-log.ts';
+import type { LogLine } from '../helpers/recorded-log.ts';
 
 /** How a receiver is made. Whatever is not given is the default of hookbox, with an empty inbox in memory. */
 export interface ReceiverSetup {

@@ -2,7 +2,7 @@ import type * as hookbox from '../../src/index.ts';
 import type { Handlers, Inbox, Receiver, ReceiverOptions, StoredEvent } from '../../src/index.ts';
 import type { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { recordedLog } from './recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import type {
   Controls,
   Failure,

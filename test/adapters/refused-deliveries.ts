@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ExpectedRefusal } from './expected-answer.ts';
-import { signed, signedEvent, signedEventOfSize } from './signed-event.ts';
+import { signed, signedEvent, signedEventOfSize } from '../helpers/signed-event.ts';
 import type { RequestParts } from './wire.ts';
 
 /** What a verifier with a limit of 1,000 bytes answers itself, each with its answer. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
-import { part } from '../runtimes/parts.ts';
+import { part } from '../helpers/parts.ts';
 
 /** The module of @sparticuz/chromium that unpacks an archive into the folder for temporary files. */
 interface Unpacking {

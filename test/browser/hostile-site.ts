@@ -1,7 +1,7 @@
 import { createProcessor, createReceiver, type Handlers } from '../../src/index.ts';
 import { previewBulk } from '../../src/ops/index.ts';
-import { SECRET, signed } from '../adapters/signed-event.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
+import { SECRET, signed } from '../helpers/signed-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { hostileData, hostileTexts } from './hostile-texts.ts';
 import { opsSite, type OpsSite } from './ops-site.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { openBrowser } from './browser.ts';
 import { opsSite } from './ops-site.ts';
 import { passShopDay, PICTURED_ORDER } from './shop-day.ts';

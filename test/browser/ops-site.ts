@@ -4,10 +4,10 @@ import { createReceiver, type Handlers, type Receiver } from '../../src/index.ts
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { opsPage } from '../../src/page/operators-page.tsx';
-import { recordedLog } from '../adapters/recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from '../adapters/served-app.ts';
-import { SECRET, signed } from '../adapters/signed-event.ts';
-import { ownFolder } from '../inbox/scratch-folder.ts';
+import { SECRET, signed } from '../helpers/signed-event.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
 
 export const OPERATOR = { username: 'ada', password: 'the password of an operator' };
 export const VIEWER = { username: 'vic', password: 'the password of a viewer' };

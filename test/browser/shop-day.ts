@@ -6,7 +6,7 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { LATENCY_BUCKETS_MS, type CountRow } from '../../src/inbox/operator/counts.ts';
 import type { AttemptError, Settlement } from '../../src/inbox/work.ts';
 import { cancelBulk, previewBulk } from '../../src/ops/index.ts';
-import { later } from '../inbox/incoming-event.ts';
+import { later } from '../helpers/incoming-event.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -12,8 +12,8 @@ import { checkEndpoint } from '../../src/cli/check/check-endpoint.ts';
 import { probeNames } from '../../src/cli/check/probe-names.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { SECRET } from './checking.ts';
 import { listening, type Listening } from '../cli/listening.ts';
 

@@ -4,7 +4,7 @@ import { webhookHandler } from '../../adapters/node.ts';
 import { probeNames } from '../../src/cli/check/probe-names.ts';
 import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { rightEndpoint } from './right-endpoint.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';

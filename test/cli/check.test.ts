@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
@@ -9,10 +7,11 @@ import type { CheckReport } from '../../src/cli/check/check-report.ts';
 import { createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { listening, type Listening } from './listening.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { rightEndpoint } from '../check/right-endpoint.ts';
 import { scriptedEndpoint } from '../check/scripted-endpoint.ts';
 import { acceptsUnsigned } from '../check/wrong-endpoints/accepts-unsigned.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 let hookbox: Listening;
@@ -157,12 +156,10 @@ describe('hookbox check', () => {
   });
 
   it('takes the secret from a file', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'hookbox-check-'));
-    const file = join(folder, 'secret');
+    const file = scratchFile('secret');
     writeFileSync(file, `${SECRET}\n`);
     const args = ['check', hookbox.url, '--secret-file', file, '--only', 'valid'];
     const { code } = await runHookbox(args, { env: { SIGNING_SECRET: 'another' } });
-    rmSync(folder, { recursive: true });
 
     expect(code).toBe(0);
   });

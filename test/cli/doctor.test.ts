@@ -4,7 +4,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   watch,
@@ -12,10 +11,9 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import { judgeClock } from '../../src/cli/doctor/clock-check.ts';
 import { checkVersion } from '../../src/cli/doctor/database-check.ts';
@@ -27,13 +25,10 @@ import { openFile } from '../../src/inbox/sqlite/open.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
-let root: string;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'hookbox-doctor-test-'));
-});
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = suiteFolder();
 
 let folder: string;
 let db: string;

@@ -18,9 +18,9 @@ import {
   runBulk,
   type EventFilter,
 } from '../../src/ops/index.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { invalidThen } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
 import { running } from './serving.ts';
 import { folderOfDead, stockedFolder } from './stocked-inbox.ts';

@@ -8,9 +8,9 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { TAKER_MS } from '../../src/inbox/work.ts';
 import { discardEvents, stats } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 import { runHookbox } from './run-hookbox.ts';
 
 const hookbox = fileURLToPath(new URL('../../dist/src/cli/hookbox.js', import.meta.url));

@@ -2,9 +2,9 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { tellFailure } from '../../src/cli/shared/tell-failure.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { pruneEvents } from '../../src/ops/index.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { handled } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 
 function toldOf(failure: unknown): string {
   const { exitCode } = process;

@@ -1,16 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../src/events/webhook-event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture, fixturesFolder } from '../../src/testing/fixtures.ts';
@@ -18,6 +8,8 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { deliverTo } from '../../src/testing/index.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, startHookbox } from './run-hookbox.ts';
 
 const edgeCases = readdirSync(join(fixturesFolder(), 'edge'))
@@ -89,16 +81,13 @@ describe('hookbox fixtures show', () => {
 describe('hookbox fixtures capture', () => {
   const body = fixture('order.confirmed');
   const { id } = JSON.parse(body.toString()) as { id: string };
-  let folder: string;
-  let db: string;
+  const folder = suiteFolder();
+  const db = join(folder, 'shop.db');
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'hookbox-fixtures-'));
-    db = join(folder, 'shop.db');
     const inbox = sqliteInbox(db);
-    const logger = { info() {}, warn() {}, error() {} };
-    const receiver = createReceiver({ secret: SECRET, inbox, logger });
-    const elsewhere = createReceiver({ secret: SECRET, inbox, logger, endpoint: 'elsewhere' });
+    const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
+    const elsewhere = createReceiver({ secret: SECRET, inbox, logger: silent, endpoint: 'elsewhere' });
     for (const name of ['order.confirmed', 'edge/unicode-beyond-bmp', 'edge/invalid-field-type', 'edge/unknown-type']) {
       await deliverTo(receiver, fixture(name), { secret: SECRET });
     }
@@ -108,7 +97,6 @@ describe('hookbox fixtures capture', () => {
     await Promise.all([receiver.close(), elsewhere.close()]);
     await inbox.close();
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   /** Handles and prunes order.ready, as time does. */
   async function makeTombstone(inbox: ReturnType<typeof sqliteInbox>): Promise<void> {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { ownFolder } from '../inbox/scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
 import { handled } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { runHookbox } from './run-hookbox.ts';
 import { running } from './serving.ts';
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { recordingServer, statuses } from './recording-server.ts';
 import { SECRET, startHookbox } from './run-hookbox.ts';
 import { running, serving, type Running } from './serving.ts';

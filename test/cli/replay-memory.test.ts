@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { acceptingServer, replayAll } from './replay-peak.ts';
 
 const BODY_BYTES = 16 * 1024;

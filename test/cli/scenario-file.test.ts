@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { inWords } from '../../src/cli/scenario/scenario-times.ts';
 import { parseDuration } from '../../src/ops/words/read-time.ts';
 import { verdictsOn } from '../../src/cli/scenario/expectations.ts';
@@ -11,12 +10,9 @@ import type { EventFinding } from '../../src/cli/scenario/scenario-receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { eventTypes } from '../../src/events/webhook-event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-file-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = suiteFolder();
 
 /** What a file gives, with the seed 1. */
 async function planned(content: object | string, seed = 1): Promise<Plan> {

@@ -1,23 +1,20 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { endpoint, nobody } from '../sender/endpoint.ts';
 import { runHookbox, SECRET, startHookbox, type Ran } from './run-hookbox.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hookbox-scenario-test-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = suiteFolder();
 
 const shipped = readdirSync(new URL('../../fixtures/scenarios/', import.meta.url)).map((file) =>
   file.replace('.json', ''),
@@ -229,8 +226,7 @@ describe('hookbox scenario run --to', () => {
   async function receiverWith(handlers: Handlers) {
     const db = join(mkdtempSync(join(folder, 'receiver-')), 'inbox.db');
     const inbox = sqliteInbox(db);
-    const logger = { info() {}, warn() {}, error() {} };
-    const receiver = createReceiver({ secret: SECRET, inbox, handlers, logger, endpoint: 'shop' });
+    const receiver = createReceiver({ secret: SECRET, inbox, handlers, logger: silent, endpoint: 'shop' });
     await receiver.start();
     const handle = webhookHandler(receiver);
     const server = createServer((request, response) => void handle(request, response));

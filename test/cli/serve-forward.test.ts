@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { nobodyThere } from './listening.ts';
 import { recordingServer, statuses } from './recording-server.ts';
 import { runHookbox, SECRET } from './run-hookbox.ts';

@@ -8,7 +8,7 @@ import { fixture } from '../../src/testing/fixtures.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { listening } from './listening.ts';
 import { runHookbox, SECRET } from './run-hookbox.ts';
 import { serving } from './serving.ts';

@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { signBody } from '../../src/signing/signature.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET } from './run-hookbox.ts';
 
-let folder: string;
-let body: string;
+const folder = suiteFolder();
+const body = join(folder, 'body.json');
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hookbox-sign-'));
-  body = join(folder, 'body.json');
   writeFileSync(body, '{"id":"evt_1"}\n');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const digits = `${signBody('{"id":"evt_1"}\n', SECRET)}\n`;
 

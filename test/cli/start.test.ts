@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { deliver } from '../../src/sender/deliver.ts';
-import { scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { SECRET } from './run-hookbox.ts';
 
 const script = fileURLToPath(

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, invalidIncoming, later } from '../inbox/incoming-event.ts';
-import { ownFolder, scratchFolder } from '../inbox/scratch-folder.ts';
+import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { ownFolder, scratchFolder } from '../helpers/scratch-folder.ts';
 import { FAILED, handled, plantDead, RETRY } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 /** Steers a terminal, begins another line and turns the reading direction: all of it must be seen and not felt. */
 export const HOSTILE = '\u001b[31mred\u009b2J\u202eright\nsecond line';

@@ -9,7 +9,7 @@ import { eventTypes } from '../../src/events/webhook-event.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { nobodyThere } from './listening.ts';
-import { scratchFile, scratchFolder } from '../inbox/scratch-folder.ts';
+import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 import { recordingServer, statuses, type Recorded } from './recording-server.ts';
 import { runHookbox, SECRET, type RunOptions } from './run-hookbox.ts';
 import { running, serving } from './serving.ts';

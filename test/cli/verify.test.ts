@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hookbox-verify-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = suiteFolder();
 
 function file(name: string, content: Uint8Array | string): string {
   const path = join(folder, name);

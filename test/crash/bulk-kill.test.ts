@@ -5,11 +5,11 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { auditLines } from '../../src/ops/audit.ts';
-import { Child } from '../inbox/child.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { Child } from '../helpers/child.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { plantDead } from '../ops/events-in-states.ts';
-import { orderEvent } from '../processing/order-event.ts';
+import { orderEvent } from '../helpers/order-event.ts';
 
 const EVENTS = 10_000;
 const KILLS = 4;

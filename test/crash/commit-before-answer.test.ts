@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/database.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 describe('an acceptance', () => {
   it('is not resolved before COMMIT has returned', async () => {

@@ -2,9 +2,14 @@
 // It takes signed deliveries without a pause, some of them redeliveries, and writes each id to its output as soon as it
 // was answered 200, in the same turn of the event loop: what has been written was acknowledged.
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+
+// Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
+flushCompileCache();
 
 const [file = '', round = ''] = process.argv.slice(2);
 const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(file), logger: silent });

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { silent } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { watchStalls } from '../inbox/stall-watch.ts';
-import { orderEvent } from '../processing/order-event.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { watchStalls } from '../helpers/stall-watch.ts';
+import { orderEvent } from '../helpers/order-event.ts';
 
 const EVENTS = 10_000;
 const ORDERS = 200;

@@ -2,14 +2,15 @@ import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
-import { later } from '../inbox/incoming-event.ts';
+import { times } from '../helpers/times.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { later } from '../helpers/incoming-event.ts';
 import { startHandling } from './handling-child.ts';
 
-const KILLS = 50;
-const EVENTS = 2_000;
-const ORDERS = 400;
+const KILLS = times(50, 12);
+const EVENTS = times(2_000, 600);
+const ORDERS = EVENTS / 5;
 
 /** A file with the events, and the table that the handlers write to. It takes the same effect twice, if somebody does it twice. */
 async function fileWithEvents(): Promise<string> {

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent } from '../helpers/order-event.ts';
 import { startHandling } from './handling-child.ts';
 
 const INNOCENT = Array.from({ length: 20 }, (_, n) => `evt_${n}`);

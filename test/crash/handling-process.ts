@@ -3,11 +3,16 @@
 //   exit, kill: the handler of the event `poison` ends the process, by process.exit or by SIGKILL to itself
 // It writes `begin <id>` and `end <id>` to its output as its handlers run, and goes on until it is killed.
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
-import { SECRET, silent } from '../inbox/order-delivery.ts';
+import { SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+
+// Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
+flushCompileCache();
 
 const [file = '', behaviour = ''] = process.argv.slice(2);
 

@@ -6,11 +6,11 @@ import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { silent } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, type OrderEventParts } from '../processing/order-event.ts';
-import { START, VirtualClock } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, type OrderEventParts } from '../helpers/order-event.ts';
+import { START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const SCHEMA_1 = readFileSync(new URL('handling-schema-1.sql', import.meta.url), 'utf8');
 

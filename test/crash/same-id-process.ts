@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 const order = z.object({ id: z.string(), at: z.number(), times: z.number() });
 await using inbox = sqliteInbox(process.argv[2] ?? '');

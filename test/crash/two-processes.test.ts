@@ -2,8 +2,8 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { Child } from '../inbox/child.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { Child } from '../helpers/child.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const SAME_ID = new URL('same-id-process.ts', import.meta.url);
 const kinds = z.array(z.string());

@@ -7,14 +7,15 @@ import type { Cause } from '../../src/cli/verify/explain/causes.ts';
 import { eventTypes } from '../../src/events/webhook-event.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { times } from '../helpers/times.ts';
 
 const SECRET = 'whsec_dGhlIHNlY3JldCBvZiB0aGUgdGVzdHM';
 const OLD = 'the secret before it';
 
 /** The bodies that every mistake is made with. */
-const BODIES = [...eventTypes, 'edge/unicode-beyond-bmp', 'edge/created-with-offset', 'edge/null-fields'].map((name) =>
-  fixture(name),
-);
+const BODIES = ['edge/unicode-beyond-bmp', 'edge/created-with-offset', 'edge/null-fields', ...eventTypes]
+  .slice(0, times(Infinity, 5))
+  .map((name) => fixture(name));
 
 function causesOf(mismatch: Partial<Mismatch> & Pick<Mismatch, 'body' | 'signature'>): readonly Cause[] {
   const { mistakes, explained, valid } = explainMismatch({ secret: SECRET, ...mismatch });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { part } from '../runtimes/parts.ts';
+import { part } from '../helpers/parts.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Git and the linters pass over folders of this name, and TypeScript over those that begin with a dot. */

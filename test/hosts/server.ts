@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Project } from './project.ts';
 import { SECRET } from './secret.ts';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../helpers/free-port.ts';
 
 export type Command = readonly [program: string, ...args: string[]];
 

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Acceptance, IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
+import { times } from '../helpers/times.ts';
 import { InboxModel } from './inbox-model.ts';
-import { incoming, invalidIncoming, later, severalIncoming } from './incoming-event.ts';
+import { incoming, invalidIncoming, later, severalIncoming } from '../helpers/incoming-event.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const STORED: Acceptance = { result: 'stored', conflict: false, replaced: false };
@@ -305,7 +306,7 @@ export function testInbox(name: string, open: () => Inbox): void {
             run += 1;
             await agreesWithModel(inbox, `run ${run}`, turns);
           }),
-          { numRuns: 300 },
+          { numRuns: times(300, 60) },
         );
       });
     });

@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from './order-delivery.ts';
-import { watchStalls } from './stall-watch.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { watchStalls } from '../helpers/stall-watch.ts';
 
 const LONGEST_STALL_MS = 100;
 const [source, file = ''] = process.argv.slice(2);

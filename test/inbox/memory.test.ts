@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { testInbox } from './conformance.ts';
-import { incoming, later } from './incoming-event.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
 
 testInbox('the inbox in memory', memoryInbox);
 

@@ -4,7 +4,8 @@
 import { createInterface } from 'node:readline';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from './order-delivery.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 await using inbox = sqliteInbox(process.argv[2] ?? '');
 const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });

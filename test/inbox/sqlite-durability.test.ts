@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later, severalIncoming } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile } from './scratch-folder.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const NORMAL = 1;
 const FULL = 2;

@@ -7,10 +7,11 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Logger } from '../../src/host/logger.ts';
 import type { Outcome } from '../../src/receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
-import { Child } from './child.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { orderDelivery, SECRET, silent } from './order-delivery.ts';
-import { ownFolder, scratchFile } from './scratch-folder.ts';
+import { Child } from '../helpers/child.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { ownFolder, scratchFile } from '../helpers/scratch-folder.ts';
 
 const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
 const DELIVERIES = new URL('deliveries-under-lock.ts', import.meta.url);

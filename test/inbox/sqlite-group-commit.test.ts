@@ -6,9 +6,9 @@ import { InboxUnavailableError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Acceptance, IncomingEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later, severalIncoming } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile } from './scratch-folder.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 describe('what arrives together', () => {
   it('shares its commits: a thousand events need a handful', async () => {

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Acceptance } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later, severalIncoming } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile } from './scratch-folder.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 describe('while a merchant is in the middle of something on the shared connection', () => {
   it.each(['COMMIT', 'ROLLBACK'])('events wait for the end of their transaction: %s', async (end) => {

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
 import { mountedType, networkFileSystem } from '../../src/inbox/sqlite/network-file-system.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFolder } from './scratch-folder.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 
 /** What statfs(2) and /proc/self/mounts say; nothing is pretended while both are null. */
 const pretended = vi.hoisted((): { magic: number | null; mounts: string | null } => ({ magic: null, mounts: null }));

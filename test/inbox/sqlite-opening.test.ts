@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
 import { migrate } from '../../src/inbox/sqlite/migrations.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { Child } from './child.ts';
-import { incoming, later, severalIncoming } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile, scratchFolder } from './scratch-folder.ts';
+import { Child } from '../helpers/child.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 
 const OPENING = new URL('opening-process.ts', import.meta.url);
 const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);

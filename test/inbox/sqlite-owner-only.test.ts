@@ -4,9 +4,9 @@ import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, later } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile, scratchFolder } from './scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 
 const fs = createRequire(import.meta.url)('node:fs') as typeof fsModule;
 

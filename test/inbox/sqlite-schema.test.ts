@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, invalidIncoming, later } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
+import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
 
 let database: Database.Database;
 

@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { StoredEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { incoming, invalidIncoming, later } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
+import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
 
 let database: Database.Database;
 let inbox: Inbox;

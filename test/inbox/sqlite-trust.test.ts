@@ -2,10 +2,10 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { ANY } from '../ops/events-in-states.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile } from './scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 /** What a handler can read through `ctx.transaction`. */
 async function readByHandler(inbox: ReturnType<typeof sqliteInbox>, sql: string): Promise<unknown> {

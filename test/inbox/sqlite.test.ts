@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { testInbox } from './conformance.ts';
-import { later, severalIncoming } from './incoming-event.ts';
-import { merchantDatabase } from './merchant-database.ts';
-import { scratchFile } from './scratch-folder.ts';
+import { later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 testInbox('the inbox in a file of its own', () => sqliteInbox(scratchFile()));
 

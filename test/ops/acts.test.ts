@@ -10,10 +10,10 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury, failure, FAILED, handleAgain, handled, inStates, invalidThen, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;

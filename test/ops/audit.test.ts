@@ -8,10 +8,10 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { orderEvent } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 const ADA: By = { actor: 'ada', now: START };
 

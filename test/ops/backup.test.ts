@@ -17,10 +17,10 @@ import type { By } from '../../src/inbox/operator/acts.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { backup } from '../../src/ops/backup.ts';
-import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile, scratchFolder } from '../inbox/scratch-folder.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
 
 const ADA: By = { actor: 'ada', via: 'cli', reason: 'nightly', now: START };

@@ -11,10 +11,10 @@ import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury, FAILED, handled, invalidThen, plantDead, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;

@@ -4,8 +4,8 @@ import { readEvent } from '../../src/events/parse.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury } from './events-in-states.ts';
 
 /** What the events of a busy shop are about; few of each, so that each is found several times. */

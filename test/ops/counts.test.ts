@@ -7,11 +7,11 @@ import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts'
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Statements } from '../../src/inbox/sqlite/statements.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { later, severalIncoming } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from './counted.ts';
 import { ANY, bury, FAILED, failure, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';

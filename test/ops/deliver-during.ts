@@ -1,5 +1,5 @@
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
 
 /** Stores event after event while something else runs, each in a commit of its own: how many, and what came of the other. */
 export async function deliverDuring<T>(

@@ -13,11 +13,11 @@ import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
 import { ANY, FAILED, handleAgain, handled, inStates, invalidThen, plantDead } from './events-in-states.ts';
 

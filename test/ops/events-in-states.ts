@@ -2,9 +2,9 @@ import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 export const failure = { name: 'Error', message: 'the shop is down', stack: 'Error: the shop is down' };
 export const FAILED: Settlement = { outcome: 'dead', reason: 'failed', error: failure };

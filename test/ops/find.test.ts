@@ -4,11 +4,11 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, getEvent } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury, failure, FAILED, handleAgain, handled, inStates } from './events-in-states.ts';
 
 const retryAt = (dueAt: number): Settlement => ({ outcome: 'retry', error: failure, dueAt });

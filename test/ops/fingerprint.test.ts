@@ -5,11 +5,11 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';
-import { invalidIncoming, later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY, bury, handled, invalidThen, plantDead } from './events-in-states.ts';
 
 const print = (message: string, name = 'Error'): string => fingerprintOf({ name, message });

@@ -7,10 +7,10 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { Child } from '../inbox/child.ts';
-import { later, severalIncoming } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { Child } from '../helpers/child.ts';
+import { later, severalIncoming } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const PINGING = new URL('pinging-process.ts', import.meta.url);
 const report = z.object({

@@ -6,9 +6,9 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/index.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 import { importEvents, type ImportOptions } from '../../src/ops/import.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { ANY } from './events-in-states.ts';
 
 const ADA = { actor: 'ada' };

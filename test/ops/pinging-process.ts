@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 await using inbox = sqliteInbox(process.argv[2] ?? '');
 const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });

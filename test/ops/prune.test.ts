@@ -9,10 +9,10 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
-import { later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
 import { FAILED, handled, inStates } from './events-in-states.ts';
 

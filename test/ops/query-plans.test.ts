@@ -3,7 +3,7 @@ import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { eventStates } from '../../src/inbox/state.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
 import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';

@@ -6,9 +6,10 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rejectedDeliveries } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { later, severalIncoming } from '../inbox/incoming-event.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { later, severalIncoming } from '../helpers/incoming-event.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { NOON, totalsOf } from './counted.ts';
 
 const forged = {

@@ -6,11 +6,11 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { listEvents } from '../../src/ops/find.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { handled } from './events-in-states.ts';
 import { allPages, idsOf } from './found-pages.ts';
 

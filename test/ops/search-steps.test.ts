@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { countSteps } from '../steps.ts';
 
 const READERS = /\/src\/(?:inbox|events)\//;

@@ -8,9 +8,10 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { percentilesOf } from '../../src/ops/percentiles.ts';
 import { stats } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 import { counted, DAY, HOUR, MINUTE, NOON } from './counted.ts';
 
 const bounds = [...LATENCY_BUCKETS_MS, Infinity];

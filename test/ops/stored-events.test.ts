@@ -4,8 +4,8 @@ import type { StoredEvent } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { newestSeq, storedEvents } from '../../src/ops/stored-events.ts';
-import { incoming, later, severalIncoming } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 async function inboxWith(count: number): Promise<Inbox> {
   const inbox = memoryInbox();

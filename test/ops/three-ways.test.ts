@@ -23,7 +23,7 @@ import {
 import { opsPage } from '../../src/page/operators-page.tsx';
 import { runHookbox } from '../cli/run-hookbox.ts';
 import { stockedInbox } from '../cli/stocked-inbox.ts';
-import { ownFolder, scratchFolder } from '../inbox/scratch-folder.ts';
+import { ownFolder, scratchFolder } from '../helpers/scratch-folder.ts';
 import { tokenIn } from './page/opened-page.ts';
 
 const by = { actor: 'ada', reason: 'because' };

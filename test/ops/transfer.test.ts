@@ -13,11 +13,11 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents, type ImportReport } from '../../src/ops/import.ts';
-import { incoming, invalidIncoming, later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
 import { ANY, FAILED, handleAgain, handled, plantDead, RETRY } from './events-in-states.ts';
 

@@ -3,13 +3,13 @@ import type { By } from '../../src/inbox/operator/acts.ts';
 import { prunableStates } from '../../src/inbox/operator/removal.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
-import { pruneEvents } from '../../src/ops/prune.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { pruneEvents } from '../../src/ops/prune.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled, plantDead } from './events-in-states.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
 

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 import { encodedFolders } from '../inbox/utf-16-folder.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
-vi.mock('../inbox/scratch-folder.ts', async (original) => encodedFolders('UTF-16be', await original()));
+vi.mock('../helpers/scratch-folder.ts', async (original) => encodedFolders('UTF-16be', await original()));
 
 // What is found, erased, pruned and grouped in a file of UTF-8 is so in a merchant's file of UTF-16, too.
 import './erase.test.ts';

@@ -4,10 +4,10 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { encodedFolders } from '../inbox/utf-16-folder.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 
-vi.mock('../inbox/scratch-folder.ts', async (original) => encodedFolders('UTF-16le', await original()));
+vi.mock('../helpers/scratch-folder.ts', async (original) => encodedFolders('UTF-16le', await original()));
 
 // What is found, erased, pruned and grouped in a file of UTF-8 is so in a merchant's file of UTF-16, too.
 import './erase.test.ts';

@@ -7,9 +7,9 @@ import { cancelBulk, getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../processing/order-event.ts';
-import { START } from '../processing/virtual-clock.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { FAILED, handled } from './events-in-states.ts';
 
 const NOW = START + 1_000;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { part } from '../runtimes/parts.ts';
+import { part } from '../helpers/parts.ts';
 
 /** A Node that hookbox runs on; looked up when it is used, so that a missing one fails its own tests only. */
 export interface NodeLine {

@@ -7,7 +7,7 @@ import { Doubt } from '../../src/processing/doubt.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
 import type { AttemptEnd, RunningAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
-import { rest, START, VirtualClock } from './virtual-clock.ts';
+import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const leaseMs = 15_000;
 const lease: Lease = { seq: 1, fence: 1 };

@@ -3,11 +3,11 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../src/inbox/work.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { planOf } from '../ops/query-plan.ts';
 import { countedDatabase, mostOf, type CountedTransaction } from './counted-database.ts';
-import { START } from './virtual-clock.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 const CREATED: Scope = { endpoints: ['default'], types: ['order.created'] };
 const READY: Scope = { endpoints: ['default'], types: ['order.ready'] };

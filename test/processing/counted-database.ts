@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 /** What one transaction has done. */
 export interface CountedTransaction {

@@ -5,11 +5,12 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
-import { recordedLog } from '../adapters/recorded-log.ts';
-import { orderDelivery, SECRET, silent } from '../inbox/order-delivery.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { orderEvent, store } from './order-event.ts';
-import { rest, VirtualClock } from './virtual-clock.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { rest, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

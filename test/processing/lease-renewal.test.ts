@@ -6,7 +6,7 @@ import { Doubt } from '../../src/processing/doubt.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
 import type { RunningAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
-import { START, VirtualClock } from './virtual-clock.ts';
+import { START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const LEASE_MS = 15_000;
 const one: Lease = { seq: 1, fence: 1 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, type ClaimRequest, type Scope } from '../../src/inbox/work.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { START } from './virtual-clock.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 type Parts = NonNullable<Parameters<typeof incoming>[0]>;
 

@@ -9,12 +9,12 @@ import { EVERYTHING } from '../../src/inbox/work.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
-import { recordedLog, type RecordedLog } from '../adapters/recorded-log.ts';
-import { Child } from '../inbox/child.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
-import { watchStalls } from '../inbox/stall-watch.ts';
-import { orderEvent, store } from './order-event.ts';
-import { rest, START, VirtualClock } from './virtual-clock.ts';
+import { recordedLog, type RecordedLog } from '../helpers/recorded-log.ts';
+import { Child } from '../helpers/child.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { watchStalls } from '../helpers/stall-watch.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const LOCK_HOLDER = new URL('../inbox/lock-holder.ts', import.meta.url);

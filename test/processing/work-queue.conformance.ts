@@ -13,8 +13,8 @@ import {
   type Lease,
   type Settlement,
 } from '../../src/inbox/work.ts';
-import { incoming, invalidIncoming, later } from '../inbox/incoming-event.ts';
-import { START } from './virtual-clock.ts';
+import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
+import { START } from '../helpers/virtual-clock.ts';
 
 type Parts = NonNullable<Parameters<typeof incoming>[0]>;
 

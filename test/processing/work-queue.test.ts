@@ -4,11 +4,11 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING, TAKER_MS, type Lease } from '../../src/inbox/work.ts';
-import { incoming, later } from '../inbox/incoming-event.ts';
-import { merchantDatabase } from '../inbox/merchant-database.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { testScope } from './scope.conformance.ts';
-import { START } from './virtual-clock.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { testWorkQueue } from './work-queue.conformance.ts';
 
 const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [

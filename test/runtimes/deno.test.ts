@@ -1,4 +1,4 @@
-import { part } from './parts.ts';
+import { part } from '../helpers/parts.ts';
 import { startProcess } from './runtime-process.ts';
 import { testRuntime } from './runtime-suite.ts';
 import { testSqliteInbox } from './sqlite-suite.ts';

@@ -1,7 +1,7 @@
 import type { Host } from '../adapters/conformance.ts';
 import type { Served } from '../adapters/http-adapter-case.ts';
 import type { Controls } from '../adapters/receiver-setup.ts';
-import { SECRET } from '../adapters/signed-event.ts';
+import { SECRET } from '../helpers/signed-event.ts';
 
 /** Where a server under test listens. */
 export interface RunningServer extends AsyncDisposable {

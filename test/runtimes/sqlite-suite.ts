@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { expectAccepted } from '../adapters/expected-answer.ts';
-import { signedEvent } from '../adapters/signed-event.ts';
+import { signedEvent } from '../helpers/signed-event.ts';
 import { send } from '../adapters/wire.ts';
-import { scratchFile } from '../inbox/scratch-folder.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 import { remoteHost } from './remote-host.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
 

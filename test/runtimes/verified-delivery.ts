@@ -1,5 +1,5 @@
 import { signBody } from '../../src/index.ts';
-import { signedEvent, type SignedDelivery } from '../adapters/signed-event.ts';
+import { signedEvent, type SignedDelivery } from '../helpers/signed-event.ts';
 import { VERIFIER_SECRET } from './verifier-secret.ts';
 
 /** An event as `/verifier` takes it. */

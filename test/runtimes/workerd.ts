@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import type { RunningServer } from './remote-host.ts';
-import { requirePart } from './parts.ts';
+import { requirePart } from '../helpers/parts.ts';
 
 /** The part of miniflare that is used here. */
 interface Miniflare {

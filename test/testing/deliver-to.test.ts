@@ -20,9 +20,9 @@ import {
   type DeliverToOptions,
   type DeliveryAnswer,
 } from '../../src/testing/index.ts';
+import { silent } from '../helpers/silent-logger.ts';
 
 const secret = 'a secret that only the tests know';
-const silent = { info() {}, warn() {}, error() {} };
 
 type Deliver = (receiver: Receiver, event: object | Uint8Array, options: DeliverToOptions) => Promise<DeliveryAnswer>;
 

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
@@ -9,9 +6,10 @@ import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox, type TestInbox, type TestInboxOptions } from '../../src/testing/index.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const secret = 'a secret that only the tests know';
-const silent = { info() {}, warn() {}, error() {} };
 const HOUR_MS = 60 * 60_000;
 
 const ends: (() => unknown)[] = [];
@@ -26,12 +24,6 @@ async function shop(handlers: Handlers, options: TestInboxOptions = {}): Promise
   ends.push(() => receiver.close());
   await receiver.start();
   return { ...tested, receiver };
-}
-
-function scratchFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'hookbox-testing-'));
-  ends.push(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'shop.db');
 }
 
 const STORES = [

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { SECRET, signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { SECRET, signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
 import { send, type RequestParts } from '../wire.ts';
 import { base64, expectNothingStored, expectStored } from './stored.ts';
 

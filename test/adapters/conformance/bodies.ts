@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { signed, signedEvent, signedEventOfSize, WELL_FORMED } from '../signed-event.ts';
+import { signed, signedEvent, signedEventOfSize, WELL_FORMED } from '../../helpers/signed-event.ts';
 import { chunk, chunkedBody, connect, LAST_CHUNK, requestBytes, requestHead, send } from '../wire.ts';
 import { expectNothingStored, expectStored } from './stored.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { expectError, saysClose, type ExpectedError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
 import type { ReceiverSetup } from '../receiver-setup.ts';
-import { signed, signedEvent } from '../signed-event.ts';
+import { signed, signedEvent } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send, type Connection, type RequestParts } from '../wire.ts';
 
 /** Answers after which a connection goes on, so that they must say nothing of its end. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Need } from '../http-adapter-case.ts';
-import { signed, signedEvent, signedEventOfSize } from '../signed-event.ts';
+import { signed, signedEvent, signedEventOfSize } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send, type RequestParts } from '../wire.ts';
 import { base64, expectNothingStored } from './stored.ts';
 

@@ -2,7 +2,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { signed, signedEvent } from '../signed-event.ts';
+import { signed, signedEvent } from '../../helpers/signed-event.ts';
 import { send } from '../wire.ts';
 import { expectNothingStored } from './stored.ts';
 

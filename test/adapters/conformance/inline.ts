@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
-import { signedEvent } from '../signed-event.ts';
+import { signedEvent } from '../../helpers/signed-event.ts';
 import { send } from '../wire.ts';
 import { expectStored, until } from './stored.ts';
 

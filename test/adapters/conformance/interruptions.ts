@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAccepted } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
-import { signedEvent } from '../signed-event.ts';
+import { signedEvent } from '../../helpers/signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type Connection } from '../wire.ts';
 import { expectNothingStored, until } from './stored.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { expectAccepted, expectRefused } from '../expected-answer.ts';
 import { startMeasured, type MeasuredServer } from '../measured-server.ts';
-import { signedEvent, signedEventOfSize, WELL_FORMED } from '../signed-event.ts';
+import { signedEvent, signedEventOfSize, WELL_FORMED } from '../../helpers/signed-event.ts';
 import { chunk, connect, requestHead, send, type Connection, type RequestParts } from '../wire.ts';
 
 const MIB = 1024 * 1024;

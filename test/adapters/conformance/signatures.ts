@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { signBody } from '../../../src/index.ts';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Need } from '../http-adapter-case.ts';
-import { SECRET, signed, signedEvent } from '../signed-event.ts';
+import { SECRET, signed, signedEvent } from '../../helpers/signed-event.ts';
 import { send, type RequestParts } from '../wire.ts';
 import { expectNothingStored } from './stored.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase, Served } from '../http-adapter-case.ts';
-import { signedEvent, signedEventOfSize, WELL_FORMED } from '../signed-event.ts';
+import { signedEvent, signedEventOfSize, WELL_FORMED } from '../../helpers/signed-event.ts';
 import { chunk, connect, requestBytes, requestHead, send, type Connection } from '../wire.ts';
 import { expectNothingStored } from './stored.ts';
 

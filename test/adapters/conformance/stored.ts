@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Served } from '../http-adapter-case.ts';
 import type { Tally } from '../receiver-setup.ts';
-import type { SignedEvent } from '../signed-event.ts';
+import type { SignedEvent } from '../../helpers/signed-event.ts';
 
 /** As bodies come back from a receiver under test. */
 export function base64(bytes: Uint8Array): string {

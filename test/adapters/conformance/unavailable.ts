@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { expectAccepted, expectError } from '../expected-answer.ts';
 import type { HttpAdapterCase } from '../http-adapter-case.ts';
 import type { Failure, InboxSetup } from '../receiver-setup.ts';
-import { SECRET, signedEvent } from '../signed-event.ts';
+import { SECRET, signedEvent } from '../../helpers/signed-event.ts';
 import { connect, requestBytes, requestHead, send } from '../wire.ts';
 import { expectNothingStored, until } from './stored.ts';
 

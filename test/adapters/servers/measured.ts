@@ -2,7 +2,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createReceiver, type Receiver } from '../../../src/index.ts';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
-import { SECRET } from '../signed-event.ts';
+import { silent } from '../../helpers/silent-logger.ts';
+import { SECRET } from '../../helpers/signed-event.ts';
 
 /** Long enough for a slow machine to send what is to be refused. */
 const DEADLINE_MS = 30_000;
@@ -12,8 +13,9 @@ const DEADLINE_MS = 30_000;
  * whenever it is asked.
  */
 export function serveMeasured(serverOf: (receiver: Receiver) => Server): void {
-  const logger = { info() {}, warn() {}, error() {} };
-  const server = serverOf(createReceiver({ secret: SECRET, inbox: memoryInbox(), logger, deadlineMs: DEADLINE_MS }));
+  const server = serverOf(
+    createReceiver({ secret: SECRET, inbox: memoryInbox(), logger: silent, deadlineMs: DEADLINE_MS }),
+  );
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
     process.send?.({ url: `http://127.0.0.1:${port}/webhooks` });

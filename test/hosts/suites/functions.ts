@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
-import { part } from '../../runtimes/parts.ts';
+import { part } from '../../helpers/parts.ts';
 import { forged, send, signedOrder, type SignedOrder, expectForgeryRefused } from '../deliveries.ts';
 import { fakeQueue, startFunction, type FunctionHost, type WebAnswer } from '../function-host.ts';
 import { changed, example } from '../page.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { part } from '../../runtimes/parts.ts';
+import { part } from '../../helpers/parts.ts';
 import { expectConsumed, expectStores, send, signedOrder } from '../deliveries.ts';
 import { changed, example, inlineCode } from '../page.ts';
 import type { Project } from '../project.ts';

@@ -1,5 +1,5 @@
 import { expect, describe, it } from 'vitest';
-import { part } from '../../runtimes/parts.ts';
+import { part } from '../../helpers/parts.ts';
 import { expectConsumed, expectStores } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
-import { part, requirePart } from '../../runtimes/parts.ts';
+import { part, requirePart } from '../../helpers/parts.ts';
 import { expectForgeryRefused, send, signedOrder } from '../deliveries.ts';
 import { SECRET } from '../secret.ts';
 import { changed, example } from '../page.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { acceptEvent } from '../../../src/inbox/rules/accept-event.ts';
 import { firstStateOf } from '../../../src/inbox/rules/first-state.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { incoming, invalidIncoming } from '../incoming-event.ts';
+import { incoming, invalidIncoming } from '../../helpers/incoming-event.ts';
 import { scripted } from './scripted-engine.ts';
 
 const known = {

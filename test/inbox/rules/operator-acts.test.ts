@@ -14,7 +14,7 @@ import {
   type BodyToday,
 } from '../../../src/inbox/rules/operator-acts.ts';
 import type { EventState } from '../../../src/inbox/state.ts';
-import { orderEvent } from '../../processing/order-event.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
 
 const TODAY: BodyToday = { type: 'order.created', created: { ms: 5, ns: 0 }, entity: 'order:mer_7:ord_7' };
 const DATES = { type: TODAY.type, created: TODAY.created };

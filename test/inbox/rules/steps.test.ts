@@ -8,7 +8,7 @@ import type { Engine } from '../../../src/inbox/rules/engine.ts';
 import { settle } from '../../../src/inbox/rules/settle.ts';
 import { answer, atOnce, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
-import { incoming } from '../incoming-event.ts';
+import { incoming } from '../../helpers/incoming-event.ts';
 
 /** An engine that has to be waited for, as one behind a network. */
 function awaited(engine: Engine): Engine {

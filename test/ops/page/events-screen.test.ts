@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
-import { orderEvent, store } from '../../processing/order-event.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { FAILED, handled } from '../events-in-states.ts';
 import { openedPage, signedIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';

@@ -4,7 +4,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
 import { watchChanges, type Standing } from '../../../src/page/live/watch-changes.ts';
 import { liveStreams } from '../../../src/page/live/event-stream.ts';
-import { orderEvent, store } from '../../processing/order-event.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { openedPage } from './opened-page.ts';
 import { bulkOf, noGauges, summary } from './stub-visit.ts';
 

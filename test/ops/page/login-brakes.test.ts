@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { createLoginBrakes, type LoginBrakes } from '../../../src/page/safety/login-brakes.ts';
 import { createAuthorization, type AuthorizationOptions } from '../../../src/page/safety/authorization.ts';
-import { recordedLog } from '../../adapters/recorded-log.ts';
+import { recordedLog } from '../../helpers/recorded-log.ts';
 import { ADA, openedPage, signedIn, VIC } from './opened-page.ts';
 
 /** A clock that stands still until it is moved, in ms. */

@@ -3,7 +3,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { opsPage, type OpsPageOptions } from '../../../src/page/operators-page.tsx';
 import { Hono } from 'hono';
-import { scratchFile } from '../../inbox/scratch-folder.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
 
 export const ADA = { user: 'ada', password: 'a password of ada', role: 'operator' } as const;
 export const VIC = { user: 'vic', password: 'a password of vic', role: 'viewer' } as const;

@@ -8,8 +8,8 @@ import { rerunEvents } from '../../../src/ops/index.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { serveApp } from '../../adapters/served-app.ts';
 import { openBrowser } from '../../browser/browser.ts';
-import { scratchFile } from '../../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../../processing/order-event.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { FAILED, handleAgain, handled } from '../events-in-states.ts';
 
 let browser: Browser;

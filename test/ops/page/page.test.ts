@@ -7,7 +7,7 @@ import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
-import { incoming, later } from '../../inbox/incoming-event.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
 import { eventHref } from '../../../src/page/parts/screen-links.ts';
 import { ADA, openedPage, signedIn, tokenIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';

@@ -10,8 +10,8 @@ import { healthScreen } from '../../../src/page/screens/health-screen.tsx';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
 import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import type { Screen, Visit } from '../../../src/page/visit.ts';
-import { scratchFile } from '../../inbox/scratch-folder.ts';
-import { orderEvent, store } from '../../processing/order-event.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { partOf, textOf } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 

@@ -1,4 +1,6 @@
 import type { EventContent } from './event-bytes.ts';
+import type { Behaviour } from './handler-script.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 /** What must happen for a rule to matter, where chance takes long to find it. Each is a history like any other. */
@@ -81,15 +83,7 @@ export const heldBack: DirectedHistory = {
 export const leftBehind: DirectedHistory = {
   name: 'a newer event waits for an older one whose worker goes away',
   async happen(world) {
-    const web = world.start('web');
-    const worker = world.start('created and ready');
-    await world.advance(1_000);
-    world.service.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
-    await world.advance(100);
-    worker.close();
-    world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
-    await world.advance(1_000);
-    world.start('created');
+    await leaveBehind(world);
     await pass(world, 40 * MINUTE);
   },
 };
@@ -97,15 +91,7 @@ export const leftBehind: DirectedHistory = {
 export const leftBehindAndSetBack: DirectedHistory = {
   name: 'a newer event waits for an older one whose worker goes away, and the clock is set back',
   async happen(world) {
-    const web = world.start('web');
-    const worker = world.start('created and ready');
-    await world.advance(1_000);
-    world.service.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
-    await world.advance(100);
-    worker.close();
-    world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
-    await world.advance(1_000);
-    world.start('created');
+    await leaveBehind(world);
     await world.advance(1_000);
     world.jump(-3 * HOUR);
     await pass(world, 40 * MINUTE);
@@ -115,10 +101,7 @@ export const leftBehindAndSetBack: DirectedHistory = {
 export const deploy: DirectedHistory = {
   name: 'a handler returns because its processor closes',
   async happen(world) {
-    const web = world.start('web');
-    const worker = world.start('all');
-    world.service.sendNew(content, ['wait for the signal and swallow it'], web);
-    await world.advance(1_000);
+    const worker = await handling(world, 'wait for the signal and swallow it', 1_000);
     worker.close();
     await world.advance(12_000);
   },
@@ -140,10 +123,7 @@ export const setBack: DirectedHistory = {
 export const setBackAndFull: DirectedHistory = {
   name: 'the clock is set back while the disk is full, and how a handler ended is not written yet',
   async happen(world) {
-    const web = world.start('web');
-    world.start('all');
-    world.service.sendNew(content, ['fail slowly'], web);
-    await world.advance(2_000);
+    await handling(world, 'fail slowly', 2_000);
     await world.fillDisk(4_000);
     world.jump(-3 * HOUR);
     await world.fillDisk(3_000);
@@ -153,29 +133,49 @@ export const setBackAndFull: DirectedHistory = {
 export const fullDisk: DirectedHistory = {
   name: 'the disk is full for longer than a lease while a handler ends',
   async happen(world) {
-    const web = world.start('web');
-    world.start('all');
-    world.service.sendNew(content, ['succeed slowly'], web);
-    await world.advance(2_000);
-    await world.fillDisk(20_000);
-    await world.advance(5_000);
+    await handling(world, 'succeed slowly', 2_000);
+    await fillForLong(world);
   },
 };
 
 export const fullDiskForMany: DirectedHistory = {
   name: 'the disk is full for longer than a lease, and another worker may write first',
   async happen(world) {
-    const web = world.start('web');
-    world.start('all');
-    world.service.sendNew(content, ['succeed slowly'], web);
-    await world.advance(600);
+    await handling(world, 'succeed slowly', 600);
     world.start('all');
     await world.advance(1_800);
     // When it ends, the other one is the first to look.
-    await world.fillDisk(20_000);
-    await world.advance(5_000);
+    await fillForLong(world);
   },
 };
+
+/** An event of an entity has failed once when the only worker for it goes away; who comes then handles newer ones only. */
+async function leaveBehind(world: World): Promise<void> {
+  const web = world.start('web');
+  const worker = world.start('created and ready');
+  await world.advance(1_000);
+  world.service.sendNew({ ...ready, entity: 0 }, ['fail', 'fail'], web);
+  await world.advance(100);
+  worker.close();
+  world.service.sendNew({ ...content, entity: 0, created: 2 }, [], web);
+  await world.advance(1_000);
+  world.start('created');
+}
+
+/** A worker has had an event for a while. */
+async function handling(world: World, behaviour: Behaviour, ms: number): Promise<SimulatedProcess> {
+  const web = world.start('web');
+  const worker = world.start('all');
+  world.service.sendNew(content, [behaviour], web);
+  await world.advance(ms);
+  return worker;
+}
+
+/** For longer than a lease. */
+async function fillForLong(world: World): Promise<void> {
+  await world.fillDisk(20_000);
+  await world.advance(5_000);
+}
 
 export const directedHistories = [
   outage,

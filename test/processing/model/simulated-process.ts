@@ -1,8 +1,8 @@
 import { createProcessor, createReceiver, signBody, type Outcome } from '../../../src/index.ts';
 import type { Handlers } from '../../../src/processing/handlers.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { Logger } from '../../../src/host/logger.ts';
 import type { Clock } from '../../../src/host/clock.ts';
+import { silent } from '../../helpers/silent-logger.ts';
 import type { Life } from './life.ts';
 import { dutyOf, handlersOf, type Role } from './roles.ts';
 
@@ -16,8 +16,6 @@ const LIMITS = {
 
 /** Five minutes. */
 const RETENTION = { processedDays: 5 / (24 * 60) };
-
-const silent: Logger = { info() {}, warn() {}, error() {} };
 
 /** A process of the merchant's, running the real receiver and the real processor. */
 export class SimulatedProcess {

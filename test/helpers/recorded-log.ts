@@ -10,6 +10,8 @@ export interface LogLine {
 export interface RecordedLog {
   readonly logger: Logger;
   readonly lines: readonly LogLine[];
+  /** Begins anew, for a log that several tests share. */
+  readonly forget: () => void;
 }
 
 export function recordedLog(): RecordedLog {
@@ -18,5 +20,6 @@ export function recordedLog(): RecordedLog {
     (level: LogLine['level']): Logger['info'] =>
     (facts, message) =>
       void lines.push({ level, facts, message });
-  return { lines, logger: { info: at('info'), warn: at('warn'), error: at('error') } };
+  const forget = (): void => void lines.splice(0);
+  return { lines, forget, logger: { info: at('info'), warn: at('warn'), error: at('error') } };
 }

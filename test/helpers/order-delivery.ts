@@ -1,5 +1,4 @@
 import type { Delivery } from '../../src/receive/delivery.ts';
-import type { Logger } from '../../src/host/logger.ts';
 import { signBody } from '../../src/signing/signature.ts';
 
 export const SECRET = 'the secret of these tests';
@@ -15,6 +14,3 @@ export function orderDelivery(id: string): Delivery & { readonly body: Uint8Arra
   const body = Buffer.from(orderBody(id));
   return { body, signature: signBody(body, SECRET) };
 }
-
-/** These tests provoke failures by the hundred; the answers are what they look at. */
-export const silent: Logger = { info() {}, warn() {}, error() {} };

@@ -2,7 +2,7 @@ import { readEvent } from '../../src/events/parse.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { later } from '../inbox/incoming-event.ts';
+import { later } from './incoming-event.ts';
 import { START } from './virtual-clock.ts';
 
 export interface OrderEventParts {

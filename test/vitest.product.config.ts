@@ -1,0 +1,8 @@
+import { configDefaults, defineConfig, mergeConfig } from 'vitest/config';
+import everything, { LONG } from './vitest.config.ts';
+
+/** `npm test`: everything of the product on its own Node, in minutes. */
+export default mergeConfig(
+  everything,
+  defineConfig({ test: { exclude: [...configDefaults.exclude, ...LONG], provide: { everything: false } } }),
+);
