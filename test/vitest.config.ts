@@ -18,7 +18,7 @@ export const LONG: readonly string[] = [
   'test/examples.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node26}.test.ts',
   'test/processing/{bounded-work,model/mutants}.test.ts',
-  'test/crash/handling-backlog.test.ts',
+  'test/crash/{handling-backlog,bulk-kill}.test.ts',
   'test/ops/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];

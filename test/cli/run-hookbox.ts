@@ -30,13 +30,17 @@ const bin = fileURLToPath(
   ),
 );
 
+const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+/** The last saves each command a part of its start. */
+const KEPT = { PATH, HOME, NODE_COMPILE_CACHE };
+
 /** Starts the built `hookbox`, for commands that run until they are stopped. */
 export function startHookbox(args: readonly string[], { cwd, env, stdout }: RunOptions = {}): ChildProcess {
   if (!existsSync(bin)) throw new Error('dist is missing: the tests run the built command; npm run build');
   return spawn(process.execPath, [bin, ...args], {
     ...(cwd !== undefined && { cwd }),
     stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], SIGNING_SECRET: SECRET, ...env },
+    env: { ...KEPT, SIGNING_SECRET: SECRET, ...env },
   });
 }
 
