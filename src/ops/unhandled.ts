@@ -1,5 +1,6 @@
 import type { Inbox } from '../inbox/contract.ts';
-import { EVERYTHING, RERUN_OFFERED_MS, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
+import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
+import { RERUN_OFFERED_MS } from '../inbox/rules/takers.ts';
 
 /** What nobody handles, or nobody did. */
 export interface Unhandled {

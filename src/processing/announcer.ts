@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../inbox/contract.ts';
-import { RERUN_OFFERED_MS, type Announced, type Scope } from '../inbox/work.ts';
+import type { Announced, Scope } from '../inbox/work.ts';
+import { RERUN_OFFERED_MS } from '../inbox/rules/takers.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';

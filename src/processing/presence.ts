@@ -1,4 +1,4 @@
-import { TAKER_MS } from '../inbox/work.ts';
+import { TAKER_MS } from '../inbox/rules/takers.ts';
 
 /** Which processors are running, as one of them may judge. */
 export interface Presence {

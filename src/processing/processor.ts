@@ -2,7 +2,8 @@ import { consoleLogger, failureLog, unfailing, type Logger } from '../host/logge
 import { systemClock, type Clock } from '../host/clock.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import { TAKER_MS, type ClaimedEvent, type Scope } from '../inbox/work.ts';
+import type { ClaimedEvent, Scope } from '../inbox/work.ts';
+import { TAKER_MS } from '../inbox/rules/takers.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { Doubt } from './doubt.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { TAKER_MS } from '../../src/inbox/work.ts';
+import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { discardEvents, stats } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';

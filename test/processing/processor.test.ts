@@ -7,7 +7,8 @@ import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts'
 import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
-import { EVERYTHING, TAKER_MS } from '../../src/inbox/work.ts';
+import { EVERYTHING } from '../../src/inbox/work.ts';
+import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { backoffMs, DEFAULT_RETRY } from '../../src/inbox/rules/backoff.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';

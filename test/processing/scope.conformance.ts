@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, type ClaimRequest, type Scope } from '../../src/inbox/work.ts';
+import type { ClaimRequest, Scope } from '../../src/inbox/work.ts';
+import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 

@@ -4,15 +4,14 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import {
   EVERYTHING,
-  IGNORE_AFTER_MS,
-  MAX_CRASHES,
-  TAKER_MS,
   type AttemptError,
   type ClaimedEvent,
   type ClaimRequest,
   type Lease,
   type Settlement,
 } from '../../src/inbox/work.ts';
+import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { MAX_CRASHES } from '../../src/inbox/rules/attempt-end.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 

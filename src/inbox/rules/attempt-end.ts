@@ -1,6 +1,9 @@
 import type { DeadReason } from '../state.ts';
-import { MAX_CRASHES, type Attempt, type Settlement } from '../work.ts';
+import type { Attempt, Settlement } from '../work.ts';
 import { fingerprintOf } from './fingerprint.ts';
+
+/** An event is dead(crashed) after this many crashes. */
+export const MAX_CRASHES = 3;
 
 /** What an attempt's end makes of its event, and of the attempt. */
 export type Ending = Pick<Attempt, 'outcome' | 'error'> & {

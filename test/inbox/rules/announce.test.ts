@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { announce, WHOLE_SWEEP } from '../../../src/inbox/rules/announce.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../../src/inbox/work.ts';
+import type { Scope } from '../../../src/inbox/work.ts';
+import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { scripted, sliceOf } from './scripted-engine.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { crashEnding, endingOf, type Ending } from '../../../src/inbox/rules/attempt-end.ts';
+import { MAX_CRASHES, crashEnding, endingOf, type Ending } from '../../../src/inbox/rules/attempt-end.ts';
 import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
-import { MAX_CRASHES, type Settlement } from '../../../src/inbox/work.ts';
+import type { Settlement } from '../../../src/inbox/work.ts';
 
 const NOW = 1_000;
 const error = { name: 'Error', message: 'no order ord_42', stack: 'at …' };

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Front } from '../../../src/inbox/rules/engine.ts';
 import { mustWait, unparkNext } from '../../../src/inbox/rules/entity-order.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { TAKER_MS, type ClaimRequest, type Scope } from '../../../src/inbox/work.ts';
+import type { ClaimRequest, Scope } from '../../../src/inbox/work.ts';
+import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { scripted, sliceOf } from './scripted-engine.ts';
 
 const NOW = 2 * TAKER_MS;

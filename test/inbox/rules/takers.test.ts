@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest';
-import { goneSince, isAmong, isInScope, thereSince, wasSeenAfter } from '../../../src/inbox/rules/takers.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, type Scope } from '../../../src/inbox/work.ts';
+import {
+  IGNORE_AFTER_MS,
+  TAKER_MS,
+  goneSince,
+  isAmong,
+  isInScope,
+  thereSince,
+  wasSeenAfter,
+} from '../../../src/inbox/rules/takers.ts';
+import type { Scope } from '../../../src/inbox/work.ts';
 
 const NOW = 2 * IGNORE_AFTER_MS;
 

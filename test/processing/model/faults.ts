@@ -1,5 +1,6 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { IGNORE_AFTER_MS, TAKER_MS, type Lease } from '../../../src/inbox/work.ts';
+import type { Lease } from '../../../src/inbox/work.ts';
+import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import type { Mutation } from './world.ts';
 
 /** Its fault lies in the store. */
