@@ -16,7 +16,7 @@ import type { Delivery } from './delivery.ts';
 import { inlineHandling } from './inline-handling.ts';
 import type { Outcome, Reason, Refusal } from './outcome.ts';
 import { bodyOf, isRefusal } from './refusals.ts';
-import { UnderWay } from './under-way.ts';
+import { UnderWay } from './deliveries-under-way.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
 import { createVerifier, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 

@@ -9,7 +9,7 @@ import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts
 import type { BodyRead, Delivery } from './delivery.ts';
 import type { Reason, Refusal } from './outcome.ts';
 import { passOnTo, type Passed } from './pass-on.ts';
-import { readingRoom, type Reading } from './reading-room.ts';
+import { readingRoom, type Reading } from './body-memory.ts';
 import { bodyOf, isRefusal, reportedRefusals, type RefusalFacts } from './refusals.ts';
 
 export interface VerifierOptions {

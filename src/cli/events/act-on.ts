@@ -34,7 +34,7 @@ import { byOf } from './by.ts';
 import { foundEvent } from './found-event.ts';
 import { foundForAct } from './found-for-act.ts';
 import { idText } from './event-texts.ts';
-import { underWay } from '../shared/under-way.ts';
+import { underWay } from '../shared/interruptible.ts';
 
 /** What one transaction takes. */
 const MOST_AT_ONCE = 500;

@@ -9,7 +9,7 @@ import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { underWay } from '../shared/under-way.ts';
+import { underWay } from '../shared/interruptible.ts';
 
 /** What the arguments of `events erase` say. */
 export interface EraseOptions extends InboxOptions, ByOptions {

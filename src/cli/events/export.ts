@@ -15,7 +15,7 @@ import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { eventFilterOf } from './filter-from-options.ts';
 import type { ByOptions, FilterOptions } from './event-options.ts';
-import { underWay } from '../shared/under-way.ts';
+import { underWay } from '../shared/interruptible.ts';
 
 /** What the arguments of `events export` say. */
 export interface ExportCommandOptions extends FilterOptions, ByOptions {

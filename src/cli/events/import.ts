@@ -15,7 +15,7 @@ import { refuseFolder } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
-import { underWay } from '../shared/under-way.ts';
+import { underWay } from '../shared/interruptible.ts';
 
 /** What the arguments of `events import` say. */
 export interface ImportCommandOptions extends InboxOptions, ByOptions {

@@ -10,7 +10,7 @@ import { progressBar } from '../shared/progress-bar.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
 import { timeText } from './event-texts.ts';
-import { underWay } from '../shared/under-way.ts';
+import { underWay } from '../shared/interruptible.ts';
 
 /** What the arguments of `events prune` say. */
 export interface PruneCommandOptions extends InboxOptions, ByOptions {

@@ -8,7 +8,7 @@ import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-types.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../sqlite/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { WorkQueue } from '../work.ts';

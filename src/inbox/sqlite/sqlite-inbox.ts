@@ -9,7 +9,7 @@ import { renewLeases } from '../rules/leases.ts';
 import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-types.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import { attemptsOf, noteLateError } from './attempts.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import type { SqliteDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 import type { EntityQueue, QueuedEvent, Takers, WaitingTypes } from '../rules/engine.ts';
 import { answer, DONE } from '../rules/steps.ts';
-import { COUNTED } from '../rules/unhandled-types.ts';
+import { COUNTED } from '../rules/unhandled-report.ts';
 import type { Scope } from '../work.ts';
 import { distinctLanes } from './distinct-values.ts';
 import type { NamedStatements } from './named-statements.ts';

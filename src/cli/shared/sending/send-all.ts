@@ -6,7 +6,7 @@ import { STOPS_AFTER_ANSWERS } from '../interruption.ts';
 import { tell } from '../output.ts';
 import { progressBar } from '../progress-bar.ts';
 import { printSent, type Outgoing } from './sent-lines.ts';
-import { underWay } from '../under-way.ts';
+import { underWay } from '../interruptible.ts';
 import { createSender, type Sent } from './connected-sender.ts';
 
 /** Where to send, and how. */

@@ -15,7 +15,7 @@ import { pageBounds } from '../page-request.ts';
 import { actOnEach, rowsOfSeqs } from './act-on-events.ts';
 import { bulkOf, filterOf, findBulk, type BulkRow } from './bulk-record.ts';
 import { fill, findFilling } from './bulk-snapshot.ts';
-import { clearAway } from './old-bulks.ts';
+import { clearAway } from './clear-old-bulks.ts';
 
 const MOST_AT_ONCE = 1_000;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import { COUNTED, ignoredTypes, unhandledTypes } from '../../../src/inbox/rules/unhandled-types.ts';
+import { COUNTED, ignoredTypes, unhandledTypes } from '../../../src/inbox/rules/unhandled-report.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { scripted } from './scripted-engine.ts';
