@@ -118,7 +118,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
     `),
     held: prepare(`
-      SELECT seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
       FROM hookbox_events WHERE ${HELD}
     `),
     ranOut: prepare(`
