@@ -55,7 +55,7 @@ export interface QueuedEvent extends Queue {
 export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes'> {
   /** Whether an event of the entity is in processing. */
   hasLease(queue: Queue): Steps<boolean>;
-  /** The oldest pending event. */
+  /** The oldest pending event of those that were looked at. */
   front(queue: Queue): Steps<Front | undefined>;
   /** The oldest pending event of some types. */
   frontOfTypes(queue: Queue, types: readonly string[]): Steps<Front | undefined>;

@@ -44,7 +44,7 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
       return answer(changes === 1);
     },
     known({ id, endpoint }) {
-      const row = known.event.get({ id, endpoint }) as KnownRow;
+      const row = known.event.get(id, endpoint) as KnownRow;
       return answer({
         seq: row.seq,
         entity: row.entity,
@@ -79,19 +79,19 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
       index.add(database, event);
       return DONE;
     },
-    redeliveries: (seq) => answer(timesOf(known.redeliveries.get({ seq }))),
+    redeliveries: (seq) => answer(timesOf(known.redeliveries.get(seq))),
     saveRedeliveries(seq, times) {
-      known.saveRedeliveries.run({ seq, ...columnsOf(times) });
+      known.saveRedeliveries.run(seq, ...columnsOf(times));
       return DONE;
     },
-    conflicts: (seq) => answer(timesOf(known.conflicts.get({ seq }))),
+    conflicts: (seq) => answer(timesOf(known.conflicts.get(seq))),
     saveConflict(seq, times, body) {
-      known.saveConflict.run({ seq, ...columnsOf(times), body });
+      known.saveConflict.run(seq, ...columnsOf(times), body);
       return DONE;
     },
   };
 }
 
 function columnsOf({ count, first, last, recent }: Times) {
-  return { count, first, last, recent: JSON.stringify(recent) };
+  return [count, first, last, JSON.stringify(recent)] as const;
 }

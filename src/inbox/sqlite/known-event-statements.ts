@@ -7,17 +7,17 @@ export function prepareKnownEventStatements(database: SqliteDatabase) {
     event: prepare(`
       SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256,
         erased_ms IS NOT NULL AS erased
-      FROM hookbox_events WHERE id = :id AND endpoint = :endpoint
+      FROM hookbox_events WHERE id = ? AND endpoint = ?
     `),
-    redeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = :seq'),
+    redeliveries: prepare('SELECT count, first_ms, last_ms, recent FROM hookbox_redeliveries WHERE seq = ?'),
     saveRedeliveries: prepare(`
-      INSERT INTO hookbox_redeliveries (seq, count, first_ms, last_ms, recent) VALUES (:seq, :count, :first, :last, :recent)
+      INSERT INTO hookbox_redeliveries (seq, count, first_ms, last_ms, recent) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (seq) DO UPDATE SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent
     `),
-    conflicts: prepare('SELECT count, first_ms, last_ms, recent, body FROM hookbox_conflicts WHERE seq = :seq'),
+    conflicts: prepare('SELECT count, first_ms, last_ms, recent, body FROM hookbox_conflicts WHERE seq = ?'),
     saveConflict: prepare(`
       INSERT INTO hookbox_conflicts (seq, count, first_ms, last_ms, recent, body)
-      VALUES (:seq, :count, :first, :last, :recent, :body)
+      VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (seq) DO UPDATE
       SET count = excluded.count, last_ms = excluded.last_ms, recent = excluded.recent, body = excluded.body
     `),

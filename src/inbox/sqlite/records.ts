@@ -47,7 +47,7 @@ export function timesOf(found: unknown): Times | null {
 /** Everything that is kept about the event of a row. */
 export function storedEvent(found: unknown, { known }: NamedStatements): StoredEvent {
   const row = found as EventRow;
-  const conflict = known.conflicts.get({ seq: row.seq }) as { body: Uint8Array } | undefined;
+  const conflict = known.conflicts.get(row.seq) as { body: Uint8Array } | undefined;
   return {
     seq: row.seq,
     endpoint: row.endpoint,
@@ -60,7 +60,7 @@ export function storedEvent(found: unknown, { known }: NamedStatements): StoredE
     deadReason: row.dead_reason,
     body: row.body,
     receivedAt: new Date(row.received_ms),
-    redeliveries: occurrencesOf(timesOf(known.redeliveries.get({ seq: row.seq }))),
+    redeliveries: occurrencesOf(timesOf(known.redeliveries.get(row.seq))),
     conflict: conflict === undefined ? null : { ...occurrencesOf(timesOf(conflict)), body: conflict.body },
   };
 }
