@@ -20,8 +20,11 @@ export function upkeepTimer(
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {
-    // An inbox that cannot do this now has told of worse already.
-    if (isNeeded()) await inbox.upkeep?.({ now, isOpen: isNeeded }).catch(() => {});
+    try {
+      if (isNeeded()) await inbox.upkeep?.({ now, isOpen: isNeeded });
+    } catch {
+      // An inbox that cannot do this now has told of worse already.
+    }
     timer = undefined;
   }
 

@@ -36,7 +36,6 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     return underWay > 0 || [...running.values()].some((until) => until > now);
   };
 
-  const upkeep = inner.upkeep?.bind(inner);
   const inbox: Inbox<Database> = {
     accept: (event, deadline) => watch(inner.accept(event, deadline)),
     get: (key) => inner.get(key),
@@ -62,7 +61,6 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     attempts: (key) => inner.attempts(key),
     rerun: (key, content, now, readFrom) => watch(inner.rerun(key, content, now, readFrom)),
     prune: (endpoints, processedBefore, limit) => watch(inner.prune(endpoints, processedBefore, limit)),
-    ...(upkeep && { upkeep: (options) => watch(upkeep(options)) }),
     close: () => inner.close(),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };

@@ -13,10 +13,20 @@ export function* rerunEvent(
 ): Steps<boolean> {
   const event = yield* engine.eventToRerun(key, readFrom);
   if (event === undefined || !mayRerun(event)) return false;
+  yield* backToPending(engine, key, content, now);
+  return true;
+}
+
+/** What a rerun leaves behind, whoever asked for it. */
+export function* backToPending(
+  engine: Pick<Removal, 'toPending' | 'noteTime' | 'counts'>,
+  key: EventKey,
+  content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+  now: number,
+): Steps<void> {
   yield* engine.toPending(key, content, now);
   yield* engine.noteTime(now);
   engine.counts.countType('rerun', content.type);
-  return true;
 }
 
 /** An operator's rule (operator-acts.ts), and the body is still the one that was read. */

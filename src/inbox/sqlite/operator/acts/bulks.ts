@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../../../../errors.ts';
 import { positiveWhole } from '../../../../number-option.ts';
+import { actOnEvents } from '../../../rules/act-on-events.ts';
 import { askedOfSnapshot } from '../../../rules/operator-acts.ts';
+import { atOnce } from '../../../rules/steps.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
 import type { ActOptions, Acts } from '../../../operator/acts.ts';
 import { Sums } from '../../../operator/sums.ts';
@@ -12,7 +14,7 @@ import type { Access } from '../access.ts';
 import { addAuditLine, recountAuditLine } from '../audit/audit-line.ts';
 import { atCommit, authorOf, type Author } from '../audit/author.ts';
 import { pageBounds } from '../page-request.ts';
-import { actOnEach, rowsOfSeqs } from './act-on-events.ts';
+import { actEngine } from './act-on-events.ts';
 import { bulkOf, filterOf, findBulk, type BulkRow } from './bulk-record.ts';
 import { fill, findFilling } from './bulk-snapshot.ts';
 import { clearAway } from './clear-old-bulks.ts';
@@ -114,11 +116,8 @@ function advance(
   const audit = bulk.audit ?? begin(database, bulk, author);
   const open = openEvents(database, id, limit);
   const asked = askedOfSnapshot(act, force === 1, filterOf(filter));
-  const slice = timeSlice(0);
-  const results = actOnEach(statements, rowsOfSeqs(database, open), { asked, entity, now: author.now }, (bytes) => {
-    slice.add(bytes);
-    return !slice.isOver();
-  });
+  const acting = { asked, entity, now: author.now };
+  const results = atOnce(actOnEvents(actEngine(statements), open, acting, timeSlice(0)));
   const note = statement(database, 'UPDATE hookbox_bulk_events SET result = ? WHERE bulk = ? AND seq = ?');
   for (const [at, result] of results.entries()) note.run(result, id, open[at]);
 

@@ -100,8 +100,8 @@ async function eraseAll(access: Access, events: readonly EventAbout[], erasing: 
   for (let at = 0; at < events.length;) {
     if (signal?.aborted === true) break;
     const rest = events.slice(at, at + BATCH_EVENTS);
-    const batch = await access.write((statements) =>
-      securely(statements.database, () => eraseSome(statements, rest, erasing)),
+    const batch = await access.write((statements, waitedMs) =>
+      securely(statements.database, () => eraseSome(statements, rest, { ...erasing, now: erasing.now + waitedMs })),
     );
     at += batch.worked;
     done.erased += batch.erased;

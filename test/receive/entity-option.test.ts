@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { entityOf, type EntityOf } from '../src/events/entity.ts';
-import type { Inbox } from '../src/inbox/contract.ts';
-import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
-import { rerunEvents } from '../src/ops/rerun.ts';
-import { rerun } from '../src/ops/rerun.ts';
-import { createReceiver } from '../src/receive/receiver.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './helpers/recorded-log.ts';
-import { merchantDatabase } from './helpers/merchant-database.ts';
-import { invalidThen } from './ops/events-in-states.ts';
-import { orderEvent, store } from './helpers/order-event.ts';
+import { entityOf, type EntityOf } from '../../src/events/entity.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { rerunEvents } from '../../src/ops/rerun.ts';
+import { rerun } from '../../src/ops/rerun.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { invalidThen } from '../ops/events-in-states.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 
 const secret = 'the-secret-4711';
 const key = { endpoint: 'default', id: 'evt' };

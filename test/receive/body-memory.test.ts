@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readingRoom, type Reading } from '../src/receive/body-memory.ts';
+import { readingRoom, type Reading } from '../../src/receive/body-memory.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

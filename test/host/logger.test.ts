@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { consoleLogger, throttle } from '../src/host/logger.ts';
+import { consoleLogger, throttle } from '../../src/host/logger.ts';
 
 describe('the console logger', () => {
   const lines: { readonly method: string; readonly text: string }[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { refusal, type Reason, type Refusal } from '../src/receive/outcome.ts';
-import { accepted } from '../src/receive/receiver.ts';
+import { refusal, type Reason, type Refusal } from '../../src/receive/outcome.ts';
+import { accepted } from '../../src/receive/receiver.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

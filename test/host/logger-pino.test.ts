@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { PermanentError } from '../src/errors.ts';
-import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
-import { createReceiver } from '../src/receive/receiver.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { scratchFile } from './helpers/scratch-folder.ts';
+import { PermanentError } from '../../src/errors.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
 
 const SECRET = 'a secret that is never logged';
 const line = z.looseObject({ level: z.number(), time: z.number(), msg: z.string() });

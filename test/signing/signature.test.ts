@@ -3,15 +3,15 @@ import type * as Crypto from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import rfc4231 from '../fixtures/rfc4231.json' with { type: 'json' };
-import fixtures from '../fixtures/signatures.json' with { type: 'json' };
-import { ConfigurationError } from '../src/errors.ts';
-import { eventTypes } from '../src/events/webhook-event.ts';
-import { parseEvent } from '../src/events/parse.ts';
-import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import { createReceiver } from '../src/receive/receiver.ts';
-import { signBody, verifySignature, type Secret } from '../src/signing/signature.ts';
-import { times } from './helpers/times.ts';
+import rfc4231 from '../../fixtures/rfc4231.json' with { type: 'json' };
+import fixtures from '../../fixtures/signatures.json' with { type: 'json' };
+import { ConfigurationError } from '../../src/errors.ts';
+import { eventTypes } from '../../src/events/webhook-event.ts';
+import { parseEvent } from '../../src/events/parse.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { signBody, verifySignature, type Secret } from '../../src/signing/signature.ts';
+import { times } from '../helpers/times.ts';
 
 const computed = vi.hoisted(() => ({ hashes: 0, comparisons: 0 }));
 
@@ -326,7 +326,7 @@ describe('what a sender controls', () => {
   });
 
   it('never makes them throw: fixtures with bytes changed, cut out and put in', () => {
-    const originals = eventTypes.map((type) => readFileSync(new URL(`../fixtures/${type}.json`, import.meta.url)));
+    const originals = eventTypes.map((type) => readFileSync(new URL(`../../fixtures/${type}.json`, import.meta.url)));
     const mutation = fc.record({
       at: fc.nat(),
       remove: fc.nat({ max: 3 }),

@@ -1,15 +1,15 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { deliveryStatistics } from '../src/receive/delivery-statistics.ts';
-import { refusal } from '../src/receive/outcome.ts';
-import { createReceiver } from '../src/receive/receiver.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { sqliteInbox } from '../src/inbox/sqlite/sqlite-inbox.ts';
-import type { Delivery } from '../src/receive/delivery.ts';
-import { silent } from './helpers/silent-logger.ts';
-import { scratchFile } from './helpers/scratch-folder.ts';
-import { ANY } from './ops/events-in-states.ts';
-import { orderEvent, store } from './helpers/order-event.ts';
+import { deliveryStatistics } from '../../src/receive/delivery-statistics.ts';
+import { refusal } from '../../src/receive/outcome.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import type { Delivery } from '../../src/receive/delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { ANY } from '../ops/events-in-states.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
 
 const secret = 'a signing secret';
 const encode = (text: string) => new TextEncoder().encode(text);

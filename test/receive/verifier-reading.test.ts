@@ -1,13 +1,13 @@
 /** What a verifier holds of bodies whose senders it does not know yet: bounded over all deliveries, and given back. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../src/receive/delivery.ts';
-import { ConfigurationError } from '../src/errors.ts';
-import type { Refusal } from '../src/receive/outcome.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { isRefusal } from '../src/receive/refusals.ts';
-import { createVerifier, type Verifier, type VerifierOptions } from '../src/receive/verifier.ts';
-import { recordedLog } from './helpers/recorded-log.ts';
+import type { BodyBuffer, BodyLimits, BodyRead, BodyReader } from '../../src/receive/delivery.ts';
+import { ConfigurationError } from '../../src/errors.ts';
+import type { Refusal } from '../../src/receive/outcome.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { isRefusal } from '../../src/receive/refusals.ts';
+import { createVerifier, type Verifier, type VerifierOptions } from '../../src/receive/verifier.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 
 const secret = 'the-secret-4711';
 const KIB = 1024;

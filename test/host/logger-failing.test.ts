@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import { createReceiver } from '../src/receive/receiver.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 
 it('a logger that throws fails neither the delivery nor close()', async () => {
   const fail = (): never => {

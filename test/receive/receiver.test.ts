@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BodyReader, Delivery } from '../src/receive/delivery.ts';
-import { ConfigurationError, InboxUnavailableError } from '../src/errors.ts';
-import { eventTypes } from '../src/events/webhook-event.ts';
-import type { Handlers } from '../src/processing/handlers.ts';
-import type { Inbox } from '../src/inbox/contract.ts';
-import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import type { Outcome } from '../src/receive/outcome.ts';
-import { createReceiver, type Receiver, type ReceiverOptions } from '../src/receive/receiver.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './helpers/recorded-log.ts';
+import type { BodyReader, Delivery } from '../../src/receive/delivery.ts';
+import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
+import { eventTypes } from '../../src/events/webhook-event.ts';
+import type { Handlers } from '../../src/processing/handlers.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import type { Outcome } from '../../src/receive/outcome.ts';
+import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();

@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startDeadline } from '../src/host/deadline.ts';
-import type { HostLimits } from '../src/host/host-limits.ts';
-import type { BodyLimits, BodyRead, Delivery } from '../src/receive/delivery.ts';
-import { ConfigurationError } from '../src/errors.ts';
-import type { Reason, Refusal } from '../src/receive/outcome.ts';
-import { signBody } from '../src/signing/signature.ts';
-import { recordedLog } from './helpers/recorded-log.ts';
-import { isRefusal } from '../src/receive/refusals.ts';
-import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../src/receive/verifier.ts';
+import { startDeadline } from '../../src/host/deadline.ts';
+import type { HostLimits } from '../../src/host/host-limits.ts';
+import type { BodyLimits, BodyRead, Delivery } from '../../src/receive/delivery.ts';
+import { ConfigurationError } from '../../src/errors.ts';
+import type { Reason, Refusal } from '../../src/receive/outcome.ts';
+import { signBody } from '../../src/signing/signature.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
+import { isRefusal } from '../../src/receive/refusals.ts';
+import { createVerifier, type VerifiedDelivery, type VerifierOptions } from '../../src/receive/verifier.ts';
 
 const secret = 'the-secret-4711';
 const utf8 = new TextEncoder();

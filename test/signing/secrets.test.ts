@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ConfigurationError } from '../src/errors.ts';
-import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
-import type { Logger } from '../src/host/logger.ts';
-import type { Outcome } from '../src/receive/outcome.ts';
-import { createReceiver, type Receiver } from '../src/receive/receiver.ts';
-import { keySource, type SecretOption, type SecretProvider, type Secrets } from '../src/signing/secrets.ts';
-import { matchesSignature, signBody, type Secret, type SigningKey } from '../src/signing/signature.ts';
+import { ConfigurationError } from '../../src/errors.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import type { Logger } from '../../src/host/logger.ts';
+import type { Outcome } from '../../src/receive/outcome.ts';
+import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
+import { keySource, type SecretOption, type SecretProvider, type Secrets } from '../../src/signing/secrets.ts';
+import { matchesSignature, signBody, type Secret, type SigningKey } from '../../src/signing/signature.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

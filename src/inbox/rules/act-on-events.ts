@@ -1,0 +1,88 @@
+import type { EntityOf } from '../../events/entity.ts';
+import type { EventKey } from '../event.ts';
+import type { ActResult } from '../operator/acts.ts';
+import type { Clock, Counting, EntityQueue, Removal, TimeSlice } from './engine.ts';
+import { unparkNext } from './entity-order.ts';
+import { bodyToday, decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
+import { backToPending } from './rerun-event.ts';
+import type { Steps } from './steps.ts';
+
+/** What an engine that operators can look into is asked for, beside what processors ask. */
+export interface ActEngine extends Clock, Counting, EntityQueue, Pick<Removal, 'bodyOf' | 'toPending'> {
+  /** An event as it is now, by its key or its `seq`; `null` for none. */
+  acted(event: EventKey | number): Steps<ActedRow | null>;
+  processedToPending(seq: number, now: number): Steps<void>;
+  discard(seq: number, content: Extract<ActMove, { name: 'discard' }>['content'], now: number): Steps<void>;
+}
+
+/** An event as far as an act decides about it. */
+export interface ActedRow extends EventKey, ActedEvent {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly discarded: boolean;
+  /** the length of its body */
+  readonly bytes: number;
+}
+
+/** An act, and when it is written. */
+export interface Acting {
+  readonly asked: AskedAct;
+  readonly now: number;
+  /** the receiver's rule, where it has one */
+  readonly entity: EntityOf | undefined;
+}
+
+/**
+ * Acts on one event after the other. Each is looked at just before its turn, so that a key given twice finds what became of
+ * the first.
+ *
+ * @param slice - ends it early: there are as many results as events were acted on
+ */
+export function* actOnEvents(
+  engine: ActEngine,
+  events: readonly (EventKey | number)[],
+  acting: Acting,
+  slice?: TimeSlice,
+): Steps<ActResult[]> {
+  const results: ActResult[] = [];
+  const fronts = new Map<string, ActedRow>();
+  for (const event of events) {
+    const row = yield* engine.acted(event);
+    const result = yield* actOnEvent(engine, row, acting);
+    results.push(result);
+    // Once for each entity and not for each event: ten thousand of one entity may go at a time.
+    if (row?.state === 'pending' && result === 'done') fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
+    slice?.add(row?.bytes ?? 0);
+    if (slice?.isOver() === true) break;
+  }
+  for (const row of fronts.values()) yield* unparkNext(engine, row, acting.now, engine.timeSlice());
+  return results;
+}
+
+/** The body is read in the transaction that moves the event: no other one can take its place meanwhile. */
+function* actOnEvent(engine: ActEngine, row: ActedRow | null, { asked, entity, now }: Acting): Steps<ActResult> {
+  const isRead = row !== null && needsBody(asked, row);
+  const today = isRead ? bodyToday(asked.act, row, yield* engine.bodyOf(row.seq), entity) : null;
+  const decision = decideAct(asked, row, today);
+  if (row !== null && decision.result === 'done') yield* carryOut(engine, row, decision.move, now);
+  return decision.result;
+}
+
+/** Makes the move, and counts it. */
+function* carryOut(engine: ActEngine, row: ActedRow, move: ActMove, now: number): Steps<void> {
+  switch (move.name) {
+    case 'toPending':
+      yield* backToPending(engine, row, move.content, now);
+      break;
+    case 'processedToPending':
+      yield* engine.processedToPending(row.seq, now);
+      yield* engine.noteTime(now);
+      engine.counts.countType('rerun', row.type);
+      break;
+    case 'discard':
+      yield* engine.discard(row.seq, move.content, now);
+      engine.counts.countType('discarded', row.type);
+      break;
+  }
+}
