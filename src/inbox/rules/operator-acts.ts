@@ -18,6 +18,8 @@ export interface ActedEvent {
   readonly deadReason: DeadReason | null;
   /** its body is gone */
   readonly pruned: boolean;
+  /** once processed, it is not run again, whatever body it has */
+  readonly erased?: boolean;
 }
 
 /** What today's schemas make of a stored body that fits them. */
@@ -80,6 +82,7 @@ export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, t
   if (!states.includes(event.state)) return { result: 'not needed' };
   if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
   if (event.pruned) return { result: 'pruned' };
+  if (event.state === 'processed' && event.erased === true) return { result: 'not needed' };
   if (today === null) return { result: 'still invalid' };
   if (act === 'discard') return done({ name: 'discard', content: { type: today.type, created: today.created } });
   return done(event.state === 'processed' ? { name: 'processedToPending' } : { name: 'toPending', content: today });

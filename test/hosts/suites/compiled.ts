@@ -82,7 +82,7 @@ export function next(project: () => Project): void {
     const built = await run([...cli, 'build'], folder(), env);
     expect(built.code, built.output).toBe(0);
     expect(built.output).not.toContain('warning');
-  }, 60_000);
+  }, 240_000);
 
   it('builds without the secret and without the inbox', () => {
     expect(existsSync(join(folder(), '.next/BUILD_ID'))).toBe(true);

@@ -37,6 +37,7 @@ const events = {
   'crashed tombstone': { state: 'dead', deadReason: 'crashed', pruned: true },
   'invalid tombstone': { state: 'dead', deadReason: 'invalid', pruned: true },
   'ignored tombstone': { state: 'ignored', deadReason: null, pruned: true },
+  'erased, with a body': { state: 'processed', deadReason: null, pruned: false, erased: true },
 } as const satisfies Record<string, ActedEvent>;
 
 const acts = {
@@ -65,6 +66,7 @@ const table: Record<Kind, Readonly<Record<Name, Expected>>> = {
   'crashed tombstone': { rerun: 'pruned', forced: 'pruned', discard: DISCARD },
   'invalid tombstone': { rerun: 'pruned', forced: 'pruned', discard: 'pruned' },
   'ignored tombstone': { rerun: 'pruned', forced: 'pruned', discard: NOT },
+  'erased, with a body': { rerun: NOT, forced: NOT, discard: NOT },
 };
 const cases = Object.entries(table).flatMap(([kind, byAct]) =>
   Object.entries(byAct).map(([act, expected]) => ({ kind: kind as Kind, act: act as Name, expected })),

@@ -44,11 +44,14 @@ export class Takers {
     }
   }
 
-  /** Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. */
+  /**
+   * Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. One that began in
+   * that millisecond may have begun after the clock had jumped, and then knows nothing of before.
+   */
   present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
     return this.#of(event).some(({ last, latest, passed: at, behind }) => {
       const isInTime = Math.min(last, latest) > now - withinMs;
-      return at > passed - withinMs && (isInTime || (at >= startedAt && !behind));
+      return at > passed - withinMs && (isInTime || (at > startedAt && !behind));
     });
   }
 

@@ -57,7 +57,7 @@ export function actEngine({ engine, database, moves }: Statements): ActEngine {
 }
 
 const COLUMNS = `seq, endpoint, id, type, entity, state, dead_reason AS deadReason, body IS NULL AS pruned,
-  discarded_ms IS NOT NULL AS discarded, ${BYTES}`;
+  discarded_ms IS NOT NULL AS discarded, erased_ms IS NOT NULL AS erased, ${BYTES}`;
 
 function rowOfKey(database: SqliteDatabase, { id, endpoint }: EventKey): ActedRow | null {
   const sql = `SELECT ${COLUMNS} FROM hookbox_events WHERE id = ? AND endpoint = ?`;
@@ -69,11 +69,13 @@ export function rowOfSeq(database: SqliteDatabase, seq: number): ActedRow | null
   return actedRow(statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`).get(seq));
 }
 
+type Flag = 'pruned' | 'discarded' | 'erased';
+
 function actedRow(found: unknown): ActedRow | null {
   if (found === undefined) return null;
   // The CHECKs of the table hold the unions.
-  const row = found as Omit<ActedRow, 'pruned' | 'discarded'> & { readonly pruned: 0 | 1; readonly discarded: 0 | 1 };
-  return { ...row, pruned: row.pruned === 1, discarded: row.discarded === 1 };
+  const row = found as Omit<ActedRow, Flag> & Readonly<Record<Flag, 0 | 1>>;
+  return { ...row, pruned: row.pruned === 1, discarded: row.discarded === 1, erased: row.erased === 1 };
 }
 
 function refuseTooMany(database: SqliteDatabase, keys: readonly EventKey[]): void {
