@@ -16,9 +16,11 @@ export const LONG: readonly string[] = [
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node26}.test.ts',
+  'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
+  'test/cli/{replay,events-keep,doctor}.test.ts',
+  'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
   'test/processing/{bounded-work,model/mutants}.test.ts',
-  'test/crash/{handling-backlog,bulk-kill}.test.ts',
+  'test/crash/{handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/ops/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];

@@ -7,7 +7,7 @@ export interface RetryOptions {
   readonly maxMs?: number;
 }
 
-/** Twenty attempts: at most 1 s, 2 s, 4 s … 34 min, then 1 h between them; on average half of that, four to five hours in all. */
+/** Twenty attempts: at most 1 s, 2 s, 4 s … 34 min, then 1 h between them; eight hours in all at most, and four on average. */
 export const DEFAULT_RETRY: Required<RetryOptions> = { attempts: 20, baseMs: 1_000, maxMs: 3_600_000 };
 
 /**
