@@ -11,6 +11,8 @@ export interface Handled {
 /** A process that handles some, and since when it runs, by the time that has really passed. */
 export interface Worker extends Handled {
   readonly startedAt: number;
+  /** what the clock showed then */
+  readonly startedNow: number;
 }
 
 /** An event as the model knows it. */

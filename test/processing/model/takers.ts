@@ -17,6 +17,7 @@ export interface Judge {
   /** by the time that has really passed */
   readonly passed: number;
   readonly startedAt: number;
+  readonly startedNow: number;
 }
 
 /** When somebody was last seen who handles a type of an endpoint. */
@@ -46,12 +47,13 @@ export class Takers {
 
   /**
    * Whoever judges it has to know that somebody is there: both clocks say so, or it was there itself then. One that began in
-   * that millisecond may have begun after the clock had jumped, and then knows nothing of before.
+   * that millisecond, after the clock had jumped, was not.
    */
-  present(event: ModelEvent, withinMs: number, { now, passed, startedAt }: Judge): boolean {
+  present(event: ModelEvent, withinMs: number, { now, passed, startedAt, startedNow }: Judge): boolean {
     return this.#of(event).some(({ last, latest, passed: at, behind }) => {
       const isInTime = Math.min(last, latest) > now - withinMs;
-      return at > passed - withinMs && (isInTime || (at > startedAt && !behind));
+      const wasThere = at > startedAt || (at === startedAt && last >= startedNow);
+      return at > passed - withinMs && (isInTime || (wasThere && !behind));
     });
   }
 

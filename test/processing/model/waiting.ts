@@ -83,7 +83,7 @@ export class Waiting {
     must(isLate || this.#isDue(event, now, UNTAKEN_MS), 'dead only for a reason', say('it has just become due'));
     must(isOf(event, by), 'only its own endpoint', say('it belongs to another endpoint'));
     must(by.types.length > 0, 'dead only for a reason', say('who did it handles nothing'));
-    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt };
+    const judge = { now, passed: this.#clock.passed, startedAt: by.startedAt, startedNow: by.startedNow };
     const isNew = judge.passed - by.startedAt < TAKEN_MS;
     must(!isNew, 'dead only for a reason', say('who did it has just begun to look'));
     const isTaken = this.#takers.present(event, TAKEN_MS, judge) || this.#takers.remembered(event, HANDLED_MS, judge);
@@ -101,7 +101,7 @@ export class Waiting {
 
   /** What one of these has had to handle for a while, and nobody who may still be there is waited for. */
   overdue(workers: readonly Worker[]): ModelEvent | undefined {
-    const judge = { now: this.#clock.now(), passed: this.#clock.passed, startedAt: 0 };
+    const judge = { now: this.#clock.now(), passed: this.#clock.passed, startedAt: 0, startedNow: 0 };
     return this.#events.find((event) => {
       if (event.state !== 'pending' || event.crashes > 0 || !this.#isDue(event, judge.now, OVERDUE_MS)) return false;
       if (!workers.some((worker) => isHandled(event, worker))) return false;

@@ -22,7 +22,7 @@ const LIVED_MS = 4_500;
 const NOTICED_MS = 6_000;
 /** In so many steps everything gets its turn. */
 const OFTEN = 4;
-const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0 };
+const NOBODY: Worker = { endpoints: [], types: [], startedAt: 0, startedNow: 0 };
 
 /** Puts a fault into the inbox of one process. */
 export type Mutation = (inbox: Inbox, life: Life) => Inbox;
@@ -70,7 +70,11 @@ export class World {
     // It does not know that others could not renew their leases, nor that the clock has jumped.
     if (this.clock.passed - this.#doubtedUntil < NOTICED_MS) this.#disturbAll();
     const life = newLife();
-    const inbox = this.#inboxOf(life, { ...handledBy(role), startedAt: this.clock.passed });
+    const inbox = this.#inboxOf(life, {
+      ...handledBy(role),
+      startedAt: this.clock.passed,
+      startedNow: this.clock.now(),
+    });
     const process = new SimulatedProcess(role, life, inbox, this.clock.of(life), async (event, context) => {
       const name = nameOf({ endpoint: context.delivery.endpoint, id: event.id });
       await this.runs.during(name, life, context, (run) => this.#handle(run, process));
@@ -172,7 +176,7 @@ export class World {
       this.observer.assertFine();
     }
     if (ms < OFTEN * stepMs) return;
-    const workers = there.filter(isOpen).map(({ role }) => ({ ...handledBy(role), startedAt: 0 }));
+    const workers = there.filter(isOpen).map(({ role }) => ({ ...handledBy(role), startedAt: 0, startedNow: 0 }));
     const overdue = this.model.waiting.overdue(workers);
     must(overdue === undefined, 'nothing stuck', () => `${overdue?.name} waits though somebody handles it`);
   }
