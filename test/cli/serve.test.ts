@@ -130,7 +130,9 @@ describe('hookbox serve', () => {
       unhandled: false,
       ...event,
     });
-    expect(stdout.match(/"ms":\d+(\.\d)?,/g)).toHaveLength(3);
+    // On a slow machine the handler may have run again by then.
+    const lines = stdout.split('\n').filter((line) => !/"attempt":[2-9]/.test(line));
+    expect(lines.filter((line) => /"ms":\d+(\.\d)?,/.test(line))).toHaveLength(3);
     expect(Math.abs(Date.parse(String(stored?.['at'])) - at)).toBeLessThan(60_000);
     expect(rest).toContainEqual(
       expect.objectContaining({ kind: 'delivery', outcome: 'rejected', id: null, reason: 'signature-missing' }),
