@@ -573,7 +573,7 @@ it('no statement of an act or a bulk reads a whole table of events or of snapsho
     database
       .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
-      // Bulks are acts of people: few. Types are stepped through (work-statements.ts).
+      // Bulks are acts of people: few. Types are stepped through (queue-statements.ts).
       .filter(({ detail }) =>
         /^SCAN (?!json_each|CONSTANT|\(|hookbox_migrations|hookbox_bulks$|b$|types$)/.test(detail),
       )

@@ -1,4 +1,4 @@
-import type { Arrivals, Engine, EntityQueue, Removal } from '../rules/engine.ts';
+import type { Arrivals, Engine, EntityQueue, Reruns, Tombstones } from '../rules/engine.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
@@ -89,7 +89,7 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
   };
 }
 
-function removal(entries: Entries): Omit<Removal, 'counts' | 'timeSlice' | 'noteTime'> {
+function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSlice' | 'noteTime'> {
   return {
     eventToRerun(key, readFrom) {
       const entry = entries.find(key);

@@ -1,14 +1,15 @@
 import type { EntityOf } from '../../events/entity.ts';
 import type { EventKey } from '../event.ts';
 import type { ActResult } from '../operator/acts.ts';
-import type { Clock, Counting, EntityQueue, Removal, TimeSlice } from './engine.ts';
+import type { LatestTime, Counting, EntityQueue, Reruns, TimeSlice, Tombstones } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import { bodyToday, decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
 import { backToPending } from './rerun-event.ts';
 import type { Steps } from './steps.ts';
 
 /** What an engine that operators can look into is asked for, beside what processors ask. */
-export interface ActEngine extends Clock, Counting, EntityQueue, Pick<Removal, 'bodyOf' | 'toPending'> {
+export interface ActEngine
+  extends LatestTime, Counting, EntityQueue, Pick<Reruns, 'toPending'>, Pick<Tombstones, 'bodyOf'> {
   /** An event as it is now, by its key or its `seq`; `null` for none. */
   acted(event: EventKey | number): Steps<ActedRow | null>;
   processedToPending(seq: number, now: number): Steps<void>;

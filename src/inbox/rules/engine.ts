@@ -13,7 +13,7 @@ import type { Steps } from './steps.ts';
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Arrivals, Claims, Endings, EntityQueue, Takers, WaitingTypes, Removal {}
+export interface Engine extends Arrivals, Claims, Endings, EntityQueue, Takers, WaitingTypes, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -37,7 +37,7 @@ export interface TimeSlice {
 }
 
 /** Remembers the time at which leases and due times are written (set-back.ts). */
-export interface Clock {
+export interface LatestTime {
   noteTime(now: number): Steps<void>;
 }
 
@@ -109,7 +109,7 @@ export interface StoredBody {
 }
 
 /** Processors take events. */
-export interface Claims extends Leases, Clock {
+export interface Claims extends Leases, LatestTime {
   /** Moves back what was written before the clock was set back (set-back.ts); `true` when there is more to move. */
   followClock(request: ClaimRequest, slice: TimeSlice): Steps<boolean>;
   /** The event that was stored last; 0 for none. */
@@ -173,7 +173,7 @@ export interface Leases extends Endings {
 }
 
 /** Attempts end. */
-export interface Endings extends Counting, Clock, EntityQueue {
+export interface Endings extends Counting, LatestTime, EntityQueue {
   /** The event in processing under this fence, however late it is. */
   held(lease: Lease): Steps<RunningEvent | undefined>;
   /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
@@ -184,7 +184,7 @@ export interface Endings extends Counting, Clock, EntityQueue {
 }
 
 /** What waits, by type. */
-export interface WaitingTypes extends Counting, Clock, Slices, EntityQueue, Takers, Pick<Claims, 'lookAtFresh'> {
+export interface WaitingTypes extends Counting, LatestTime, Slices, EntityQueue, Takers, Pick<Claims, 'lookAtFresh'> {
   parkedAfter(seq: number, limit: number): Steps<readonly (QueuedEvent & { readonly type: string })[]>;
   /** The endpoints of a scope at which something pending is not parked, always in the same order. */
   readyEndpoints(endpoints: Scope['endpoints']): Steps<readonly string[]>;
@@ -209,10 +209,14 @@ export interface TypeTotal {
   readonly count: number;
 }
 
-/** An event is rerun, or only a tombstone is kept. */
-export interface Removal extends Counting, Clock, Slices {
+/** An event is rerun. */
+export interface Reruns extends Counting, LatestTime {
   eventToRerun(key: EventKey, readFrom: Uint8Array | undefined): Steps<EventToRerun | undefined>;
   toPending(key: EventKey, content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>, now: number): Steps<void>;
+}
+
+/** Of an event only a tombstone is kept. */
+export interface Tombstones extends Slices {
   /** Events with a body that were processed before. */
   prunable(endpoints: Scope['endpoints'], before: number, limit: number): Steps<readonly number[]>;
   bodyOf(seq: number): Steps<Uint8Array>;

@@ -1,7 +1,7 @@
 import type { EventKey } from '../event.ts';
 import type { ClaimRequest, Lease } from '../work.ts';
 import { crashEnding } from './attempt-end.ts';
-import type { Clock, Leases, TimeSlice } from './engine.ts';
+import type { LatestTime, Leases, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
 
@@ -10,7 +10,7 @@ const RAN_OUT_BATCH = 100;
 
 /** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */
 export function* renewLeases(
-  engine: Clock & Pick<Leases, 'renew'>,
+  engine: LatestTime & Pick<Leases, 'renew'>,
   leases: readonly Lease[],
   now: number,
   leaseMs: number,

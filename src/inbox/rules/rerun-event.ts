@@ -1,11 +1,11 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
-import type { EventToRerun, Removal } from './engine.ts';
+import type { EventToRerun, Reruns } from './engine.ts';
 import { askedByKey, mayBeDone } from './operator-acts.ts';
 import type { Steps } from './steps.ts';
 
 /** Brings an event back to pending, with what today's schemas make of its body. */
 export function* rerunEvent(
-  engine: Removal,
+  engine: Reruns,
   key: EventKey,
   content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
   now: number,
@@ -19,7 +19,7 @@ export function* rerunEvent(
 
 /** What a rerun leaves behind, whoever asked for it. */
 export function* backToPending(
-  engine: Pick<Removal, 'toPending' | 'noteTime' | 'counts'>,
+  engine: Pick<Reruns, 'toPending' | 'noteTime' | 'counts'>,
   key: EventKey,
   content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
   now: number,

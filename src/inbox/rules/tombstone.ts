@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from '../work.ts';
-import type { Removal, StoredBody } from './engine.ts';
+import type { StoredBody, Tombstones } from './engine.ts';
 import type { Steps } from './steps.ts';
 
 /** What still tells the same bytes from others when the body has gone. */
@@ -15,7 +15,7 @@ export function hasSameBody({ body, hash }: StoredBody, arrived: Uint8Array): bo
 }
 
 /** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
-export function* makeTombstone(engine: Removal, seq: number, body: Uint8Array): Steps<void> {
+export function* makeTombstone(engine: Tombstones, seq: number, body: Uint8Array): Steps<void> {
   yield* engine.prune(seq, hashOf(body));
   yield* engine.pruneErrors(seq);
   yield* engine.forgetConflict(seq);
@@ -23,7 +23,7 @@ export function* makeTombstone(engine: Removal, seq: number, body: Uint8Array): 
 
 /** Makes tombstones of as many as fit in the slice; returns how many. */
 export function* pruneSome(
-  engine: Removal,
+  engine: Tombstones,
   endpoints: Scope['endpoints'],
   before: number,
   limit: number,

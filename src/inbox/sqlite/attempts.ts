@@ -2,7 +2,8 @@ import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Lease } from '../work.ts';
 import type { NamedStatements } from './named-statements.ts';
 
-interface AttemptRow {
+/** A row of hookbox_attempts; the CHECKs of the table hold the unions. */
+export interface AttemptRow {
   readonly number: number;
   readonly trigger: Attempt['trigger'];
   readonly outcome: Attempt['outcome'];

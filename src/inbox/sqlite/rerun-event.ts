@@ -1,5 +1,5 @@
 import type { EventKey, IncomingEvent } from '../event.ts';
-import type { Removal } from '../rules/engine.ts';
+import type { Reruns } from '../rules/engine.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { EventState } from '../state.ts';
@@ -15,7 +15,7 @@ interface RowToRerun {
 export function rerunStatements(
   { database, moves, queue }: NamedStatements,
   index: EventIndex,
-): Pick<Removal, 'eventToRerun' | 'toPending'> {
+): Pick<Reruns, 'eventToRerun' | 'toPending'> {
   return {
     eventToRerun({ id, endpoint }, readFrom) {
       const row = queue.eventToRerun.get({ id, endpoint, readFrom: readFrom ?? null }) as RowToRerun | undefined;
@@ -33,7 +33,7 @@ export function rerunStatements(
 
 /** Brings a dead or ignored event back to pending (rules/rerun-event.ts). */
 export function rerun(
-  { engine }: { readonly engine: Removal },
+  { engine }: { readonly engine: Reruns },
   key: EventKey,
   content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
   now: number,

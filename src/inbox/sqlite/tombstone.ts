@@ -1,11 +1,9 @@
-import type { Removal } from '../rules/engine.ts';
+import type { Tombstones } from '../rules/engine.ts';
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import { makeTombstone as makeTombstoneSteps } from '../rules/tombstone.ts';
 import type { NamedStatements } from './named-statements.ts';
 
-type Tombstones = Pick<Removal, 'prunable' | 'bodyOf' | 'prune' | 'pruneErrors' | 'forgetConflict'>;
-
-export function tombstones({ moves, queue }: NamedStatements): Tombstones {
+export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 'timeSlice'> {
   return {
     prunable(endpoints, before, limit) {
       const rows =
@@ -31,6 +29,6 @@ export function tombstones({ moves, queue }: NamedStatements): Tombstones {
 }
 
 /** For operators: leaves of an event what a tombstone keeps (rules/tombstone.ts). */
-export function makeTombstone({ engine }: { readonly engine: Removal }, seq: number, body: Uint8Array): void {
+export function makeTombstone({ engine }: { readonly engine: Tombstones }, seq: number, body: Uint8Array): void {
   atOnce(makeTombstoneSteps(engine, seq, body));
 }

@@ -2,11 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { eventLine, markLine, type ExportedEvent } from '../../../operator/export-format.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { ExportPage, Transfer } from '../../../operator/transfer.ts';
-import type { Attempt } from '../../../work.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { EventRow } from '../../records.ts';
 import type { Access } from '../access.ts';
+import type { AttemptRow } from '../../attempts.ts';
 import { statement } from '../../prepared-statement.ts';
+import { timesOf } from '../../records.ts';
 import { readTogether } from '../read-together.ts';
 import { newestSeq } from '../noted-progress.ts';
 import { search } from '../search/event-search.ts';
@@ -28,25 +29,6 @@ interface ExportedRow extends EventRow {
   readonly erased_ms: number | null;
   readonly discarded_ms: number | null;
   readonly body_sha256: Uint8Array | null;
-}
-
-interface AttemptRow {
-  readonly number: number;
-  readonly trigger: Attempt['trigger'];
-  readonly outcome: Attempt['outcome'];
-  readonly started_ms: number;
-  readonly ended_ms: number;
-  readonly error_name: string | null;
-  readonly error_message: string | null;
-  readonly error_stack: string | null;
-}
-
-/** A row of hookbox_redeliveries or hookbox_conflicts. */
-interface OccurrencesRow {
-  readonly count: number;
-  readonly first_ms: number;
-  readonly last_ms: number;
-  readonly recent: string;
 }
 
 interface MarkRow {
@@ -177,20 +159,20 @@ function attemptsOf(database: SqliteDatabase, seq: number): ExportedEvent['attem
 }
 
 function redeliveriesOf(database: SqliteDatabase, seq: number): ExportedEvent['redeliveries'] {
-  const found = statement(database, 'SELECT * FROM hookbox_redeliveries WHERE seq = ?').get(seq);
-  return found === undefined ? null : occurrencesOf(found as OccurrencesRow);
+  return exportedTimes(statement(database, 'SELECT * FROM hookbox_redeliveries WHERE seq = ?').get(seq));
 }
 
 function conflictOf(database: SqliteDatabase, seq: number): ExportedEvent['conflict'] {
   const found = statement(database, 'SELECT * FROM hookbox_conflicts WHERE seq = ?').get(seq);
-  if (found === undefined) return null;
-  const row = found as OccurrencesRow & { readonly body: Uint8Array };
-  return { ...occurrencesOf(row), body: row.body };
+  const times = exportedTimes(found);
+  return times === null ? null : { ...times, body: (found as { readonly body: Uint8Array }).body };
 }
 
-function occurrencesOf({ count, first_ms, last_ms, recent }: OccurrencesRow) {
-  const recentMs = JSON.parse(recent) as number[]; // written by oneMore
-  return { count, firstMs: first_ms, lastMs: last_ms, recentMs };
+function exportedTimes(found: unknown): ExportedEvent['redeliveries'] {
+  const times = timesOf(found);
+  if (times === null) return null;
+  const { count, first: firstMs, last: lastMs, recent: recentMs } = times;
+  return { count, firstMs, lastMs, recentMs: [...recentMs] };
 }
 
 async function* markPages(access: Access): AsyncGenerator<ExportPage, void> {
