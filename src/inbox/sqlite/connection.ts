@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import type { EventIndex } from './event-index.ts';
-import type { Transactions } from './group-commit.ts';
+import type { Transactions } from './commit-group.ts';
 import { absolutePath, adopt, assertDurable, openFile } from './open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
@@ -25,11 +25,17 @@ interface Prepared {
 /**
  * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
  * that the inbox recovers by itself when the cause goes away.
+ *
+ * @param options - `isThere`: somebody else has made it ready, and it is opened when it is first used
  */
-export function ownConnection(given: string, index: EventIndex): Connection {
+export function ownConnection(
+  given: string,
+  index: EventIndex,
+  { isThere }: { readonly isThere: boolean } = { isThere: false },
+): Connection {
   const path = absolutePath(given);
-  let open: Prepared | null = prepare(openFile(path), index);
-  let identity = identityOf(path);
+  let open: Prepared | null = isThere ? null : prepare(openFile(path), index);
+  let identity = isThere ? '' : identityOf(path);
   let broken = false;
 
   /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */

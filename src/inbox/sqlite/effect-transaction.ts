@@ -7,6 +7,7 @@ import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import type { Statements } from './statements.ts';
+import type { BorrowLock } from './threads/write-lock.ts';
 
 const BUSY_RETRY_MS = 10;
 
@@ -19,16 +20,21 @@ export async function effectTransaction<T>(
   lease: Lease,
   work: (database: SqliteDatabase) => T,
   { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
+  borrow: BorrowLock,
 ): Promise<T> {
   refuseAsyncFunction(work);
   for (;;) {
     signal.throwIfAborted();
+    const giveBack = await borrow();
     try {
+      signal.throwIfAborted();
       return attempt(connection, lease, work, now());
     } catch (failure) {
       if (!isInstance(failure, NotBegun)) throw failure;
-      await delay(BUSY_RETRY_MS, undefined, { signal });
+    } finally {
+      giveBack();
     }
+    await delay(BUSY_RETRY_MS, undefined, { signal });
   }
 }
 

@@ -1,7 +1,5 @@
-import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Reruns } from '../rules/engine.ts';
-import { rerunEvent } from '../rules/rerun-event.ts';
-import { answer, atOnce, DONE } from '../rules/steps.ts';
+import { answer, DONE } from '../rules/steps.ts';
 import type { EventState } from '../state.ts';
 import type { EventIndex } from './event-index.ts';
 import type { NamedStatements } from './named-statements.ts';
@@ -29,15 +27,4 @@ export function rerunStatements(
       return DONE;
     },
   };
-}
-
-/** Brings a dead or ignored event back to pending (rules/rerun-event.ts). */
-export function rerun(
-  { engine }: { readonly engine: Reruns },
-  key: EventKey,
-  content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
-  now: number,
-  readFrom?: Uint8Array,
-): boolean {
-  return atOnce(rerunEvent(engine, key, content, now, readFrom));
 }

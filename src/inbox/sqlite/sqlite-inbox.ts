@@ -1,27 +1,34 @@
 import { assertLasting } from '../../host/ephemeral-host.ts';
+import { consoleLogger, unfailing, type Logger } from '../../host/logger.ts';
+import { messageOf } from '../../errors.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
-import { acceptEvent } from '../rules/accept-event.ts';
-import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
-import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
-import { renewLeases } from '../rules/leases.ts';
-import { settle } from '../rules/settle.ts';
-import { atOnce } from '../rules/steps.ts';
-import { pruneSome } from '../rules/tombstone.ts';
-import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
-import { attemptsOf, noteLateError } from './attempts.ts';
+import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import type { ClaimProgress } from '../rules/claim.ts';
+import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
-import type { SqliteDatabase } from './database.ts';
+import { fileOf, type SqliteDatabase } from './database.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import type { EventIndex } from './event-index.ts';
 import { GroupCommit } from './group-commit.ts';
-import { nextDue } from './next-due.ts';
+import {
+  runMove,
+  runRead,
+  type Move,
+  type MoveGiven,
+  type MoveName,
+  type MoveResult,
+  type ReadGiven,
+  type ReadName,
+  type ReadResult,
+} from './jobs.ts';
+import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
-import { forgetTerms, reindex } from './operator/search/search-words.ts';
-import { storedEvent } from './records.ts';
-import { rerun } from './rerun-event.ts';
-import { claimedLater, settledLater, stopwatch } from './waited-time.ts';
+import { SEARCH_INDEX } from './operator/search/search-words.ts';
+import type { Statements } from './statements.ts';
+import { InboxThreads } from './threads/inbox-threads.ts';
+import { NoThread } from './threads/thread.ts';
+import { FREE } from './threads/write-lock.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './database.ts';
 
@@ -32,14 +39,19 @@ export interface SqliteInboxOptions {
   readonly maxWaitingBytes?: number;
   /** `true` opens a file even on a host whose disk does not last, such as AWS Lambda: events are lost there. */
   readonly ephemeral?: boolean;
+  /**
+   * `false` writes on the event loop, which then stands still for each commit; unless set, a thread of the inbox's own
+   * writes, so that the disk holds up nothing else that the server does. Where there can be no thread, it is as with `false`.
+   */
+  readonly thread?: boolean;
+  /** Told when there can be no thread; the console unless set. */
+  readonly logger?: Logger;
 }
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
-/** What operators search is kept in the transactions that move events. */
-const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
 /**
  * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
@@ -62,121 +74,131 @@ const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
  */
 export function sqliteInbox(
   source: string | { readonly database: SqliteDatabase },
-  { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false }: SqliteInboxOptions = {},
+  options: SqliteInboxOptions = {},
 ): Inbox {
+  const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
+  const logger = unfailing(options.logger ?? consoleLogger);
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
-  const connection =
-    typeof source === 'string' ? ownConnection(source, SEARCH_INDEX) : adoptedConnection(source.database, SEARCH_INDEX);
-  const commits = new GroupCommit(connection, { maxWaiting, maxWaitingBytes });
-  let closed: Promise<void> | undefined;
+  const isAdopted = typeof source !== 'string';
+  const connection = isAdopted ? adoptedConnection(source.database, SEARCH_INDEX) : ownConnection(source, SEARCH_INDEX);
+  const file = connection.database().name;
 
-  /** how far each processor of this process has come with what waits */
-  const sweeps = new Map<string, Sweep>();
   const listeners = new Set<() => void>();
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
 
-  const operations = sqliteOperations({
-    database: () => {
-      connection.statements(); // opens the file afresh where it has to be
-      return connection.database();
-    },
-    write: (work) => {
-      const passed = stopwatch();
-      return commits.submitMove((statements) => work(statements, passed()));
-    },
-    notify,
+  /** Operators' functions on this thread; beside a writer they ask it for the lock. */
+  const here = sqliteOperations(
+    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify),
+  );
+  let threads = thread
+    ? new InboxThreads({ file: fileOf(connection.database()), isAdopted, here, notify, unusable })
+    : null;
+  const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
+  const commits = new GroupCommit<Job>(
+    // Only moves wait while there are threads.
+    (jobs) => threads?.commit(jobs as readonly Move[]) ?? onLoop(jobs),
+    { maxWaiting, maxWaitingBytes },
+  );
+  const borrow = async () => threads?.borrow() ?? FREE();
+  const borrowed = new GroupCommit<Job>(async (jobs) => {
+    const giveBack = await borrow();
+    try {
+      return onLoop(jobs);
+    } finally {
+      giveBack();
+    }
   });
+  function hereOrBorrowed(): GroupCommit<Job> {
+    return threads === null ? commits : borrowed;
+  }
 
-  const close = (): Promise<void> => (closed ??= commits.close().then(() => connection.close()));
+  function unusable(why: unknown): void {
+    threads = null;
+    logger.warn(
+      { cause: messageOf(why), file },
+      'no thread for the inbox here: its disk is waited for on the event loop',
+    );
+  }
+
+  function move<Name extends MoveName>(name: Name, ...given: MoveGiven<Name>): Promise<MoveResult<Name>> {
+    return commits.submitMove({ name, given }) as Promise<MoveResult<Name>>; // what the move of that name returns
+  }
+
+  async function read<Name extends ReadName>(name: Name, ...given: ReadGiven<Name>): Promise<ReadResult<Name>> {
+    try {
+      if (threads !== null) return (await threads.read(name, given)) as ReadResult<Name>;
+    } catch (failure) {
+      if (!(failure instanceof NoThread)) throw failure;
+    }
+    return runRead(connection.statements(), name, given) as ReadResult<Name>;
+  }
+
+  async function stop(): Promise<void> {
+    await Promise.all([commits.close(), borrowed.close()]);
+    await threads?.close();
+    connection.close();
+  }
+
+  /** how far each processor of this process has come with what waits */
+  const sweeps = new Map<string, Sweep>();
+  const operations = threads?.operations ?? here;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= stop());
 
   return {
-    file: connection.database().name,
+    file,
     operations,
     async accept(event, deadline) {
-      const bytes = event.body.byteLength + OVERHEAD_BYTES;
-      const acceptance = await commits.submit(({ engine }) => atOnce(acceptEvent(engine, event)), bytes, deadline);
+      const job: Move = { name: 'accept', given: [event] };
+      const accepted = commits.submit(job, event.body.byteLength + OVERHEAD_BYTES, deadline);
+      const acceptance = (await accepted) as MoveResult<'accept'>;
       if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
-    async get({ endpoint, id }) {
-      const statements = connection.statements();
-      const row = statements.getEvent.get(id, endpoint);
-      return row === undefined ? null : storedEvent(row, statements);
-    },
-    async list({ after = 0, limit = 100 } = {}) {
-      const statements = connection.statements();
-      return statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements));
-    },
+    get: (key) => read('get', key),
+    list: ({ after = 0, limit = 100 } = {}) => read('list', after, limit),
     async claim(request, limit) {
-      const progress: ClaimProgress = { freshUpTo: null };
-      const waited = stopwatch();
+      const askedAt = Date.now();
+      let reached: ClaimProgress = { freshUpTo: null };
       for (;;) {
-        const step = await commits.submitMove(({ engine }) =>
-          atOnce(claim(engine, claimedLater(request, waited()), limit, progress)),
-        );
+        const { step, progress } = await move('claim', request, limit, reached, askedAt);
         if (step !== 'more') return step;
+        reached = progress;
       }
     },
     async claimOne(key, request) {
-      const waited = stopwatch();
+      const askedAt = Date.now();
       for (;;) {
-        const step = await commits.submitMove(({ engine }) =>
-          atOnce(claimOne(engine, key, claimedLater(request, waited()))),
-        );
+        const step = await move('claimOne', key, request, askedAt);
         if (step !== 'more') return step;
       }
     },
-    renew(leases, now, leaseMs) {
-      const waited = stopwatch();
-      return commits.submitMove(({ engine }) => atOnce(renewLeases(engine, leases, now + waited(), leaseMs)));
-    },
-    settle(lease, settlement, now) {
-      const waited = stopwatch();
-      return commits.submitMove(({ engine }) => {
-        const ms = waited();
-        return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms));
-      });
-    },
-    transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt),
-    noteLateError: (lease, error) => commits.submitMove((statements) => noteLateError(statements, lease, error)),
+    renew: (leases, now, leaseMs) => move('renew', leases, now, leaseMs, Date.now()),
+    settle: (lease, settlement, now) => move('settle', lease, settlement, now, Date.now()),
+    transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
+    noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const waited = stopwatch();
-      const step = await commits.submitMove(({ engine }) => {
-        const ms = waited();
-        // Later than it was said to, nothing more is put away.
-        const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-        return atOnce(announce(engine, scope, now + ms, before, from));
-      });
-      sweeps.set(whose, step.sweep);
-      return { ignored: step.ignored, more: step.more };
+      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, Date.now());
+      sweeps.set(whose, sweep);
+      return { ignored, more };
     },
-    rerun: async (key, content, now, readFrom) => {
-      const waited = stopwatch();
-      const moved = await commits.submitMove((statements) => rerun(statements, key, content, now + waited(), readFrom));
+    async rerun(key, content, now, readFrom) {
+      const moved = await move('rerun', key, content, now, readFrom, Date.now());
       if (moved) notify();
       return moved;
     },
-    prune: (endpoints, processedBefore, limit) =>
-      commits.submitMove(({ engine }) => atOnce(pruneSome(engine, endpoints, processedBefore, limit))),
-    async nextDue(scope) {
-      return nextDue(connection.statements(), scope);
-    },
-    async unhandled(now, takenSince) {
-      return atOnce(unhandledTypes(connection.statements().engine, now, takenSince));
-    },
-    async ignoredSince(scope, since, now) {
-      return atOnce(ignoredTypes(connection.statements().engine, scope, since, now));
-    },
-    async attempts(key) {
-      return attemptsOf(connection.statements(), key);
-    },
-    upkeep: (options) => keepHandy(operations, options),
+    prune: (endpoints, processedBefore, limit) => move('prune', endpoints, processedBefore, limit),
+    nextDue: (scope) => read('nextDue', scope),
+    unhandled: (now, takenSince) => read('unhandled', now, takenSince),
+    ignoredSince: (scope, since, now) => read('ignoredSince', scope, since, now),
+    attempts: (key) => read('attempts', key),
+    upkeep: (how) => keepHandy(operations, how),
     onPending(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -184,4 +206,11 @@ export function sqliteInbox(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** What is committed on this thread: a move, or whatever an operator's function does. */
+type Job = Move | Work<Statements>;
+
+function workOf(job: Job): Work<Statements> {
+  return typeof job === 'function' ? job : (statements) => runMove(statements, job);
 }

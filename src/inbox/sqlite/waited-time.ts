@@ -7,13 +7,12 @@ const MOMENT_MS = 250;
  * By how much the clock has moved while a move waited for the database, be it set back meanwhile; less than a moment does
  * not count. Whatever remembers the time is given that of when it is written: a time from before the clock was set back
  * would have that made good twice.
+ *
+ * @param askedAt - of `Date.now()`, which all threads share
  */
-export function stopwatch(): () => number {
-  const startedAt = Date.now();
-  return () => {
-    const waited = Date.now() - startedAt;
-    return Math.abs(waited) < MOMENT_MS ? 0 : waited;
-  };
+export function waitedSince(askedAt: number): number {
+  const waited = Date.now() - askedAt;
+  return Math.abs(waited) < MOMENT_MS ? 0 : waited;
 }
 
 /**

@@ -1,17 +1,40 @@
+import type { Work } from '../commit-group.ts';
+import type { Connection } from '../connection.ts';
 import type { SqliteDatabase } from '../database.ts';
+import type { GroupCommit } from '../group-commit.ts';
 import type { Statements } from '../statements.ts';
+import { waitedSince } from '../waited-time.ts';
 
 /** How operations reach the tables. */
 export interface Access {
   /** The connection, for reading outside a transaction. */
   database(): SqliteDatabase;
   /**
-   * Runs synchronous work in the next group commit, with deliveries; resolves when that is on disk. What is thrown takes
-   * these back as well, so nothing should be.
+   * Runs synchronous work in the next group commit, with what else waits; resolves when that is on disk. What is thrown
+   * takes these back as well, so nothing should be.
    *
    * @param work - told by how much the clock has moved while it waited for that commit, in milliseconds
    */
   write<T>(work: (statements: Statements, waitedMs: number) => T): Promise<T>;
   /** Tells processors that events may have become due. */
   notify(): void;
+}
+
+export function accessOf(
+  connection: Connection,
+  commits: Pick<GroupCommit<Work<Statements>>, 'submitMove'>,
+  notify: () => void,
+): Access {
+  return {
+    database() {
+      connection.statements(); // opens the file afresh where it has to be
+      return connection.database();
+    },
+    write<T>(work: (statements: Statements, waitedMs: number) => T) {
+      const askedAt = Date.now();
+      // A job resolves with what its work has returned.
+      return commits.submitMove((statements) => work(statements, waitedSince(askedAt))) as Promise<T>;
+    },
+    notify,
+  };
 }

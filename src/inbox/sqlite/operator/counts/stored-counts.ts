@@ -3,7 +3,7 @@ import type { Access } from '../access.ts';
 import { addCount } from '../../add-count.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
 import { gauges } from './gauges.ts';
-import { pinger } from './ping.ts';
+import { pinger, writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
 
 export function counts(access: Access): Counts {
@@ -17,6 +17,6 @@ export function counts(access: Access): Counts {
     gauges: async () => gauges(access.database()),
     noteRejected: (rejections) => noteRejected(access, rejections),
     rejected: async (limit) => rejected(access.database(), limit),
-    ping: pinger(access),
+    ping: pinger(() => access.write(({ database }) => writeAndTakeBack(database))),
   };
 }

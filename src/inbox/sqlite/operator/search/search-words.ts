@@ -1,11 +1,15 @@
 import type { EventKey } from '../../../event.ts';
 import type { SqliteDatabase } from '../../database.ts';
+import type { EventIndex } from '../../event-index.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { timeSlice } from '../../time-slice.ts';
 import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';
+
+/** What operators search is kept in the transactions that move events. */
+export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
 /** What an event is found by, as hookbox_terms has it. */
 export type Term = `entity ${string}` | `merchant ${string}`;

@@ -1,0 +1,115 @@
+import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
+import { acceptEvent } from '../rules/accept-event.ts';
+import { announce, type Sweep } from '../rules/announce.ts';
+import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
+import { renewLeases } from '../rules/leases.ts';
+import { rerunEvent } from '../rules/rerun-event.ts';
+import { settle } from '../rules/settle.ts';
+import { atOnce } from '../rules/steps.ts';
+import { pruneSome } from '../rules/tombstone.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
+import type { AttemptError, ClaimRequest, Lease, Scope, Settlement } from '../work.ts';
+import { attemptsOf, noteLateError } from './attempts.ts';
+import { nextDue } from './next-due.ts';
+import { storedEvent } from './records.ts';
+import type { Statements } from './statements.ts';
+import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
+
+/**
+ * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
+ * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `Date.now()`.
+ */
+const moves = {
+  accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
+
+  claim({ engine }: Statements, request: ClaimRequest, limit: number, reached: ClaimProgress, askedAt: number) {
+    const progress = { ...reached };
+    const step = atOnce(claim(engine, claimedLater(request, waitedSince(askedAt)), limit, progress));
+    return { step, progress };
+  },
+
+  claimOne: ({ engine }: Statements, key: EventKey, request: ClaimRequest, askedAt: number) =>
+    atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)))),
+
+  renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
+    atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
+
+  settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, askedAt: number) {
+    const ms = waitedSince(askedAt);
+    return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms));
+  },
+
+  noteLateError: (statements: Statements, lease: Lease, error: AttemptError) => noteLateError(statements, lease, error),
+
+  announce(
+    { engine }: Statements,
+    scope: Scope,
+    now: number,
+    ignoreBefore: number | null,
+    from: Sweep,
+    askedAt: number,
+  ) {
+    const ms = waitedSince(askedAt);
+    // Later than it was said to, nothing more is put away.
+    const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
+    return atOnce(announce(engine, scope, now + ms, before, from));
+  },
+
+  rerun: (
+    { engine }: Statements,
+    key: EventKey,
+    content: Pick<IncomingEvent, 'type' | 'created' | 'entity'>,
+    now: number,
+    readFrom: Uint8Array | undefined,
+    askedAt: number,
+  ) => atOnce(rerunEvent(engine, key, content, now + waitedSince(askedAt), readFrom)),
+
+  prune: ({ engine }: Statements, endpoints: Scope['endpoints'], processedBefore: number, limit: number) =>
+    atOnce(pruneSome(engine, endpoints, processedBefore, limit)),
+};
+
+/** And these read, outside of a transaction. */
+const reads = {
+  get(statements: Statements, { id, endpoint }: EventKey): StoredEvent | null {
+    const row = statements.getEvent.get(id, endpoint);
+    return row === undefined ? null : storedEvent(row, statements);
+  },
+  list: (statements: Statements, after: number, limit: number): readonly StoredEvent[] =>
+    statements.listEvents.all(after, limit).map((row) => storedEvent(row, statements)),
+  nextDue,
+  unhandled: ({ engine }: Statements, now: number, takenSince: number | undefined) =>
+    atOnce(unhandledTypes(engine, now, takenSince)),
+  ignoredSince: ({ engine }: Statements, scope: Scope, since: number, now: number) =>
+    atOnce(ignoredTypes(engine, scope, since, now)),
+  attempts: attemptsOf,
+};
+
+type Table = Readonly<Record<string, (statements: Statements, ...given: never[]) => unknown>>;
+type Given<Of extends Table, Name extends keyof Of> = Of[Name] extends (
+  statements: Statements,
+  ...given: infer Arguments
+) => unknown
+  ? Arguments
+  : never;
+
+export type MoveName = keyof typeof moves;
+export type MoveGiven<Name extends MoveName> = Given<typeof moves, Name>;
+export type MoveResult<Name extends MoveName> = ReturnType<(typeof moves)[Name]>;
+export type ReadName = keyof typeof reads;
+export type ReadGiven<Name extends ReadName> = Given<typeof reads, Name>;
+export type ReadResult<Name extends ReadName> = ReturnType<(typeof reads)[Name]>;
+
+/** A move as data. */
+export interface Move {
+  readonly name: MoveName;
+  readonly given: readonly unknown[];
+}
+
+export function runMove(statements: Statements, { name, given }: Move): unknown {
+  // `given` belongs to `name`: both were put together where their types are known.
+  return (moves[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
+}
+
+export function runRead(statements: Statements, name: ReadName, given: readonly unknown[]): unknown {
+  return (reads[name] as (statements: Statements, ...given: readonly unknown[]) => unknown)(statements, ...given);
+}

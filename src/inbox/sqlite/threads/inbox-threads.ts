@@ -1,0 +1,95 @@
+import type { Operations } from '../../operator/operations.ts';
+import type { CommitOutcome } from '../commit-group.ts';
+import type { Move, ReadName } from '../jobs.ts';
+import { failureFrom } from './failure-data.ts';
+import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';
+import { NoThread, Thread } from './thread.ts';
+import { threadedOperations } from './threaded-operations.ts';
+import type { GiveBack } from './write-lock.ts';
+
+export interface InboxThreadsOptions {
+  readonly file: string;
+  /** the connection is a merchant's: that its file can be opened once more is not sure */
+  readonly isAdopted: boolean;
+  /** operators' functions on the thread of whoever asks */
+  readonly here: Operations;
+  /** told that events may have become due */
+  notify(): void;
+  /** told once that all is to be done without threads from now on, and why */
+  unusable(why: unknown): void;
+}
+
+/** The threads of an inbox: one that writes, and one that operators look with. Each starts when it is first needed. */
+export class InboxThreads {
+  readonly operations: Operations;
+  readonly #options: InboxThreadsOptions;
+  readonly #writer: Thread;
+  readonly #operators: Thread;
+  #isUsable: boolean | 'not known yet';
+
+  constructor(options: InboxThreadsOptions) {
+    const { file, isAdopted, here, notify } = options;
+    this.#options = options;
+    this.#isUsable = isAdopted ? 'not known yet' : true;
+    const ready = (): void => this.#connect();
+    this.#writer = new Thread({ entry: 'writer-thread', file, ready });
+    this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
+    this.operations = threadedOperations({ writer: this.#writer, operators: this.#operators, here });
+  }
+
+  /** Where there are no threads, it is to be done again: here, from then on. */
+  async commit(moves: readonly Move[]): Promise<readonly CommitOutcome[]> {
+    try {
+      if (this.#isUsable !== true) await this.#tryOut();
+      const packed = packMoves(moves);
+      const outcomes = await this.#writer.ask({ kind: 'commit', ...packed }, [packed.bodies]);
+      return unpackOutcomes(outcomes as readonly PackedOutcome[]); // what the writer answers
+    } catch (failure) {
+      if (!(failure instanceof NoThread)) throw failure;
+      this.#giveUp(failure.cause);
+      return moves.map(() => 'busy');
+    }
+  }
+
+  /** @throws NoThread where there are none: it is to be read here */
+  async read(name: ReadName, given: readonly unknown[]): Promise<unknown> {
+    if (this.#isUsable !== true) await this.#tryOut();
+    return this.#writer.ask({ kind: 'read', name, given });
+  }
+
+  /** Asks the writer for the lock. One that was never started has not got it. */
+  async borrow(): Promise<GiveBack> {
+    if (!this.#writer.isRunning) return () => {};
+    try {
+      await this.#writer.ask({ kind: 'borrow' });
+    } catch {
+      // It has died, and the lock went with it.
+      return () => {};
+    }
+    return () => this.#writer.tell({ kind: 'back' });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#operators.close()]);
+  }
+
+  async #tryOut(): Promise<void> {
+    const failure = await this.#writer.start();
+    if (failure !== null) throw new NoThread('no thread', { cause: failureFrom(failure) });
+    this.#isUsable = true;
+  }
+
+  #giveUp(why: unknown): void {
+    if (this.#isUsable === false) return;
+    this.#isUsable = false;
+    this.#options.unusable(why);
+  }
+
+  /** So that one may borrow the lock of the other. */
+  #connect(): void {
+    if (!this.#writer.isRunning || !this.#operators.isRunning) return;
+    const { port1, port2 } = new MessageChannel();
+    this.#writer.tell({ kind: 'lock', port: port1 }, [port1]);
+    this.#operators.tell({ kind: 'lock', port: port2 }, [port2]);
+  }
+}

@@ -1,0 +1,43 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { ReadName } from '../jobs.ts';
+import type { FailureData } from './failure-data.ts';
+import type { PackedMoves } from './packed-moves.ts';
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly file: string;
+}
+
+/** What a thread can be asked for; it answers each. */
+export type Request =
+  | ({ readonly kind: 'commit' } & PackedMoves)
+  | { readonly kind: 'read'; readonly name: ReadName; readonly given: readonly unknown[] }
+  | {
+      readonly kind: 'operate';
+      readonly name: string;
+      readonly given: readonly unknown[];
+      /** whoever asks can abort it, and wants to hear of its progress */
+      readonly asking?: boolean;
+    }
+  /** answered when it is lent */
+  | { readonly kind: 'borrow' };
+
+/** What a thread is told, without an answer. */
+export type Notice =
+  | { readonly kind: 'back' }
+  /** another thread wants to borrow the lock by this port, or can borrow it */
+  | { readonly kind: 'lock'; readonly port: MessagePort }
+  /** whoever has asked waits no more */
+  | { readonly kind: 'abort'; readonly id: number }
+  | { readonly kind: 'close' };
+
+export type ToThread = (Request & { readonly id: number }) | Notice;
+
+export type FromThread =
+  /** it has loaded everything; with the reason where it cannot open the file */
+  | { readonly kind: 'ready'; readonly failure: FailureData | null }
+  | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }
+  /** events may have become due */
+  | { readonly kind: 'pending' };

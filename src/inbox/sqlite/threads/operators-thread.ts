@@ -1,0 +1,64 @@
+/**
+ * The thread that operators' functions work in: they read much, and hold up neither the event loop nor what is being written.
+ *
+ * @module
+ */
+import type { Operations } from '../../operator/operations.ts';
+import type { ExportPage } from '../../operator/transfer.ts';
+import { commitGroup, type Work } from '../commit-group.ts';
+import { ownConnection } from '../connection.ts';
+import { GroupCommit } from '../group-commit.ts';
+import { accessOf } from '../operator/access.ts';
+import { sqliteOperations } from '../operator/operations.ts';
+import { SEARCH_INDEX } from '../operator/search/search-words.ts';
+import type { Statements } from '../statements.ts';
+import { answerRequests, file, tell } from './answer-requests.ts';
+import type { OperatorsOperations } from './threaded-operations.ts';
+import { LockBorrower } from './write-lock.ts';
+
+const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+const lock = new LockBorrower();
+const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
+  const giveBack = await lock.borrow();
+  try {
+    return commitGroup(connection, jobs);
+  } finally {
+    giveBack();
+  }
+});
+const all: Operations = sqliteOperations(accessOf(connection, commits, () => tell({ kind: 'pending' })));
+
+const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
+let lastExport = 0;
+const operations: OperatorsOperations = {
+  ...all,
+  async beginExport(filter) {
+    lastExport += 1;
+    exportsUnderWay.set(lastExport, all.exportPages(filter));
+    return lastExport;
+  },
+  nextPage: async (id) => (await exportsUnderWay.get(id)?.next()) ?? { done: true, value: undefined },
+  async endExport(id) {
+    await exportsUnderWay.get(id)?.return();
+    exportsUnderWay.delete(id);
+  },
+};
+
+answerRequests({
+  operate({ name, given, asking }, { signal, progress }) {
+    const operation = operations[name as keyof OperatorsOperations] as (
+      ...given: readonly unknown[]
+    ) => Promise<unknown>;
+    if (asking !== true) return operation(...given);
+    const onProgress = progress;
+    return operation(...given.slice(0, -1), { ...Object(given.at(-1)), signal, onProgress });
+  },
+  told(notice) {
+    if (notice.kind === 'lock') lock.use(notice.port);
+  },
+  async close() {
+    await commits.close();
+    connection.close();
+  },
+});
+tell({ kind: 'ready', failure: null });

@@ -1,0 +1,109 @@
+import type { Acceptance, IncomingEvent } from '../../event.ts';
+import type { CommitOutcome } from '../commit-group.ts';
+import type { Move } from '../jobs.ts';
+import { failureData, failureFrom, type FailureData } from './failure-data.ts';
+import type { InboxUnavailableError } from '../../../errors.ts';
+
+/**
+ * A delivery's event without its body, which lies in the buffer of its group: endpoint, id, type, time in ms and ns,
+ * entity, flags, received, and where its body ends.
+ */
+type PackedEvent = readonly [
+  endpoint: string,
+  id: string,
+  type: string | null,
+  createdMs: number | null,
+  createdNs: number,
+  entity: string | null,
+  flags: number,
+  receivedAt: number,
+  end: number,
+];
+
+/** What one turn of the event loop has brought, on its way to the writer. */
+export interface PackedMoves {
+  readonly moves: readonly (PackedEvent | Move)[];
+  /** all bodies, one behind the other. A body lies in a slab with others: sent as it is, all of that would be copied. */
+  readonly bodies: ArrayBuffer;
+}
+
+const VERIFIED = 1;
+const VALID = 2;
+
+/** Copies each body once; the buffer is handed over and not copied. */
+export function packMoves(moves: readonly Move[]): PackedMoves {
+  let bytes = 0;
+  for (const move of moves) if (isAccept(move)) bytes += move.given[0].body.byteLength;
+  const bodies = new Uint8Array(bytes);
+  let end = 0;
+  const packed = moves.map((move): PackedEvent | Move => {
+    if (!isAccept(move)) return move;
+    const [{ endpoint, id, body, type, created, entity, verified, valid, receivedAt }] = move.given;
+    bodies.set(body, end);
+    end += body.byteLength;
+    const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
+    return [endpoint, id, type, created?.ms ?? null, created?.ns ?? 0, entity, flags, receivedAt, end];
+  });
+  return { moves: packed, bodies: bodies.buffer };
+}
+
+export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
+  let begin = 0;
+  return moves.map((move): Move => {
+    if ('name' in move) return move;
+    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, end] = move;
+    const event: IncomingEvent = {
+      endpoint,
+      id,
+      body: new Uint8Array(bodies, begin, end - begin),
+      type,
+      created: ms === null ? null : { ms, ns },
+      entity,
+      verified: (flags & VERIFIED) !== 0,
+      valid: (flags & VALID) !== 0,
+      receivedAt,
+    };
+    begin = end;
+    return { name: 'accept', given: [event] };
+  });
+}
+
+function isAccept(move: Move): move is Move & { readonly given: readonly [IncomingEvent] } {
+  return move.name === 'accept';
+}
+
+/** A delivery's outcome is a number, as there are thousands of them. */
+export type PackedOutcome = number | 'busy' | { readonly result: unknown } | { readonly failure: FailureData };
+
+const DUPLICATE = 1;
+const CONFLICT = 2;
+const REPLACED = 4;
+const STORED: Acceptance = { result: 'stored', conflict: false, replaced: false };
+
+export function packOutcomes(moves: readonly Move[], outcomes: readonly CommitOutcome[]): PackedOutcome[] {
+  return outcomes.map((outcome, at) => {
+    if (outcome === 'busy') return outcome;
+    if ('failure' in outcome) return { failure: failureData(outcome.failure) };
+    if (moves[at]?.name !== 'accept') return outcome;
+    const { result, conflict, replaced } = outcome.result as Acceptance; // what `accept` resolves with
+    return (result === 'duplicate' ? DUPLICATE : 0) | (conflict ? CONFLICT : 0) | (replaced ? REPLACED : 0);
+  });
+}
+
+export function unpackOutcomes(outcomes: readonly PackedOutcome[]): CommitOutcome[] {
+  return outcomes.map((outcome) => {
+    if (outcome === 'busy') return outcome;
+    if (typeof outcome === 'number') return { result: acceptance(outcome) };
+    if ('result' in outcome) return outcome;
+    return { failure: failureFrom(outcome.failure) as InboxUnavailableError }; // its name says so
+  });
+}
+
+function acceptance(flags: number): Acceptance {
+  if (flags === 0) return STORED;
+  return {
+    result: (flags & DUPLICATE) === 0 ? 'stored' : 'duplicate',
+    conflict: (flags & CONFLICT) !== 0,
+    replaced: (flags & REPLACED) !== 0,
+  };
+}

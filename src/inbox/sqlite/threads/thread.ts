@@ -1,0 +1,188 @@
+import { createRequire } from 'node:module';
+import type { Transferable, Worker } from 'node:worker_threads';
+import { InboxUnavailableError } from '../../../errors.ts';
+import { failureFrom, type FailureData } from './failure-data.ts';
+import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
+
+/** Loading takes some ten milliseconds; a machine may be busy. */
+const START_LIMIT_MS = 10_000;
+const CLOSE_LIMIT_MS = 11_000;
+
+/** There are no threads here, or the file of theirs is not: what was asked for is to be done on this one. */
+export class NoThread extends Error {}
+
+interface AskOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ((progress: unknown) => void) | undefined;
+}
+
+interface Asked {
+  resolve(result: unknown): void;
+  reject(failure: unknown): void;
+  /** it waits no more */
+  over(): void;
+  readonly onProgress: AskOptions['onProgress'] | undefined;
+}
+
+export interface ThreadOptions extends ThreadStart {
+  readonly entry: 'writer-thread' | 'operators-thread';
+  /** told of each start */
+  ready?(): void;
+  /** told that events may have become due */
+  pending?(): void;
+}
+
+/**
+ * A thread as whoever asks it sees it. It is started when it is first asked for something, and again when it has died;
+ * it keeps the process alive only while it is asked for something.
+ */
+export class Thread {
+  readonly #options: ThreadOptions;
+  #worker: Worker | null = null;
+  #isReady = false;
+  #ready = Promise.withResolvers<FailureData | null>();
+  #startLimit: NodeJS.Timeout | undefined;
+  #asked = new Map<number, Asked>();
+  #lastId = 0;
+  #none: NoThread | null = null;
+  #exited: (() => void) | undefined;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== null;
+  }
+
+  /**
+   * @throws NoThread where there are none
+   * @throws InboxUnavailableError when it has died
+   */
+  ask(
+    request: Request,
+    transfer: readonly Transferable[] = [],
+    { signal, onProgress }: AskOptions = {},
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#started();
+      if (worker === null) return reject(this.#none);
+      this.#lastId += 1;
+      const id = this.#lastId;
+      // What cannot be sent fails here.
+      worker.postMessage({ ...request, id } satisfies ToThread, transfer);
+      if (this.#asked.size === 0) worker.ref();
+      const abort = (): void => this.tell({ kind: 'abort', id });
+      signal?.addEventListener('abort', abort, { once: true });
+      const over = (): void => signal?.removeEventListener('abort', abort);
+      this.#asked.set(id, { resolve, reject, over, onProgress });
+    });
+  }
+
+  /** Starts it, if it does not run; resolves with why it cannot open the file, or with `null`. */
+  start(): Promise<FailureData | null> {
+    if (this.#started() === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
+    return this.#ready.promise;
+  }
+
+  /** Nothing happens where it does not run. */
+  tell(notice: Notice, transfer: readonly Transferable[] = []): void {
+    this.#worker?.postMessage(notice satisfies ToThread, transfer);
+  }
+
+  /** Lets it finish what it was asked for. */
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === null) return;
+    worker.ref();
+    const { promise: exited, resolve } = Promise.withResolvers<void>();
+    this.#exited = resolve;
+    this.tell({ kind: 'close' });
+    const limit = setTimeout(() => {
+      this.#end(new InboxUnavailableError('CLOSED', 'the thread of the inbox did not end in time'));
+      void worker.terminate();
+    }, CLOSE_LIMIT_MS);
+    await exited;
+    clearTimeout(limit);
+  }
+
+  #started(): Worker | null {
+    if (this.#worker !== null || this.#none !== null) return this.#worker;
+    try {
+      const { Worker } = createRequire(import.meta.url)('node:worker_threads') as typeof import('node:worker_threads');
+      const { entry, file } = this.#options;
+      const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+      const worker = new Worker(new URL(`./${entry}.${suffix}`, import.meta.url), {
+        name: `hookbox ${entry}`,
+        workerData: { file } satisfies ThreadStart,
+      });
+      this.#worker = worker;
+      this.#isReady = false;
+      this.#ready = Promise.withResolvers();
+      this.#ready.promise.catch(() => {}); // most ask without waiting for it
+      worker.on('message', (message: FromThread) => this.#hear(message));
+      worker.on('error', (failure) => this.#died(worker, failure));
+      worker.on('exit', () => this.#died(worker, null));
+      this.#startLimit = setTimeout(() => {
+        this.#cannotStart(new Error(`it did not start within ${START_LIMIT_MS / 1_000} s`));
+        void worker.terminate();
+      }, START_LIMIT_MS).unref();
+      worker.unref();
+      return worker;
+    } catch (failure) {
+      this.#cannotStart(failure);
+      return null;
+    }
+  }
+
+  #hear(message: FromThread): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#isReady = true;
+        clearTimeout(this.#startLimit);
+        this.#ready.resolve(message.failure);
+        return this.#options.ready?.();
+      case 'pending':
+        return this.#options.pending?.();
+      case 'progress':
+        return this.#asked.get(message.id)?.onProgress?.(message.progress);
+      case 'answer':
+        return this.#take(message.id)?.resolve(message.result);
+      case 'failure':
+        return this.#take(message.id)?.reject(failureFrom(message.failure));
+    }
+  }
+
+  #take(id: number): Asked | undefined {
+    const asked = this.#asked.get(id);
+    if (this.#asked.delete(id) && this.#asked.size === 0) this.#worker?.unref();
+    asked?.over();
+    return asked;
+  }
+
+  /** What it was doing may be done or not: nobody is told that it is. */
+  #died(worker: Worker, failure: unknown): void {
+    if (worker !== this.#worker) return;
+    if (!this.#isReady) return this.#cannotStart(failure ?? new Error('it ended at once'));
+    this.#end(new InboxUnavailableError('FAILED', 'the thread of the inbox has died', { cause: failure ?? undefined }));
+  }
+
+  /** Not its death, which may have reasons of that moment: it will never start here. */
+  #cannotStart(cause: unknown): void {
+    this.#none = new NoThread('no thread', { cause });
+    this.#ready.reject(this.#none);
+    this.#end(this.#none);
+  }
+
+  #end(failure: Error): void {
+    clearTimeout(this.#startLimit);
+    this.#worker = null;
+    const asked = [...this.#asked.values()];
+    this.#asked.clear();
+    this.#exited?.();
+    for (const { over, reject } of asked) {
+      over();
+      reject(failure);
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import { entityOf } from '../../../events/entity.ts';
+import type { Operations } from '../../operator/operations.ts';
+import type { ExportPage } from '../../operator/transfer.ts';
+import { pinger } from '../operator/counts/ping.ts';
+import { NoThread, type Thread } from './thread.ts';
+
+/** What receivers and processors keep for operators once a second: the writer does it between two groups. */
+export type WriterOperations = Pick<Operations, 'count' | 'noteRejected' | 'coarsen' | 'indexNew' | 'ping'>;
+
+/** An export goes page by page: its reader may be slow, or go away. */
+export interface PagedExport {
+  beginExport(filter: Parameters<Operations['exportPages']>[0]): Promise<number>;
+  nextPage(id: number): Promise<IteratorResult<ExportPage, void>>;
+  endExport(id: number): Promise<void>;
+}
+
+export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages'> & PagedExport;
+
+type Asked = { readonly [Name in keyof (WriterOperations & OperatorsOperations)]: unknown };
+
+export interface Places {
+  readonly writer: Thread;
+  readonly operators: Thread;
+  /** on the thread of whoever asks, for where there are no others */
+  readonly here: Operations;
+}
+
+/** What operators do, in other threads. */
+export function threadedOperations({ writer, operators, here }: Places): Operations {
+  const inThread =
+    <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Thread, name: Name) =>
+    async (...given: Parameters<Operations[Name]>): Promise<never> => {
+      try {
+        return (await ask(thread, name, given)) as never; // what its namesake there resolves with
+      } catch (failure) {
+        if (!(failure instanceof NoThread)) throw failure;
+        return (here[name] as (...given: readonly unknown[]) => Promise<never>)(...given);
+      }
+    };
+  const wrote = <Name extends keyof WriterOperations>(name: Name) => inThread(writer, name);
+  const looked = <Name extends keyof Omit<OperatorsOperations, keyof PagedExport>>(name: Name) =>
+    inThread(operators, name);
+
+  return {
+    count: wrote('count'),
+    noteRejected: wrote('noteRejected'),
+    coarsen: wrote('coarsen'),
+    indexNew: wrote('indexNew'),
+    // A thread that hangs on its disk does not even say so.
+    ping: pinger(wrote('ping')),
+
+    search: looked('search'),
+    summary: looked('summary'),
+    deadGroups: looked('deadGroups'),
+    createBulk: looked('createBulk'),
+    addToBulk: looked('addToBulk'),
+    sealBulk: looked('sealBulk'),
+    bulk: looked('bulk'),
+    bulks: looked('bulks'),
+    cancelBulk: looked('cancelBulk'),
+    note: looked('note'),
+    recount: looked('recount'),
+    lines: looked('lines'),
+    prunable: looked('prunable'),
+    pruneSome: looked('pruneSome'),
+    erase: looked('erase'),
+    importSome: looked('importSome'),
+    bytes: looked('bytes'),
+    backup: looked('backup'),
+    counts: looked('counts'),
+    totals: looked('totals'),
+    gauges: looked('gauges'),
+    rejected: looked('rejected'),
+
+    // A rule of the merchant's own runs where the merchant's code runs.
+    act: (act, keys, by, { entity, ...options }) =>
+      isOwn(entity) ? here.act(act, keys, by, { entity, ...options }) : looked('act')(act, keys, by, options),
+    advanceBulk: (id, limit, by, { entity }) =>
+      isOwn(entity) ? here.advanceBulk(id, limit, by, { entity }) : looked('advanceBulk')(id, limit, by, {}),
+
+    exportPages(filter) {
+      // At once: what is stored from now on is not among them.
+      const begun = ask(operators, 'beginExport', [filter]) as Promise<number>;
+      begun.catch(() => {}); // told by the first page
+      return pages(begun, operators, () => here.exportPages(filter));
+    },
+  };
+}
+
+function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
+  return entity !== undefined && entity !== entityOf;
+}
+
+async function* pages(
+  begun: Promise<number>,
+  operators: Thread,
+  here: () => AsyncGenerator<ExportPage, void>,
+): AsyncGenerator<ExportPage, void> {
+  let id: number;
+  try {
+    id = await begun;
+  } catch (failure) {
+    if (!(failure instanceof NoThread)) throw failure;
+    return yield* here();
+  }
+  try {
+    for (;;) {
+      const { done, value } = (await ask(operators, 'nextPage', [id])) as IteratorResult<ExportPage, void>;
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
+  }
+}
+
+/** What cannot be sent is left out of the options, the last argument: a signal is passed on, and progress comes back. */
+async function ask(thread: Thread, name: keyof Asked, given: readonly unknown[]): Promise<unknown> {
+  const { signal, onProgress, ...options } = Object(given.at(-1)) as {
+    readonly signal?: AbortSignal;
+    readonly onProgress?: (progress: unknown) => void;
+  };
+  if (signal === undefined && onProgress === undefined) return thread.ask({ kind: 'operate', name, given });
+  const sent = [...given.slice(0, -1), options];
+  const asking = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+  return thread.ask({ kind: 'operate', name, given: sent, asking: true }, [], asking);
+}

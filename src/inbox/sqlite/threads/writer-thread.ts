@@ -1,0 +1,64 @@
+/**
+ * The thread that writes: everything that moves events, and what receivers and processors keep for operators. The disk may
+ * take its time here, and holds up nobody's event loop.
+ *
+ * @module
+ */
+import { commitGroup, type Work } from '../commit-group.ts';
+import { ownConnection } from '../connection.ts';
+import { GroupCommit } from '../group-commit.ts';
+import { runMove, runRead } from '../jobs.ts';
+import { counts } from '../operator/counts/stored-counts.ts';
+import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
+import { accessOf } from '../operator/access.ts';
+import type { Statements } from '../statements.ts';
+import { answerRequests, file, tell } from './answer-requests.ts';
+import { failureData } from './failure-data.ts';
+import { packOutcomes, unpackMoves } from './packed-moves.ts';
+import type { WriterOperations } from './threaded-operations.ts';
+import { LockLender } from './write-lock.ts';
+
+const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+const lock = new LockLender();
+/** What is not asked for in groups. */
+const own = new GroupCommit<Work<Statements>>((jobs) =>
+  lock.isLent ? jobs.map(() => 'busy') : commitGroup(connection, jobs),
+);
+const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
+const operations: WriterOperations = { ...counts(access), indexNew: (limit) => indexNew(access, limit) };
+let giveBack = (): void => {};
+
+answerRequests({
+  commit: (packed, answer) =>
+    lock.run(() => {
+      const moves = unpackMoves(packed);
+      const works = moves.map((move) => (statements: Statements) => runMove(statements, move));
+      answer(packOutcomes(moves, commitGroup(connection, works)));
+    }),
+  read: ({ name, given }) => runRead(connection.statements(), name, given),
+  operate({ name, given }) {
+    const operation = operations[name as keyof WriterOperations] as (...given: readonly unknown[]) => Promise<unknown>;
+    return operation(...given);
+  },
+  borrow: (answer) =>
+    lock.lend((back) => {
+      giveBack = back;
+      answer();
+    }),
+  told(notice) {
+    if (notice.kind === 'back') giveBack();
+    else lock.serve(notice.port);
+  },
+  async close() {
+    await own.close();
+    connection.close();
+  },
+});
+
+try {
+  connection.statements();
+  tell({ kind: 'ready', failure: null });
+} catch (failure) {
+  // It may be there again when something is to be written: then it is opened afresh.
+  tell({ kind: 'ready', failure: failureData(failure) });
+}
