@@ -1,6 +1,6 @@
 import * as hookbox from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Open } from './http-adapter-case.ts';
 import type { ReceiverSetup } from './receiver-setup.ts';
 import { receiverUnderTest, type HookboxParts, type ReceiverUnderTest } from './receiver-under-test.ts';

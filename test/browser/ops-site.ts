@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { webhookHandler } from '../../adapters/hono.ts';
 import { createReceiver, type Handlers, type Receiver } from '../../src/index.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { opsPage } from '../../src/page/operators-page.tsx';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from '../adapters/served-app.ts';

@@ -11,7 +11,7 @@ import { webhookHandler as nodeHandler } from '../../adapters/node.ts';
 import { checkEndpoint } from '../../src/cli/check/check-endpoint.ts';
 import { probeNames } from '../../src/cli/check/probe-names.ts';
 import { createReceiver, type Receiver } from '../../src/index.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { SECRET } from './checking.ts';

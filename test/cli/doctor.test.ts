@@ -22,7 +22,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { unusable } from '../../src/cli/doctor/port-check.ts';
 import { checkHost, checkNode } from '../../src/cli/doctor/runtime-checks.ts';
 import { openFile } from '../../src/inbox/sqlite/open.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { actOn } from '../../src/cli/events/act-on.ts';
 import { typedCount } from '../../src/cli/events/confirm.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { foundForAct } from '../../src/cli/events/found-for-act.ts';
 import {
   auditLines,

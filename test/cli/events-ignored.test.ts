@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { discardEvents, stats } from '../../src/ops/index.ts';
 import { createProcessor } from '../../src/processing/processor.ts';

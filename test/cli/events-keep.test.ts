@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { linesOf } from '../../src/ops/import-lines.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines, listEvents } from '../../src/ops/index.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { plantDead } from '../ops/events-in-states.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
 import { prettyJson, readablePayload } from '../../src/cli/events/readable-payload.ts';
 import { eventFilterOf } from '../../src/cli/events/filter-from-options.ts';

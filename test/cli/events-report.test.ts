@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { auditLines, listBulks, previewBulk, rejectedDeliveries, rerunEvents, runBulk } from '../../src/ops/index.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { Follower } from '../../src/cli/events/follower.ts';
 import { rerunEvents, type EventFilter } from '../../src/ops/index.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { tellFailure } from '../../src/cli/shared/tell-failure.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { pruneEvents } from '../../src/ops/index.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { handled } from '../ops/events-in-states.ts';

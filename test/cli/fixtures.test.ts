@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../src/events/webhook-event.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture, fixturesFolder } from '../../src/testing/fixtures.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { deliverTo } from '../../src/testing/index.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { nobodyThere } from './listening.ts';
 import { incoming, invalidIncoming, later, severalIncoming } from '../helpers/incoming-event.ts';

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { webhookHandler } from '../../adapters/node.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';

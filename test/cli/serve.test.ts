@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../src/testing/fixtures.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { deliver } from '../../src/sender/deliver.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { ownFolder, scratchFolder } from '../helpers/scratch-folder.ts';
 import { FAILED, handled, plantDead, RETRY } from '../ops/events-in-states.ts';

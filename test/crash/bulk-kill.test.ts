@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { Child } from '../helpers/child.ts';

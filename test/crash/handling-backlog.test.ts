@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { silent } from '../helpers/silent-logger.ts';

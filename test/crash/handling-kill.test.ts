@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { times } from '../helpers/times.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent } from '../helpers/order-event.ts';

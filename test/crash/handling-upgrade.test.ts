@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Scope } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { createProcessor } from '../../src/processing/processor.ts';

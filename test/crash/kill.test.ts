@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { times } from '../helpers/times.ts';
 import { orderBody } from '../helpers/order-delivery.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ephemeralHost } from '../../src/host/ephemeral-host.ts';
 import { createReceiver, InboxOpenError, type Inbox, type Receiver, type ReceiverOptions } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { recordedLog, type LogLine } from '../helpers/recorded-log.ts';
 import { SECRET, signedEvent } from '../helpers/signed-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { expectConsole } from './console.ts';
 import { signBody } from '../../src/index.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { SECRET } from './secret.ts';
 import type { RunningServer } from './server.ts';
 

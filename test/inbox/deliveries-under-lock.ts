@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';

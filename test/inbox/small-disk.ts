@@ -2,7 +2,7 @@
 // Each line of its input is a number of deliveries to take, one after the other; it answers with a line of JSON, the
 // ids that were answered 200 and those that were not.
 import { createInterface } from 'node:readline';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'nod
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Logger } from '../../src/host/logger.ts';
 import type { Outcome } from '../../src/receive/outcome.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';

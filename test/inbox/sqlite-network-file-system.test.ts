@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
 import { mountedType, networkFileSystem } from '../../src/inbox/sqlite/network-file-system.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { testInbox } from './conformance.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';

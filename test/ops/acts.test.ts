@@ -6,7 +6,7 @@ import type { EventKey } from '../../src/inbox/event.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { ActResult, By } from '../../src/inbox/operator/acts.ts';
 import type { EventState } from '../../src/inbox/state.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';

@@ -14,7 +14,7 @@ import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { backup } from '../../src/ops/backup.ts';
 import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';

@@ -5,7 +5,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventKey } from '../../src/inbox/event.ts';
 import type { Bulk, By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { cancelBulk, getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
 import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Statements } from '../../src/inbox/sqlite/statements.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';

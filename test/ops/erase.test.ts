@@ -6,7 +6,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EraseProgress } from '../../src/inbox/operator/removal.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { previewBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';

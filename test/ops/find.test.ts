@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, getEvent } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';

@@ -1,7 +1,7 @@
 import { assert, property, string, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { deadGroups, listEvents } from '../../src/ops/find.ts';
 import { rerun } from '../../src/ops/rerun.ts';

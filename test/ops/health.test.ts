@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InboxUnavailableError } from '../../src/errors.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { Child } from '../helpers/child.ts';

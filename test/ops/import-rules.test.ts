@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor } from '../../src/index.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 import { importEvents, type ImportOptions } from '../../src/ops/import.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventTypes } from '../../src/events/webhook-event.ts';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { rerun } from '../../src/ops/rerun.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -3,7 +3,7 @@
 // alone the file is opened afresh, which makes room), and answers with a line of JSON: how many were stored, how many were
 // refused last, and what the inbox says of itself then.
 import { createInterface } from 'node:readline';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { readiness } from '../../src/ops/health.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';

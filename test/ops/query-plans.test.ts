@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { eventStates } from '../../src/inbox/state.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';

@@ -4,7 +4,7 @@ import type { EventFilter, PayloadCondition } from '../../src/inbox/operator/fil
 import type { EventPage } from '../../src/inbox/operator/search.ts';
 import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
 import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { stats } from '../../src/ops/stats.ts';

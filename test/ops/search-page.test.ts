@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { listEvents } from '../../src/ops/find.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

@@ -7,7 +7,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent, StoredEvent } from '../../src/inbox/event.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { deadReasons, eventStates } from '../../src/inbox/state.ts';
 import type { Attempt } from '../../src/inbox/work.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { percentilesOf } from '../../src/ops/percentiles.ts';
 import { stats } from '../../src/ops/stats.ts';

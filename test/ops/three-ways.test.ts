@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import {
   backup,
   cancelBulk,

@@ -6,7 +6,7 @@ import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import type { Operations } from '../../src/inbox/operator/operations.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { prunableStates } from '../../src/inbox/operator/removal.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents } from '../../src/ops/import.ts';

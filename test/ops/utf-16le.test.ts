@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { listEvents } from '../../src/ops/find.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { encodedFolders } from '../inbox/utf-16-folder.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { cancelBulk, getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';

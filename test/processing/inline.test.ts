@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
 import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { systemClock, type Clock } from '../../src/host/clock.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';

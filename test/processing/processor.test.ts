@@ -6,7 +6,7 @@ import { ConfigurationError, InboxUnavailableError, PermanentError } from '../..
 import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
 import type { Attempt, Inbox, StoredEvent } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { backoffMs, DEFAULT_RETRY } from '../../src/inbox/rules/backoff.ts';

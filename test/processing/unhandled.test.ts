@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../src/errors.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor, type Processor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { recordedLog, type RecordedLog } from '../helpers/recorded-log.ts';

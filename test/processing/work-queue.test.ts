@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING, type Lease } from '../../src/inbox/work.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';

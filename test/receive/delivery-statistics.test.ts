@@ -4,7 +4,7 @@ import { deliveryStatistics } from '../../src/receive/delivery-statistics.ts';
 import { refusal } from '../../src/receive/outcome.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Delivery } from '../../src/receive/delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';

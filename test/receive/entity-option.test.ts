@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { entityOf, type EntityOf } from '../../src/events/entity.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { rerun } from '../../src/ops/rerun.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';

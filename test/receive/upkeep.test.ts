@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';

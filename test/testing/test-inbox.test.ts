@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PermanentError } from '../../src/errors.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
-import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver, type Receiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox, type TestInbox, type TestInboxOptions } from '../../src/testing/index.ts';

@@ -7,7 +7,7 @@ import { fakeQueue, startFunction, type FunctionHost, type WebAnswer } from '../
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
 import { startServer, type Command } from '../server.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 
 const VERCEL = { VERCEL: '1', VERCEL_ENV: 'production', VERCEL_REGION: 'fra1', NODE_ENV: 'production' };
 const NETLIFY = { AWS_LAMBDA_FUNCTION_NAME: 'webhooks', AWS_REGION: 'eu-central-1', SITE_NAME: 'shop' };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { auditLines, exportEvents, getBulk, previewBulk } from '../../../src/ops/index.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { opsPage, type OpsPageOptions } from '../../../src/page/operators-page.tsx';
 import { Hono } from 'hono';
 import { scratchFile } from '../../helpers/scratch-folder.ts';

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { rerunEvents } from '../../../src/ops/index.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { serveApp } from '../../adapters/served-app.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '../../../src/ops/index.ts';
 import { auditScreen } from '../../../src/page/screens/audit-screen.tsx';
 import { bulkScreen } from '../../../src/page/screens/bulk-screen.tsx';
