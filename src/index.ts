@@ -14,15 +14,14 @@ export { signBody, verifySignature, type Secret } from './signing/signature.ts';
 export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts';
 export { parseEvent, type ParsedEvent } from './events/parse.ts';
 export {
-  eventTypes,
-  isKnown,
   type EventOf,
-  type EventType,
   type InvalidEvent,
   type Issue,
   type UnknownEvent,
   type WebhookEvent,
 } from './events/webhook-event.ts';
+export { eventTypes, type EventType } from './events/event-types.ts';
+export { isKnown } from './events/known-event.ts';
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
 export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';

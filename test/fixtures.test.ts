@@ -4,7 +4,8 @@ import expectations from '../fixtures/edge/expectations.json' with { type: 'json
 import rfc4231 from '../fixtures/rfc4231.json' with { type: 'json' };
 import signatures from '../fixtures/signatures.json' with { type: 'json' };
 import { entityOf } from '../src/events/entity.ts';
-import { eventTypes, type WebhookEvent } from '../src/events/webhook-event.ts';
+import { type WebhookEvent } from '../src/events/webhook-event.ts';
+import { eventTypes } from '../src/events/event-types.ts';
 import { parseEvent } from '../src/events/parse.ts';
 import { memoryInbox } from '../src/inbox/memory/memory-inbox.ts';
 import { createReceiver } from '../src/receive/receiver.ts';

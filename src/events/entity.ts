@@ -1,5 +1,6 @@
 import { nameOf } from '../errors.ts';
-import { isKnown, type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
+import { type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
+import { isKnown } from './known-event.ts';
 
 /**
  * Names what an event is about. Events with the same name are handled one at a time and in order; `null` means that an

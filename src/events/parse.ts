@@ -1,14 +1,7 @@
 import type { z } from 'zod';
 import { findDuplicateKey } from './duplicate-keys.ts';
-import {
-  eventSchemas,
-  isEventType,
-  unknownEventSchema,
-  type EventType,
-  type Issue,
-  type UnknownEvent,
-  type WebhookEvent,
-} from './webhook-event.ts';
+import { eventSchemas, unknownEventSchema, type Issue, type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
+import { isEventType, type EventType } from './event-types.ts';
 import { parseInstant, type Instant } from './instant.ts';
 import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cartData } from './cart.ts';
+import type { EventType } from './event-types.ts';
 import { inventoryData } from './inventory.ts';
 import { orderConfirmedData, orderData } from './order.ts';
 
@@ -30,7 +31,7 @@ export const eventSchemas = {
   'inventory.out_of_stock': envelope('inventory.out_of_stock', inventoryData),
   'cart.abandoned': envelope('cart.abandoned', cartData),
   'cart.expires_soon': envelope('cart.expires_soon', cartData),
-} as const;
+} as const satisfies { readonly [Type in EventType]: unknown };
 
 /** What an event of a type hookbox does not know must still have. */
 export const unknownEventSchema = z.object({
@@ -39,9 +40,6 @@ export const unknownEventSchema = z.object({
   created: z.string(),
   data: z.record(z.string(), z.unknown()),
 });
-
-/** One of the eleven event types (interface 6.1). */
-export type EventType = keyof typeof eventSchemas;
 
 /** The event of one type: `EventOf<'order.ready'>`. */
 export type EventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
@@ -64,37 +62,4 @@ export interface Issue {
   /** where in the envelope, for example `data.items.0.price`; empty for the envelope itself */
   readonly path: string;
   readonly message: string;
-}
-
-/**
- * The eleven event types, in the order of interface 6.1.
- *
- * @example
- * ```ts
- * import { eventTypes } from 'hookbox';
- *
- * console.log(eventTypes.includes('order.created')); // true
- * ```
- */
-export const eventTypes: readonly EventType[] = Object.freeze(Object.keys(eventSchemas).filter(isEventType));
-
-/** Tells whether a name is one of the eleven. */
-export function isEventType(type: string): type is EventType {
-  return Object.hasOwn(eventSchemas, type);
-}
-
-/**
- * Narrows what a `'*'` handler is given to the eleven known types.
- *
- * @example
- * ```ts
- * import { isKnown, type UnknownEvent, type WebhookEvent } from 'hookbox';
- *
- * function describe(event: WebhookEvent | UnknownEvent): string {
- *   return isKnown(event) ? `one of the eleven: ${event.type}` : `new to us: ${event.type}`;
- * }
- * ```
- */
-export function isKnown(event: WebhookEvent | UnknownEvent | InvalidEvent): event is WebhookEvent {
-  return event.type !== null && isEventType(event.type);
 }

@@ -1,4 +1,4 @@
-import { eventTypes } from '../events/webhook-event.ts';
+import { eventTypes } from '../events/event-types.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import {
   LATENCY_BUCKETS_MS,

@@ -2,7 +2,8 @@ import type { EntityOf } from '../events/entity.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
-import { askedByKey, decideOnStored } from '../inbox/rules/operator-acts.ts';
+import { decideOnStored } from '../inbox/rules/body-today.ts';
+import { askedByKey } from '../inbox/rules/operator-acts.ts';
 import { operationsOf } from './operations-of.ts';
 
 /**

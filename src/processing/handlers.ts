@@ -1,12 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
-import {
-  eventTypes,
-  isEventType,
-  type EventOf,
-  type EventType,
-  type UnknownEvent,
-  type WebhookEvent,
-} from '../events/webhook-event.ts';
+import { type EventOf, type UnknownEvent, type WebhookEvent } from '../events/webhook-event.ts';
+import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Logger } from '../host/logger.ts';
 

@@ -1,4 +1,4 @@
-import { isEventType } from '../events/webhook-event.ts';
+import { isEventType } from '../events/event-types.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { oneLine } from '../printable.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { eventTypes, isEventType, type EventOf, type EventType } from '../events/webhook-event.ts';
+import { type EventOf } from '../events/webhook-event.ts';
+import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { fixture } from './fixtures.ts';
 
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */

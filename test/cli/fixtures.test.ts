@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture, fixturesFolder } from '../../src/testing/fixtures.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

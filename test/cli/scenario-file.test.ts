@@ -8,7 +8,7 @@ import { loadScenario, shippedScenarios } from '../../src/cli/scenario/load-scen
 import { planOf, type Plan } from '../../src/cli/scenario/plan-deliveries.ts';
 import type { EventFinding } from '../../src/cli/scenario/scenario-receiver.ts';
 import { entityOf } from '../../src/events/entity.ts';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from 'vitest';
 import expectations from '../../fixtures/edge/expectations.json' with { type: 'json' };
-import { eventTypes, isEventType } from '../../src/events/webhook-event.ts';
+import { eventTypes, isEventType } from '../../src/events/event-types.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { runHookbox } from './run-hookbox.ts';
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { bodiesOf } from '../../src/cli/trigger/trigger-bodies.ts';
 import { parseEvent } from '../../src/events/parse.ts';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { nobodyThere } from './listening.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { entityOf } from '../../src/events/entity.ts';
-import { eventTypes, type EventType } from '../../src/events/webhook-event.ts';
+import { eventTypes, type EventType } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 
 function entity(type: string, data: object): string | null {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { eventSchemas, eventTypes, isEventType, isKnown, type EventType } from '../../src/events/webhook-event.ts';
+import { eventSchemas } from '../../src/events/webhook-event.ts';
+import { eventTypes, isEventType, type EventType } from '../../src/events/event-types.ts';
+import { isKnown } from '../../src/events/known-event.ts';
 import { parseEvent, type ParsedEvent } from '../../src/events/parse.ts';
 
 type Kind = 'string' | 'number' | 'integer' | 'items';

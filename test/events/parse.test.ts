@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import expectations from '../../fixtures/edge/expectations.json' with { type: 'json' };
 import { entityOf } from '../../src/events/entity.ts';
-import { eventTypes, isKnown } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
+import { isKnown } from '../../src/events/known-event.ts';
 import { parseEvent, readEvent, type ParsedEvent } from '../../src/events/parse.ts';
 
 const utf8 = new TextEncoder();

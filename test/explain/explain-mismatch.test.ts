@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explainMismatch, type Mismatch } from '../../src/cli/verify/explain/explain-mismatch.ts';
 import type { Cause } from '../../src/cli/verify/explain/causes.ts';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody } from '../../src/signing/signature.ts';
 import { times } from '../helpers/times.ts';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { testInbox } from './conformance.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
@@ -9,6 +10,12 @@ testInbox('the inbox in a file of its own', () => sqliteInbox(scratchFile()));
 
 testInbox("the inbox among a merchant's tables, on their open connection", () =>
   sqliteInbox({ database: merchantDatabase() }),
+);
+
+testInbox('the inbox in a file of its own, with a thread that writes', () => threaded(scratchFile()));
+
+testInbox("the inbox among a merchant's tables, on their open connection, with a thread that writes", () =>
+  threaded({ database: merchantDatabase() }),
 );
 
 testInbox("the inbox among a merchant's tables, on a connection of its own", () => {

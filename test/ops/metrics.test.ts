@@ -1,6 +1,6 @@
 import { register } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';

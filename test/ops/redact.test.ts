@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import expectations from '../../fixtures/edge/expectations.json' with { type: 'json' };
 import { fixture } from '../../src/testing/fixtures.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BodyReader, Delivery } from '../../src/receive/delivery.ts';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import type { Handlers } from '../../src/processing/handlers.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';

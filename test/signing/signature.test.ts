@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import rfc4231 from '../../fixtures/rfc4231.json' with { type: 'json' };
 import fixtures from '../../fixtures/signatures.json' with { type: 'json' };
 import { ConfigurationError } from '../../src/errors.ts';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';

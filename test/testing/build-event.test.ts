@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes, type EventType } from '../../src/events/webhook-event.ts';
+import { eventTypes, type EventType } from '../../src/events/event-types.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { buildEvent } from '../../src/testing/index.ts';

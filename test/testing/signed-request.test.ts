@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../src/events/webhook-event.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { signBody, verifySignature } from '../../src/signing/signature.ts';
 import { buildEvent, signedRequest } from '../../src/testing/index.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { EventType } from '../../events/webhook-event.ts';
+import type { EventType } from '../../events/event-types.ts';
 import { isSuccess } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { buildEvent } from '../../testing/build-event.ts';

@@ -1,5 +1,5 @@
 import '../shared/require-node.ts';
-import { eventTypes } from '../../events/webhook-event.ts';
+import { eventTypes } from '../../events/event-types.ts';
 import { deliver, type DeliveryOptions } from '../../sender/deliver.ts';
 import { signBody } from '../../signing/signature.ts';
 import { fixture } from '../../testing/fixtures.ts';

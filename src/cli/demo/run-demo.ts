@@ -7,7 +7,7 @@ import { serve } from '@hono/node-server';
 import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { webhookHandler } from '../../../adapters/hono.ts';
-import { eventTypes } from '../../events/webhook-event.ts';
+import { eventTypes } from '../../events/event-types.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { createReceiver } from '../../receive/receiver.ts';

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
-import { askedByKey, decideOnStored } from '../../inbox/rules/operator-acts.ts';
+import { decideOnStored } from '../../inbox/rules/body-today.ts';
+import { askedByKey } from '../../inbox/rules/operator-acts.ts';
 import {
   cancelBulk,
   discardEvents,

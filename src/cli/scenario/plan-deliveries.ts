@@ -1,4 +1,4 @@
-import type { EventType } from '../../events/webhook-event.ts';
+import type { EventType } from '../../events/event-types.ts';
 import { messageOf } from '../../errors.ts';
 import { fixture } from '../../testing/fixtures.ts';
 import { labelOf, type EventLabel } from '../../sender/event-label.ts';

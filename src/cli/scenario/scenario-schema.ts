@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventTypes } from '../../events/webhook-event.ts';
+import { eventTypes } from '../../events/event-types.ts';
 import { FORGERIES, type Forgery } from '../../sender/forgeries.ts';
 import type { FaultKind } from '../../sender/faults.ts';
 import { FAULT_KINDS } from '../../sender/random-faults.ts';

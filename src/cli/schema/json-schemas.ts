@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { eventSchemas, eventTypes, type EventType } from '../../events/webhook-event.ts';
+import { eventSchemas } from '../../events/webhook-event.ts';
+import { eventTypes, type EventType } from '../../events/event-types.ts';
 import { EVENT_MEANINGS } from '../shared/event-meanings.ts';
 
 /** The part of JSON Schema (draft 2020-12) that events need. */

@@ -14,7 +14,7 @@ export function schemaCommand(): Command {
     .option('--json', 'print JSON Schema (draft 2020-12), of all types keyed by type')
     .action(async (name: string | undefined, { json }: { readonly json?: boolean }) => {
       const [{ eventTypes, isEventType }, { jsonSchema, jsonSchemas }, { outline }] = await Promise.all([
-        import('../../events/webhook-event.ts'),
+        import('../../events/event-types.ts'),
         import('./json-schemas.ts'),
         import('./schema-outline.ts'),
       ]);

@@ -1,4 +1,4 @@
-import { eventTypes, isEventType } from '../../events/webhook-event.ts';
+import { eventTypes, isEventType } from '../../events/event-types.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { tell } from './output.ts';
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { eventTypes, isEventType } from '../../events/webhook-event.ts';
+import { eventTypes, isEventType } from '../../events/event-types.ts';
 import { fixture } from '../../testing/fixtures.ts';
 import { newEventId } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';

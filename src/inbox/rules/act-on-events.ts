@@ -3,7 +3,8 @@ import type { EventKey } from '../event.ts';
 import type { ActResult } from '../operator/acts.ts';
 import type { LatestTime, Counting, EntityQueue, Reruns, TimeSlice, Tombstones } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
-import { bodyToday, decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
+import { bodyToday } from './body-today.ts';
+import { decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
 import { backToPending } from './rerun-event.ts';
 import type { Steps } from './steps.ts';
 

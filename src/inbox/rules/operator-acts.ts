@@ -1,7 +1,4 @@
-import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import type { Instant } from '../../events/instant.ts';
-import { readEvent } from '../../events/parse.ts';
-import type { StoredEvent } from '../event.ts';
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter } from '../operator/filter.ts';
 import type { DeadReason, EventState } from '../state.ts';
@@ -100,35 +97,4 @@ export function needsBody(asked: AskedAct, event: ActedEvent): boolean {
 /** Whether an act may be done to an event, as far as can be said without its body: so a preview takes it. */
 export function mayBeDone(asked: AskedAct, event: ActedEvent): boolean {
   return needsBody(asked, event) || decideAct(asked, event, null).result === 'done';
-}
-
-/** As `decideAct`, where the event is at hand with its body. */
-export function decideOnStored(asked: AskedAct, event: StoredEvent | null, rule?: EntityOf): ActDecision {
-  if (event === null) return decideAct(asked, null, null);
-  const known = { ...event, pruned: event.body === null };
-  const isRead = event.body !== null && needsBody(asked, known);
-  return decideAct(asked, known, isRead ? bodyToday(asked.act, known, event.body, rule) : null);
-}
-
-/**
- * What today's schemas make of a stored body; `null` when it does not fit them. An event keeps the entity that its receiver
- * gave it. One that was stored as invalid has none, and gets one when it is rerun.
- *
- * @param rule - the receiver's, where it has one
- */
-export function bodyToday(
-  act: Act,
-  event: Pick<ActedEvent, 'deadReason'> & {
-    readonly entity: string | null;
-    /** it may have been invalid before */
-    readonly discarded?: boolean;
-  },
-  body: Uint8Array,
-  rule: EntityOf = entityOf,
-): BodyToday | null {
-  const { parsed, facts } = readEvent(body);
-  if (!parsed.ok || facts === null) return null;
-  const mayHaveNone = event.deadReason === 'invalid' || event.discarded === true;
-  const isNamed = act === 'rerun' && mayHaveNone && event.entity === null;
-  return { ...facts, entity: isNamed ? namedEntity(rule, parsed.event) : event.entity };
 }

@@ -1,4 +1,4 @@
-import { isEventType } from '../../events/webhook-event.ts';
+import { isEventType } from '../../events/event-types.ts';
 import type { Counted, CountRow } from '../operator/counts.ts';
 import { latencyBucket } from '../rules/latency-buckets.ts';
 import type { SqliteDatabase } from './database.ts';

@@ -3,6 +3,7 @@ import { consoleLogger, unfailing, type Logger } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
+import type { StoredEvent } from '../event.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
@@ -159,8 +160,13 @@ export function sqliteInbox(
       if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
-    get: (key) => read('get', key),
-    list: ({ after = 0, limit = 100 } = {}) => read('list', after, limit),
+    async get(key) {
+      const event = await read('get', key);
+      return event === null ? null : withBuffers(event);
+    },
+    async list({ after = 0, limit = 100 } = {}) {
+      return (await read('list', after, limit)).map(withBuffers);
+    },
     async claim(request, limit) {
       const askedAt = Date.now();
       let reached: ClaimProgress = { freshUpTo: null };
@@ -213,4 +219,18 @@ type Job = Move | Work<Statements>;
 
 function workOf(job: Job): Work<Statements> {
   return typeof job === 'function' ? job : (statements) => runMove(statements, job);
+}
+
+/** As better-sqlite3 gives bytes, also where they came from another thread. */
+function withBuffers(event: StoredEvent): StoredEvent {
+  const { body, conflict } = event;
+  return {
+    ...event,
+    body: body === null ? null : bufferOf(body),
+    conflict: conflict === null ? null : { ...conflict, body: bufferOf(conflict.body) },
+  };
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

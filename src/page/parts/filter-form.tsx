@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { eventTypes } from '../../events/webhook-event.ts';
+import { eventTypes } from '../../events/event-types.ts';
 import { deadReasons, eventStates } from '../../inbox/state.ts';
 
 /** The filter bar of the Events screen: what is set in it stands in the URL, so that a link shows the same to others. */

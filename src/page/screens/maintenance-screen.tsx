@@ -1,4 +1,4 @@
-import { eventTypes } from '../../events/webhook-event.ts';
+import { eventTypes } from '../../events/event-types.ts';
 import { prunableStates } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { number } from '../../ops/words/format.ts';

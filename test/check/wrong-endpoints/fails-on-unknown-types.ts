@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { eventTypes } from '../../../src/events/webhook-event.ts';
+import { eventTypes } from '../../../src/events/event-types.ts';
 import { PretendDatabase } from '../pretend-database.ts';
 
 const MAX_BYTES = 1024 * 1024;

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Act, ActResult } from '../../../src/inbox/operator/acts.ts';
 import type { EventFilter } from '../../../src/inbox/operator/filter.ts';
+import { bodyToday, decideOnStored } from '../../../src/inbox/rules/body-today.ts';
 import {
   askedByFilter,
   askedByKey,
   askedOfSnapshot,
-  bodyToday,
   decideAct,
-  decideOnStored,
   mayBeDone,
   needsBody,
   type ActedEvent,

@@ -1,4 +1,4 @@
-import { eventTypes } from '../../../events/webhook-event.ts';
+import { eventTypes } from '../../../events/event-types.ts';
 import { late, notTaken, outcome, type Advice } from '../judge-answers.ts';
 import { isTaken } from '../check-run.ts';
 import type { Probe } from './probe.ts';

@@ -1,0 +1,35 @@
+const types = [
+  'order.created',
+  'order.confirmed',
+  'order.ready',
+  'order.completed',
+  'order.cancelled',
+  'order.failed',
+  'inventory.updated',
+  'inventory.low_stock',
+  'inventory.out_of_stock',
+  'cart.abandoned',
+  'cart.expires_soon',
+] as const;
+
+/** One of the eleven event types (interface 6.1). */
+export type EventType = (typeof types)[number];
+
+/**
+ * The eleven event types, in the order of interface 6.1.
+ *
+ * @example
+ * ```ts
+ * import { eventTypes } from 'hookbox';
+ *
+ * console.log(eventTypes.includes('order.created')); // true
+ * ```
+ */
+export const eventTypes: readonly EventType[] = Object.freeze(types);
+
+const known: ReadonlySet<string> = new Set(types);
+
+/** Tells whether a name is one of the eleven. */
+export function isEventType(type: string): type is EventType {
+  return known.has(type);
+}
