@@ -41,7 +41,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
   const { port } = running.server.address() as AddressInfo; // of a server that listens on TCP
 
   async function start(port: number): Promise<Running> {
-    const inbox = sqliteInbox(file);
+    const inbox = sqliteInbox(file, { thread: false });
     const receiver = createReceiver({
       secret,
       inbox,

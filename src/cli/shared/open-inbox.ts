@@ -12,7 +12,8 @@ import { refuseFolder } from './read-input.ts';
 export function openInbox(file: string): Inbox {
   refuseFolder(file);
   try {
-    return sqliteInbox(file);
+    // A command serves nobody else whom its disk could hold up, and is sooner there without a thread.
+    return sqliteInbox(file, { thread: false });
   } catch (failure) {
     throw failure instanceof InboxOpenError && isWithoutRights(failure) ? withAdvice(failure) : failure;
   }

@@ -1,0 +1,308 @@
+import Database from 'better-sqlite3';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { InboxUnavailableError } from '../../../src/errors.ts';
+import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { Child } from '../../helpers/child.ts';
+import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
+import { merchantDatabase } from '../../helpers/merchant-database.ts';
+import { recordedLog } from '../../helpers/recorded-log.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { seenThreads, type SeenThread } from './seen-threads.ts';
+
+const CLAIM = { ...EVERYTHING, leaseMs: 60_000, ordered: false } as const;
+
+describe('the threads of an inbox', () => {
+  it('start when they are first needed: one at the first delivery, the other when somebody looks', async () => {
+    const threads = seenThreads();
+    await using inbox = sqliteInbox(scratchFile());
+    await sleep(50);
+    expect(threads).toEqual([]);
+    await inbox.accept(incoming(), later());
+    expect(threads.map(({ entry }) => entry)).toEqual(['writer-thread']);
+    await inbox.get({ endpoint: 'default', id: 'evt_1' });
+    await inbox.operations?.count([]);
+    expect(threads).toHaveLength(1);
+    expect((await inbox.operations?.search({}, {}))?.events).toHaveLength(1);
+    expect(threads.map(({ entry }) => entry)).toEqual(['writer-thread', 'operators-thread']);
+  });
+
+  it('are none with `thread: false`', async () => {
+    const threads = seenThreads();
+    await using inbox = sqliteInbox(scratchFile(), { thread: false });
+    await inbox.accept(incoming(), later());
+    await inbox.operations?.search({}, {});
+    expect(threads).toEqual([]);
+  });
+
+  it('keep no process alive that has nothing to do, and one that waits for them until it is answered', async () => {
+    const file = scratchFile();
+    await using child = new Child(new URL('idle-process.ts', import.meta.url), [file]);
+    expect(await child.line()).toBe('stored');
+    await child.finish();
+  });
+
+  it('end with the inbox', async () => {
+    const threads = seenThreads();
+    const inbox = sqliteInbox(scratchFile());
+    await inbox.accept(incoming(), later());
+    await inbox.operations?.search({}, {});
+    await inbox.close();
+    expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
+    await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+});
+
+describe('what waits for the writer', () => {
+  it('goes to it in groups, two of them at most', async () => {
+    const threads = seenThreads();
+    await using inbox = sqliteInbox(scratchFile());
+    await inbox.accept(incoming({ id: 'first' }), later());
+    const [writer] = threads as [SeenThread];
+    let most = 0;
+    const look = setInterval(() => (most = Math.max(most, underWay(writer))), 0);
+    const accepted = await Promise.all(severalIncoming(5_000).map((event) => inbox.accept(event, later())));
+    clearInterval(look);
+    expect(accepted.every(({ result }) => result === 'stored')).toBe(true);
+    expect(writer.sent.filter(({ kind }) => kind === 'commit').length).toBeLessThan(50);
+    expect(most).toBe(2);
+    expect((await inbox.list({ limit: 5_001 })).map(({ id }) => id).slice(1)).toEqual(
+      severalIncoming(5_000).map(({ id }) => id),
+    );
+  });
+
+  it('takes its bodies along in one buffer, and nothing of the slabs they lie in', async () => {
+    const threads = seenThreads();
+    await using inbox = sqliteInbox(scratchFile());
+    const slab = Buffer.alloc(64 * 1024, 'x');
+    const events = severalIncoming(10).map((event, n) => ({ ...event, body: slab.subarray(n, n + 100) }));
+    let bytes = 0;
+    const { structuredClone: clone } = globalThis;
+    await Promise.all(events.map((event) => inbox.accept(event, later())));
+    for (const message of threads[0]?.sent ?? []) {
+      if (!('bodies' in message)) continue;
+      // Handed over, so it is gone here.
+      expect((message.bodies as ArrayBuffer).byteLength).toBe(0);
+      bytes += clone({ ...message, bodies: null }) === undefined ? 1 : 0;
+    }
+    expect(bytes).toBe(0);
+    expect((await inbox.list()).every(({ body }) => body?.toString() === 'x'.repeat(100))).toBe(true);
+  });
+
+  it('is stored before the inbox is closed, both groups under way and what lies behind them', async () => {
+    const file = scratchFile();
+    const inbox = sqliteInbox(file);
+    await inbox.accept(incoming({ id: 'first' }), later());
+    const accepting = severalIncoming(3_000).map((event) => inbox.accept(event, later()));
+    await sleep(0);
+    await inbox.close();
+    const results = await Promise.all(accepting);
+    expect(results.every(({ result }) => result === 'stored')).toBe(true);
+    expect(storedIn(file).size).toBe(3_001);
+  });
+
+  it('waits for a lock of another process without holding up the event loop, and is given up at its deadline', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    await inbox.accept(incoming({ id: 'first' }), later());
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    const late = inbox.accept(incoming({ id: 'late' }), performance.now() + 100);
+    const inTime = inbox.accept(incoming({ id: 'in time' }), later());
+    let turns = 0;
+    const look = setInterval(() => (turns += 1), 1);
+    await expect(late).rejects.toMatchObject({ code: 'DEADLINE' });
+    clearInterval(look);
+    expect(turns).toBeGreaterThan(5);
+    other.exec('ROLLBACK');
+    other.close();
+    expect((await inTime).result).toBe('stored');
+    expect([...storedIn(file)]).toEqual(['first', 'in time']);
+  });
+
+  it('is refused beyond the limits, whoever holds what is under way', async () => {
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file, { maxWaiting: 10 });
+    const accepting = severalIncoming(30).map((event) => inbox.accept(event, later()));
+    const outcomes = await Promise.allSettled(accepting);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+    expect(outcomes.slice(10)).toMatchObject(
+      Array.from({ length: 20 }, () => ({ status: 'rejected', reason: { code: 'OVERLOADED' } })),
+    );
+  });
+});
+
+describe('a writer that dies', () => {
+  it('under load: what was acknowledged is in the file, what was not is refused, and another one goes on', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    const acknowledged = new Set<string>();
+    const failures: unknown[] = [];
+    let deaths = 0;
+    let last = 0;
+    const client = async (name: number): Promise<void> => {
+      for (let n = 0; deaths < 5 || n < last; n += 1) {
+        const id = `evt_${name}_${n}`;
+        try {
+          await inbox.accept(incoming({ id, entity: id }), later());
+          acknowledged.add(id);
+        } catch (failure) {
+          failures.push(failure);
+        }
+      }
+    };
+    const killer = async (): Promise<void> => {
+      for (; deaths < 5; deaths += 1) {
+        const before = acknowledged.size;
+        await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+        await threads.at(-1)?.worker.terminate();
+      }
+      last = Infinity;
+      const before = acknowledged.size;
+      await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+      last = 0;
+    };
+    await Promise.all([killer(), ...Array.from({ length: 32 }, (_, name) => client(name))]);
+    expect(threads).toHaveLength(6);
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.every((failure) => failure instanceof InboxUnavailableError && failure.code === 'FAILED')).toBe(
+      true,
+    );
+    const stored = storedIn(file);
+    expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+  });
+
+  it('while it has lent the lock, or is asked for it, leaves nobody waiting', async () => {
+    const threads = seenThreads();
+    await using inbox = sqliteInbox(scratchFile());
+    await inbox.accept(incoming(), later());
+    const [event] = await inbox.claim({ ...CLAIM, now: Date.now() }, 1);
+    if (event === undefined) throw new Error('nothing was claimed');
+    const dying = threads[0]?.worker.terminate();
+    const done = inbox.transaction(event.lease, () => 'done', attempt());
+    await dying;
+    expect(await done).toBe('done');
+    expect(await inbox.get(event)).toMatchObject({ state: 'processed' });
+  });
+});
+
+describe('the write lock', () => {
+  it('is handed over to ctx.transaction under full load within a few groups', async () => {
+    const threads = seenThreads();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file);
+    await Promise.all(severalIncoming(20, { entity: null }).map((event) => inbox.accept(event, later())));
+    const claimed = await inbox.claim({ ...CLAIM, now: Date.now() }, 20);
+    expect(claimed).toHaveLength(20);
+    const [writer] = threads as [SeenThread];
+    let isOver = false;
+    const load = Array.from({ length: 64 }, async (_, name) => {
+      for (let n = 0; !isOver; n += 1) await inbox.accept(incoming({ id: `load_${name}_${n}`, entity: null }), later());
+    });
+    await sleep(50);
+    const waits: number[] = [];
+    for (const { lease } of claimed) {
+      const before = answers(writer);
+      await inbox.transaction(lease, () => waits.push(answers(writer) - before), attempt());
+    }
+    isOver = true;
+    await Promise.all(load);
+    expect(waits).toHaveLength(20);
+    // Those under way, and one that lay before the wish.
+    expect(Math.max(...waits)).toBeLessThanOrEqual(3);
+    expect((await inbox.list({ limit: 20 })).every(({ state }) => state === 'processed')).toBe(true);
+  });
+
+  it('goes round among deliveries, ctx.transaction and operators: each gets on while the others go on', async () => {
+    await using inbox = sqliteInbox(scratchFile());
+    const { operations } = inbox;
+    if (operations === undefined) throw new Error('no operations');
+    await Promise.all(severalIncoming(60, { entity: null }).map((event) => inbox.accept(event, later())));
+    const claimed = await inbox.claim({ ...CLAIM, now: Date.now() }, 60);
+    const done = { stored: 0, transactions: 0, notes: 0 };
+    let isOver = false;
+    const deliveries = Array.from({ length: 16 }, async (_, name) => {
+      for (let n = 0; !isOver; n += 1) {
+        await inbox.accept(incoming({ id: `load_${name}_${n}`, entity: null }), later());
+        done.stored += 1;
+      }
+    });
+    const notes = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await operations.note('export', { actor: 'ada' }, {}, {});
+        done.notes += 1;
+      }
+    });
+    for (const { lease } of claimed) {
+      await inbox.transaction(lease, () => (done.transactions += 1), attempt());
+    }
+    isOver = true;
+    await Promise.all([...deliveries, ...notes]);
+    expect(done.transactions).toBe(60);
+    expect(done.stored).toBeGreaterThan(60);
+    expect(done.notes).toBeGreaterThan(30);
+  });
+});
+
+describe('where there can be no thread', () => {
+  it.each<[string, (entry: string) => URL | string]>([
+    [
+      'as the host forbids it',
+      () => {
+        throw new Error('threads are forbidden here');
+      },
+    ],
+    ['as its file was lost by a bundler', (entry) => entry.replace('-thread', '-thread-that-is-not-there')],
+    ['as it ends at once', () => new URL('data:text/javascript,process.exit()')],
+  ])('%s, all is done on the event loop, and said once', async (_, entryOf) => {
+    seenThreads(entryOf);
+    const log = recordedLog();
+    const file = scratchFile();
+    await using inbox = sqliteInbox(file, { logger: log.logger });
+    const results = await Promise.all(severalIncoming(100).map((event) => inbox.accept(event, later())));
+    expect(results.every(({ result }) => result === 'stored')).toBe(true);
+    expect((await inbox.operations?.search({}, { limit: 3 }))?.events).toHaveLength(3);
+    const pages = inbox.operations?.exportPages({});
+    expect((await pages?.next())?.value).toMatchObject({ events: 100 });
+    await inbox.operations?.ping();
+    await inbox.upkeep?.({ now: () => Date.now(), isOpen: () => true });
+    const [event] = await inbox.claim({ ...CLAIM, now: Date.now() }, 1);
+    if (event === undefined) throw new Error('nothing was claimed');
+    await inbox.transaction(event.lease, () => {}, attempt());
+    expect(await inbox.get(event)).toMatchObject({ state: 'processed' });
+    expect(log.lines).toMatchObject([{ level: 'warn', facts: { file, cause: expect.any(String) as string } }]);
+  });
+
+  it('as the file of a merchant’s connection cannot be opened again, likewise', async () => {
+    const log = recordedLog();
+    const database = merchantDatabase();
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.exec('UPDATE orders SET total = total');
+    await using inbox = sqliteInbox({ database }, { logger: log.logger });
+    const results = await Promise.all(severalIncoming(100).map((event) => inbox.accept(event, later())));
+    expect(results.every(({ result }) => result === 'stored')).toBe(true);
+    expect((await inbox.operations?.search({}, { limit: 3 }))?.events).toHaveLength(3);
+    expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.any(String) as string } }]);
+  });
+});
+
+function attempt() {
+  return { now: () => Date.now(), signal: new AbortController().signal };
+}
+
+function answers({ heard }: SeenThread): number {
+  return heard.filter(({ kind }) => kind === 'answer').length;
+}
+
+function underWay(thread: SeenThread): number {
+  return thread.sent.filter(({ kind }) => kind === 'commit').length - answers(thread);
+}
+
+function storedIn(file: string): ReadonlySet<string> {
+  const database = new Database(file, { readonly: true });
+  const ids = database.prepare('SELECT id FROM hookbox_events').pluck().all() as string[];
+  database.close();
+  return new Set(ids);
+}

@@ -1,0 +1,42 @@
+import { createRequire } from 'node:module';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
+import { onTestFinished } from 'vitest';
+
+const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
+
+/** A thread that was started, and what went to and fro. */
+export interface SeenThread {
+  readonly worker: Worker;
+  readonly entry: string;
+  readonly sent: readonly { readonly kind: string }[];
+  readonly heard: readonly { readonly kind: string }[];
+}
+
+/**
+ * The threads that are started in the running test.
+ *
+ * @param entryOf - which file one is started with, in place of its own; or throws
+ */
+export function seenThreads(entryOf: (entry: string) => URL | string = (entry) => entry): readonly SeenThread[] {
+  const seen: SeenThread[] = [];
+  const { Worker: Original } = workerThreads;
+  workerThreads.Worker = class extends Original {
+    constructor(entry: URL | string, options?: WorkerOptions) {
+      super(new URL(entryOf(String(entry))), options);
+      const sent: { readonly kind: string }[] = [];
+      const heard: { readonly kind: string }[] = [];
+      seen.push({ worker: this, entry: String(entry).replace(/^.*\/|\.\w+$/g, ''), sent, heard });
+      const post = this.postMessage.bind(this);
+      this.postMessage = (message: { readonly kind: string }, transfer) => {
+        sent.push(message);
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+        post(message, transfer as []);
+      };
+      this.on('message', (message: { readonly kind: string }) => heard.push(message));
+    }
+  };
+  onTestFinished(() => {
+    workerThreads.Worker = Original;
+  });
+  return seen;
+}
