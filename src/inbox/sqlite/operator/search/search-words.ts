@@ -3,7 +3,8 @@ import type { SqliteDatabase } from '../../database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { timeSlice } from '../../time-slice.ts';
-import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
+import { newestSeq } from '../../newest-seq.ts';
+import { progressOf, setProgress } from '../noted-progress.ts';
 import { namesIn, type NamesInBody } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';
 

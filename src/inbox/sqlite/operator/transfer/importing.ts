@@ -6,7 +6,7 @@ import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { addToAuditLine } from '../audit/audit-line.ts';
-import { newestSeq } from '../noted-progress.ts';
+import { newestSeq } from '../../newest-seq.ts';
 import { noteImported } from '../search/seq-ranges.ts';
 
 type Outcome = keyof ImportCounts;
