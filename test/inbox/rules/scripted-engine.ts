@@ -9,8 +9,10 @@ type Reply = (...parameters: never[]) => unknown;
  *
  * @returns also everything that it was asked, counts included
  */
-export function scripted(replies: { readonly [name: string]: Reply } = {}): {
-  readonly engine: Engine;
+export function scripted<E extends object = Engine>(
+  replies: { readonly [name: string]: Reply } = {},
+): {
+  readonly engine: E;
   readonly asked: readonly Asked[];
   /** What it was asked by one of these names. */
   readonly of: (...names: readonly string[]) => readonly Asked[];
@@ -24,7 +26,7 @@ export function scripted(replies: { readonly [name: string]: Reply } = {}): {
       return reply?.(...parameters);
     };
   const endless = { add: () => false, isOver: () => false };
-  const engine = new Proxy({} as Engine, {
+  const engine = new Proxy({} as E, {
     get(_, name) {
       if (name === 'counts') return { count: note('count'), countType: note('count'), countMs: note('count') };
       if (name === 'timeSlice') return replies['timeSlice'] ?? (() => endless);
