@@ -68,7 +68,7 @@ interface ProcessedRow {
 function effects({ engine, moves, queue }: Statements): Effects {
   return {
     counts: engine.counts,
-    raiseHighWater: engine.raiseHighWater,
+    raiseHighWater: (event) => engine.raiseHighWater(event),
     deadToProcessed({ seq, fence }) {
       const row = moves.deadToProcessed.get({ seq, fence }) as ProcessedRow;
       const { type, endpoint, entity, attempts: attempt } = row;

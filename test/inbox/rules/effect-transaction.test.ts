@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { afterEffect, beforeEffect, type Effects } from '../../../src/inbox/rules/effect-transaction.ts';
+import { afterEffect, beforeEffect } from '../../../src/inbox/rules/effect-transaction.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
 import { scripted } from './scripted-engine.ts';
 
@@ -33,7 +33,7 @@ it.each<[entity: string | null, marks: number]>([
   ['order', 1],
   [null, 0],
 ])('once it has, all of that is taken back, and an event of the entity %j raises %i marks', (entity, marks) => {
-  const { engine, asked, of } = scripted<Effects>({ deadToProcessed: () => ({ ...event, entity }) });
+  const { engine, asked, of } = scripted({ deadToProcessed: () => ({ ...event, entity }) });
   atOnce(afterEffect(engine, lease));
   expect(asked.slice(0, 4)).toEqual([
     ['deadToProcessed', lease],

@@ -57,10 +57,8 @@ interface SettledRow {
 function prunings({ database, engine }: Statements): Prunings {
   const settled = statement(database, 'SELECT state, settled_ms AS settledAt, body FROM hookbox_events WHERE seq = ?');
   return {
+    ...engine,
     ...auditLines(database),
-    prune: engine.prune,
-    pruneErrors: engine.pruneErrors,
-    forgetConflict: engine.forgetConflict,
     settled: (seq) => answer(settled.get(seq) as SettledRow | undefined),
   };
 }

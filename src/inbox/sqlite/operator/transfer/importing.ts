@@ -34,11 +34,9 @@ function knownBodies(database: SqliteDatabase): KnownBodies {
 
 function imports({ database, engine, moves, queue }: Statements): Imports {
   return {
+    ...engine,
     ...knownBodies(database),
     ...auditLines(database),
-    saveRedeliveries: engine.saveRedeliveries,
-    saveConflict: engine.saveConflict,
-    raiseHighWater: engine.raiseHighWater,
     importEvent(event) {
       const { lastInsertRowid: seq } = moves.importEvent.run({
         endpoint: event.endpoint,
