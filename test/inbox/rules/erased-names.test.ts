@@ -11,8 +11,8 @@ it.each<[event: string, entity: string | null, erased: string, text: string, exp
   ['evt_1', ORDER, 'ord_7', 'evt_10 ord_77', 'evt_10 ord_77'],
   // The event named both; only the one of the entity goes.
   ['evt_1', ORDER, 'cart:mer_1:c', `ord_7 ${ORDER}`, 'ord_7 (erased)'],
-  // A product is one for all of its locations.
-  ['evt_1', STOCK, STOCK, `prd_3 ${STOCK}`, 'prd_3 (erased)'],
+  // A product is one for all of its locations, and a location for all of its products.
+  ['evt_1', STOCK, STOCK, `loc_2 prd_3 ${STOCK}`, 'loc_2 prd_3 (erased)'],
   ['evt_1', null, 'ord_7', 'evt_1: ord_7', '(erased): (erased)'],
 ])('of %s about %j nothing is said once %s is erased: %s', (id, entity, erased, text, expected) => {
   const names = new ErasedNames();
