@@ -26,3 +26,8 @@ export type EventState = (typeof eventStates)[number];
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
 
 export type DeadReason = (typeof deadReasons)[number];
+
+/** The states that an event can be pruned in: nothing will happen to it by itself. */
+export const prunableStates = ['processed', 'dead', 'ignored'] as const;
+
+export type PrunableState = (typeof prunableStates)[number];

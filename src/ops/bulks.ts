@@ -3,6 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
+import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
 import { askedByFilter } from '../inbox/rules/operator-acts.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
@@ -106,8 +107,8 @@ export async function runBulk(
   positive('ratePerSecond', ratePerSecond, Infinity);
   const operations = operationsOf(inbox);
   let bulk = await operations.bulk(id);
-  if (bulk === null) throw new ConfigurationError('INVALID_OPTION', `There is no bulk ${id}.`);
-  if (bulk.state === 'done' || bulk.state === 'cancelled') {
+  if (bulk === null) throw unknownBulk(id);
+  if (hasEnded(bulk)) {
     const message = `Bulk ${id} is ${bulk.state} already. Preview again to act on what the filter finds now.`;
     throw new ConfigurationError('INVALID_OPTION', message);
   }

@@ -1,6 +1,6 @@
 import type { Inbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
-import { RERUN_OFFERED_MS } from '../inbox/rules/takers.ts';
+import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 
 /** What nobody handles, or nobody did. */
 export interface Unhandled {
@@ -14,7 +14,7 @@ export interface Unhandled {
 
 /** Whether somebody has to start a processor, or to rerun what was put away before one came. */
 export async function unhandledEvents(inbox: Inbox, now = Date.now()): Promise<Unhandled> {
-  const since = now - RERUN_OFFERED_MS;
+  const since = rerunOfferedSince(now);
   const [waiting, ignored] = await Promise.all([inbox.unhandled(now), inbox.ignoredSince(EVERYTHING, since, now)]);
   return { waiting, putAway: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
-import { RERUN_OFFERED_MS } from '../inbox/rules/takers.ts';
+import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';
@@ -69,7 +69,7 @@ export function createAnnouncer({
     async tellWhatWasPutAway() {
       if (scope.types.length === 0) return;
       const now = clock.now();
-      const since = now - RERUN_OFFERED_MS;
+      const since = rerunOfferedSince(now);
       log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), inbox.file);
     },
   };

@@ -1,4 +1,4 @@
-import { TAKER_MS } from '../inbox/rules/takers.ts';
+import { thereSince } from '../inbox/rules/takers.ts';
 
 /** Which processors are running, as one of them may judge. */
 export interface Presence {
@@ -26,10 +26,10 @@ export function createPresence(): Presence {
     },
     takenSince(now) {
       const [first = now] = readings;
-      return Math.min(now - TAKER_MS, ...(readings.length < 3 ? [first - TAKER_MS] : readings));
+      return Math.min(thereSince(now), ...(readings.length < 3 ? [thereSince(first)] : readings));
     },
     ignoreBefore(now) {
-      return readings.length < 2 ? null : Math.min(now - TAKER_MS, ...readings.slice(-2));
+      return readings.length < 2 ? null : Math.min(thereSince(now), ...readings.slice(-2));
     },
   };
 }

@@ -6,7 +6,8 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
 import { attemptError } from './attempt-error.ts';
-import { backoffMs, type RetryOptions } from '../inbox/rules/backoff.ts';
+import { settlementOfFailure } from '../inbox/rules/attempt-end.ts';
+import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
@@ -150,10 +151,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
   }
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
-    const error = attemptError(thrown);
-    const failures = claimed.failures + 1;
-    if (permanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
-    return { outcome: 'retry', error, dueAt: clock.now() + backoffMs(failures, retry) };
+    const failure = { error: attemptError(thrown), isPermanent: permanent };
+    return settlementOfFailure(claimed.failures, failure, retry, clock.now());
   }
 
   return {

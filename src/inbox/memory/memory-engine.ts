@@ -1,4 +1,5 @@
 import type { Arrivals, Engine, EntityQueue, Reruns, Tombstones } from '../rules/engine.ts';
+import { isPrunable } from '../rules/pruning.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
@@ -108,10 +109,7 @@ function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSl
     },
     prunable(endpoints, before, limit) {
       const scope: Scope = { endpoints, types: '*' };
-      const old = entries.all.filter(
-        (entry) =>
-          entry.state === 'processed' && entry.body !== null && entry.settledAt < before && isInScope(scope, entry),
-      );
+      const old = entries.all.filter((entry) => isPrunable(entry, 'processed', before) && isInScope(scope, entry));
       return answer(old.slice(0, limit).map(({ seq }) => seq));
     },
     bodyOf: (seq) => answer(entries.at(seq).body ?? new Uint8Array()),

@@ -1,9 +1,7 @@
+import type { PrunableState } from '../state.ts';
 import type { By } from './acts.ts';
 
-/** The states that an event can be pruned in: nothing will happen to it by itself. */
-export const prunableStates = ['processed', 'dead', 'ignored'] as const;
-
-export type PrunableState = (typeof prunableStates)[number];
+export { prunableStates, type PrunableState } from '../state.ts';
 
 /** What pruning takes: the body, what errors said and other bodies under the id; the tombstone stays. */
 export interface PruneCriteria {

@@ -1,12 +1,19 @@
+import { ConfigurationError } from '../../errors.ts';
 import type { EntityOf } from '../../events/entity.ts';
 import type { EventKey } from '../event.ts';
-import type { ActResult } from '../operator/acts.ts';
+import type { Act, ActOptions, ActReport, ActResult } from '../operator/acts.ts';
+import type { AuditLines, Author } from './audit-line.ts';
 import type { LatestTime, Counting, EntityQueue, Reruns, TimeSlice, Tombstones } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import { bodyToday } from './body-today.ts';
-import { decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
+import { askedByKey, decideAct, needsBody, type ActedEvent, type ActMove, type AskedAct } from './operator-acts.ts';
 import { backToPending } from './rerun-event.ts';
 import type { Steps } from './steps.ts';
+import { Sums } from './sums.ts';
+
+const MOST_KEYS = 500;
+/** What is parsed at once blocks the event loop: this much for about ten milliseconds. One event may have more. */
+const MOST_BYTES = 512 * 1024;
 
 /** What an engine that operators can look into is asked for, beside what processors ask. */
 export interface ActEngine
@@ -25,6 +32,52 @@ export interface ActedRow extends EventKey, ActedEvent {
   readonly discarded: boolean;
   /** the length of its body */
   readonly bytes: number;
+}
+
+/** Acts on events that are named, all in one transaction with their line in the audit. */
+export function* actOnKeys(
+  engine: ActEngine & AuditLines,
+  act: Act,
+  keys: readonly EventKey[],
+  author: Author,
+  { force = false, entity }: ActOptions,
+): Steps<ActReport> {
+  const outcomes = yield* actOnEvents(engine, keys, { asked: askedByKey(act, force), entity, now: author.now });
+  const counts = new Sums().add(...outcomes).toRecord();
+  const audit = yield* engine.addAuditLine(act, author, { ...named(keys), ...(force && { force }) }, counts);
+  const results = outcomes.map((result, at) => ({ key: keys[at] as EventKey, result })); // one for each key
+  return { results, counts, audit };
+}
+
+/**
+ * Call it before the transaction: what is thrown inside one takes the deliveries that share it along.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for more than one act may be on
+ */
+export function* refuseTooManyKeys(engine: Pick<ActEngine, 'acted'>, keys: readonly EventKey[]): Steps<void> {
+  if (keys.length > MOST_KEYS) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${keys.length} events are too many for one act: ${MOST_KEYS} is the most. Use a bulk (previewBulk, then runBulk).`,
+    );
+  }
+  if (keys.length < 2) return;
+  let bytes = 0;
+  for (const key of keys) bytes += (yield* engine.acted(key))?.bytes ?? 0;
+  if (bytes <= MOST_BYTES) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `The bodies of these ${keys.length} events have ${bytes} bytes together, and ${MOST_BYTES} is the most for one act. ` +
+      'Name fewer at a time, or use a bulk (previewBulk, then runBulk).',
+  );
+}
+
+/** What the audit says an act was about: `{ endpoint, ids }`, or a list of these where there are several endpoints. */
+function named(keys: readonly EventKey[]) {
+  const byEndpoint = Object.groupBy(keys, ({ endpoint }) => endpoint);
+  const groups = Object.entries(byEndpoint).map(([endpoint, of = []]) => ({ endpoint, ids: of.map(({ id }) => id) }));
+  const [only] = groups;
+  return only !== undefined && groups.length === 1 ? only : { events: groups };
 }
 
 /** An act, and when it is written. */

@@ -1,5 +1,6 @@
 import type { DeadReason } from '../state.ts';
-import type { Attempt, Settlement } from '../work.ts';
+import type { Attempt, AttemptError, Settlement } from '../work.ts';
+import { backoffMs, type RetryOptions } from './backoff.ts';
 import { fingerprintOf } from './fingerprint.ts';
 
 /** An event is dead(crashed) after this many crashes. */
@@ -26,6 +27,24 @@ const PROCESSED: Ending = Object.freeze({
   crashed: 0,
   counted: 'processed',
 });
+
+/**
+ * What a failed attempt is settled with: another attempt after a while, or none when there were as many as there may be.
+ *
+ * @param failuresBefore - since the event was stored or rerun
+ * @param isPermanent - trying again would not help
+ */
+export function settlementOfFailure(
+  failuresBefore: number,
+  { error, isPermanent }: { readonly error: AttemptError; readonly isPermanent: boolean },
+  retry: Required<RetryOptions>,
+  now: number,
+  random?: () => number,
+): Settlement {
+  const failures = failuresBefore + 1;
+  if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
+  return { outcome: 'retry', error, dueAt: now + backoffMs(failures, retry, random) };
+}
 
 /** Where an attempt that has ended leaves its event. */
 export function endingOf(settlement: Settlement, now: number): Ending {

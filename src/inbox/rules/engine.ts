@@ -19,7 +19,8 @@ export interface Engine extends Arrivals, Claims, Endings, EntityQueue, Takers, 
 export interface Counting {
   readonly counts: {
     count(what: Counted, detail: string): void;
-    countType(what: Counted, type: string | null): void;
+    /** @param times - once unless given; negative takes back what the same transaction has counted */
+    countType(what: Counted, type: string | null, times?: number): void;
     countMs(what: 'handler-ms', ms: number): void;
   };
 }
@@ -180,7 +181,7 @@ export interface Endings extends Counting, LatestTime, EntityQueue {
   end(seq: number, ending: Ending, now: number): Steps<void>;
   addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error'>, now: number): Steps<void>;
   /** Remembers the newest event of an entity that was processed. */
-  raiseHighWater(event: RunningEvent): Steps<void>;
+  raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;
 }
 
 /** What waits, by type. */

@@ -8,11 +8,16 @@ export const TAKER_MS = 10 * 60_000;
 /** The events of a type are put away when no processor of their endpoint has handled it for so long. */
 export const IGNORE_AFTER_MS = 7 * 24 * 60 * 60_000;
 /** So long after events were put away it is offered to rerun them. */
-export const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
+const RERUN_OFFERED_MS = 7 * 24 * 60 * 60_000;
 
 /** Whoever was seen after that is still there: so long its events hold back newer ones, and so long nobody is told. */
 export function thereSince(now: number): number {
   return now - TAKER_MS;
+}
+
+/** What was put away since then is offered to be rerun. */
+export function rerunOfferedSince(now: number): number {
+  return now - RERUN_OFFERED_MS;
 }
 
 /**

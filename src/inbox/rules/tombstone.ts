@@ -9,13 +9,27 @@ export function hashOf(body: Uint8Array): Buffer {
 }
 
 /** Whether a delivery has brought the bytes that are known. */
-export function hasSameBody({ body, hash }: StoredBody, arrived: Uint8Array): boolean {
-  if (body !== null) return Buffer.compare(body, arrived) === 0;
-  return hash !== null && Buffer.compare(hash, hashOf(arrived)) === 0;
+export function hasSameBody(known: StoredBody, arrived: Uint8Array): boolean {
+  return isSameBody(known, { body: arrived, hash: null });
+}
+
+/** Whether two are known to be of the same bytes: by the bytes where both are there, or by what tells them from others. */
+export function isSameBody(one: StoredBody, other: StoredBody): boolean {
+  if (one.body !== null && other.body !== null) return Buffer.compare(one.body, other.body) === 0;
+  const [hash, otherHash] = [knownHash(one), knownHash(other)];
+  return hash !== null && otherHash !== null && Buffer.compare(hash, otherHash) === 0;
+}
+
+function knownHash({ body, hash }: StoredBody): Uint8Array | null {
+  return body === null ? hash : hashOf(body);
 }
 
 /** What goes is the body, other bodies under the id, and what errors said; what stays still deduplicates. */
-export function* makeTombstone(engine: Tombstones, seq: number, body: Uint8Array): Steps<void> {
+export function* makeTombstone(
+  engine: Pick<Tombstones, 'prune' | 'pruneErrors' | 'forgetConflict'>,
+  seq: number,
+  body: Uint8Array,
+): Steps<void> {
   yield* engine.prune(seq, hashOf(body));
   yield* engine.pruneErrors(seq);
   yield* engine.forgetConflict(seq);

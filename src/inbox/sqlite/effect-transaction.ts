@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
-import { settle } from '../rules/settle.ts';
-import { atOnce } from '../rules/steps.ts';
+import { afterEffect, beforeEffect, COMMITTED_BY_ITSELF, type Effects } from '../rules/effect-transaction.ts';
+import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
+import { createdOf } from './records.ts';
 import type { Statements } from './statements.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
 
@@ -45,18 +46,13 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
   const statements = begin(connection);
   const database = connection.database();
   try {
-    const running = statements.queue.held.get(lease);
-    if (running === undefined) {
+    if (!atOnce(beforeEffect(statements.engine, lease, now))) {
       throw new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
     }
-    // Until `work` has returned, this transaction says that the event is dead. Should `work` commit by itself, that is
-    // what is committed with its effect: the effect is not repeated, and somebody is told.
-    const error = { name: 'TransactionError', message: COMMITTED, stack: null };
-    atOnce(settle(statements.engine, lease, { outcome: 'dead', reason: 'failed', error }, now));
     statements.counts.write();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => statements.queue.isDead.get(lease) !== undefined);
-    deadToProcessed(statements, lease);
+    atOnce(afterEffect(effects(statements), lease));
     connection.commit();
     return result;
   } catch (failure) {
@@ -65,21 +61,30 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
   }
 }
 
-/** The last step of a transaction: what it said of the event until here is taken back. */
-function deadToProcessed({ moves, queue, counts }: Statements, { seq, fence }: Lease): void {
-  const row = moves.deadToProcessed.get({ seq, fence }) as {
-    readonly type: string | null;
-    readonly endpoint: string;
-    readonly entity: string | null;
-    readonly created_ms: number | null;
-    readonly created_ns: number | null;
-    readonly attempts: number;
+interface ProcessedRow {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly endpoint: string;
+  readonly entity: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly attempts: number;
+}
+
+function effects({ engine, moves, queue }: Statements): Effects {
+  return {
+    counts: engine.counts,
+    raiseHighWater: (event) => engine.raiseHighWater(event),
+    deadToProcessed({ seq, fence }) {
+      const row = moves.deadToProcessed.get({ seq, fence }) as ProcessedRow;
+      const { type, endpoint, entity, attempts: attempt } = row;
+      return answer({ seq, type, endpoint, entity, created: createdOf(row), attempt });
+    },
+    attemptProcessed(seq, number) {
+      queue.attemptProcessed.run({ seq, number });
+      return DONE;
+    },
   };
-  counts.countType('dead', row.type, -1);
-  counts.countType('processed', row.type);
-  queue.attemptProcessed.run({ seq, number: row.attempts });
-  const { endpoint, entity, created_ms, created_ns } = row;
-  if (entity !== null) queue.raiseHighWater.run({ endpoint, entity, created_ms, created_ns });
 }
 
 function begin(connection: Connection) {
@@ -101,14 +106,14 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     result = withoutOpenRows(database, () => work(database));
   } catch (failure) {
     if (savepointStands(database)) throw failure;
-    if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED, { cause: failure });
+    if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });
     // SQLite itself rolls back when the disk is full or failing; nothing can have been written after that.
     if (/^SQLITE_(FULL|IOERR|NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
     throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
   refusePromise(result);
   if (savepointStands(database)) return result;
-  if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED);
+  if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF);
   throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK);
 }
 
@@ -141,10 +146,6 @@ function savepointStands(database: SqliteDatabase): boolean {
   }
 }
 
-const COMMITTED =
-  'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
-  'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
-  'written before you rerun it.';
 const ROLLED_BACK =
   'The function given to ctx.transaction ended the transaction itself with ROLLBACK, or something in it did, such as ' +
   'INSERT OR ROLLBACK. What it wrote after that is committed on its own, so the event is dead instead of being run ' +

@@ -1,8 +1,6 @@
-import type { EntityQueue, Front, Queue, Takers } from '../rules/engine.ts';
-import { unparkNext as unparkNextSteps } from '../rules/entity-order.ts';
-import { answer, atOnce, DONE } from '../rules/steps.ts';
+import type { EntityQueue, Front, Takers } from '../rules/engine.ts';
+import { answer, DONE } from '../rules/steps.ts';
 import type { NamedStatements } from './named-statements.ts';
-import { timeSlice } from './time-slice.ts';
 
 interface FrontRow {
   readonly seq: number;
@@ -33,16 +31,6 @@ export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue
       return answer(rows.map((row) => (row as { seq: number }).seq));
     },
   };
-}
-
-/** For operators: an event of theirs has left its entity's front (rules/entity-order.ts). */
-export function unparkNext(
-  { engine }: { readonly engine: EntityQueue },
-  queue: Queue,
-  now: number,
-  slice = timeSlice(),
-): void {
-  atOnce(unparkNextSteps(engine, queue, now, slice));
 }
 
 function frontOf(found: unknown): Front | undefined {

@@ -6,6 +6,7 @@ import type { Attempt, ClaimRequest, Lease } from '../work.ts';
 import { followClock, noteTime } from './follow-clock.ts';
 import { lookAtFresh } from './look-at-fresh.ts';
 import type { NamedStatements } from './named-statements.ts';
+import { newestSeq } from './newest-seq.ts';
 import { createdOf } from './records.ts';
 import { readyEndpoints } from './takers.ts';
 
@@ -45,14 +46,14 @@ interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
 
 /** Processors take events, hold them, and say how their attempts ended. */
 export function handling(statements: NamedStatements): Omit<Claims, keyof Counting | keyof EntityQueue> {
-  const { moves, queue } = statements;
+  const { database, moves, queue } = statements;
   return {
     noteTime(now) {
       noteTime(statements, now);
       return DONE;
     },
     followClock: (request, slice) => answer(followClock(statements, request, slice)),
-    newestSeq: () => answer((queue.newest.get() as { seq: number | null }).seq ?? 0),
+    newestSeq: () => answer(newestSeq(database)),
     lookAtFresh: (upTo, slice) => answer(lookAtFresh(statements, upTo, slice)),
     isSuspectRunning: () => answer(queue.runningSuspect.get() !== undefined),
     candidates: (request, suspects, limit) => answer(dueOf(statements, request, suspects, limit).map(candidateOf)),

@@ -56,7 +56,6 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT min(type) AS type FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type >= :from
     `),
-    newest: prepare('SELECT max(seq) AS seq FROM hookbox_events'),
     fresh: prepare(`
       SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
     `),

@@ -1,6 +1,5 @@
 import type { Tombstones } from '../rules/engine.ts';
-import { answer, atOnce, DONE } from '../rules/steps.ts';
-import { makeTombstone as makeTombstoneSteps } from '../rules/tombstone.ts';
+import { answer, DONE } from '../rules/steps.ts';
 import type { NamedStatements } from './named-statements.ts';
 
 export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 'timeSlice'> {
@@ -26,9 +25,4 @@ export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 
       return DONE;
     },
   };
-}
-
-/** For operators: leaves of an event what a tombstone keeps (rules/tombstone.ts). */
-export function makeTombstone({ engine }: { readonly engine: Tombstones }, seq: number, body: Uint8Array): void {
-  atOnce(makeTombstoneSteps(engine, seq, body));
 }

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { EventKey } from '../../inbox/event.ts';
 import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
+import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
@@ -70,7 +71,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const bulk = await getBulk(inbox, id);
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.baseOf(c)}/bulks/${id}`;
-    if (bulk.state === 'done' || bulk.state === 'cancelled') return c.redirect(href, 303);
+    if (hasEnded(bulk)) return c.redirect(href, 303);
     begin(id, byOf(shell, c, form), rate);
     return c.redirect(withFlash(href, 'running'), 303);
   });

@@ -1,4 +1,5 @@
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { doneOf, sentenceOf } from '../../ops/words/bulk-words.ts';
@@ -161,7 +162,7 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
 }
 
 function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
-  if (bulk.state === 'done' || bulk.state === 'cancelled') return <></>;
+  if (hasEnded(bulk)) return <></>;
   if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_CRASHES, crashEnding, endingOf, type Ending } from '../../../src/inbox/rules/attempt-end.ts';
+import {
+  MAX_CRASHES,
+  crashEnding,
+  endingOf,
+  settlementOfFailure,
+  type Ending,
+} from '../../../src/inbox/rules/attempt-end.ts';
 import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 
@@ -26,6 +32,18 @@ it.each<[Settlement, Ending]>([
   [{ outcome: 'interrupted' }, { ...none, state: 'pending', dueAt: NOW, outcome: 'interrupted', counted: null }],
 ])('an attempt that ends so leaves its event so: %j', (settlement, ending) => {
   expect(endingOf(settlement, NOW)).toEqual(ending);
+});
+
+const retry = { attempts: 3, baseMs: 100, maxMs: 150 };
+
+it.each<[failuresBefore: number, isPermanent: boolean, Settlement]>([
+  [0, false, { outcome: 'retry', error, dueAt: NOW + 100 }],
+  [1, false, { outcome: 'retry', error, dueAt: NOW + 150 }],
+  [2, false, { outcome: 'dead', reason: 'failed', error }],
+  [7, false, { outcome: 'dead', reason: 'failed', error }],
+  [0, true, { outcome: 'dead', reason: 'failed', error }],
+])('a failure after %i others (permanent: %s) is settled with %j', (before, isPermanent, settlement) => {
+  expect(settlementOfFailure(before, { error, isPermanent }, retry, NOW, () => 1)).toEqual(settlement);
 });
 
 const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;

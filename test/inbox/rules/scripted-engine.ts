@@ -1,6 +1,13 @@
+import type { BulkEngine } from '../../../src/inbox/rules/bulks.ts';
+import type { Effects } from '../../../src/inbox/rules/effect-transaction.ts';
 import type { Engine } from '../../../src/inbox/rules/engine.ts';
+import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
+import type { Imports } from '../../../src/inbox/rules/import-events.ts';
+import type { Prunings } from '../../../src/inbox/rules/pruning.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
+/** It knows every statement that a rule asks for. */
+type AnyEngine = Engine & Effects & Imports & Prunings & Erasures & BulkEngine;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
 
@@ -10,7 +17,7 @@ type Reply = (...parameters: never[]) => unknown;
  * @returns also everything that it was asked, counts included
  */
 export function scripted(replies: { readonly [name: string]: Reply } = {}): {
-  readonly engine: Engine;
+  readonly engine: AnyEngine;
   readonly asked: readonly Asked[];
   /** What it was asked by one of these names. */
   readonly of: (...names: readonly string[]) => readonly Asked[];
@@ -24,7 +31,7 @@ export function scripted(replies: { readonly [name: string]: Reply } = {}): {
       return reply?.(...parameters);
     };
   const endless = { add: () => false, isOver: () => false };
-  const engine = new Proxy({} as Engine, {
+  const engine = new Proxy({} as AnyEngine, {
     get(_, name) {
       if (name === 'counts') return { count: note('count'), countType: note('count'), countMs: note('count') };
       if (name === 'timeSlice') return replies['timeSlice'] ?? (() => endless);

@@ -5,6 +5,7 @@ import {
   goneSince,
   isAmong,
   isInScope,
+  rerunOfferedSince,
   thereSince,
   wasSeenAfter,
 } from '../../../src/inbox/rules/takers.ts';
@@ -21,6 +22,10 @@ it('somebody is there for ten minutes after being seen', () => {
 it('somebody is gone after seven days, and not before whoever judges has looked for long enough', () => {
   expect(goneSince(NOW, NOW - TAKER_MS)).toBe(NOW - IGNORE_AFTER_MS);
   expect(goneSince(NOW, NOW - IGNORE_AFTER_MS - 1)).toBe(NOW - IGNORE_AFTER_MS - 1);
+});
+
+it('a rerun is offered of what was put away in the last seven days', () => {
+  expect(NOW - rerunOfferedSince(NOW)).toBe(7 * 24 * 3_600_000);
 });
 
 it.each<[Scope['types'], string | null, boolean]>([

@@ -13,9 +13,3 @@ export function setProgress(database: SqliteDatabase, what: string, seq: number)
     'INSERT INTO hookbox_progress (what, seq) VALUES (?, ?) ON CONFLICT (what) DO UPDATE SET seq = excluded.seq',
   ).run(what, seq);
 }
-
-/** The `seq` of the event that was stored last; 0 when there is none. */
-export function newestSeq(database: SqliteDatabase): number {
-  const row = statement(database, 'SELECT max(seq) AS seq FROM hookbox_events').get();
-  return (row as { seq: number | null }).seq ?? 0;
-}

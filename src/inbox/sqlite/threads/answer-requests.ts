@@ -18,7 +18,7 @@ export interface Answers {
 /** Whoever has asked. */
 export interface Asking {
   readonly signal: AbortSignal;
-  progress(progress: unknown): void;
+  readonly progress: (progress: unknown) => void;
 }
 
 const port = parentPort;

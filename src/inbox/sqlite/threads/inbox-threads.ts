@@ -14,9 +14,9 @@ export interface InboxThreadsOptions {
   /** operators' functions on the thread of whoever asks */
   readonly here: Operations;
   /** told that events may have become due */
-  notify(): void;
+  readonly notify: () => void;
   /** told once that all is to be done without threads from now on, and why */
-  unusable(why: unknown): void;
+  readonly unusable: (why: unknown) => void;
 }
 
 /** The threads of an inbox: one that writes, and one that operators look with. Each starts when it is first needed. */
@@ -34,27 +34,28 @@ export class InboxThreads {
     const ready = (): void => this.#connect();
     this.#writer = new Thread({ entry: 'writer-thread', file, ready });
     this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
-    this.operations = threadedOperations({ writer: this.#writer, operators: this.#operators, here });
+    this.operations = threadedOperations({
+      writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
+      operators: { ask: (...asked) => this.#ask(this.#operators, ...asked) },
+      here,
+    });
   }
 
   /** Where there are no threads, it is to be done again: here, from then on. */
   async commit(moves: readonly Move[]): Promise<readonly CommitOutcome[]> {
     try {
-      if (this.#isUsable !== true) await this.#tryOut();
       const packed = packMoves(moves);
-      const outcomes = await this.#writer.ask({ kind: 'commit', ...packed }, [packed.bodies]);
+      const outcomes = await this.#ask(this.#writer, { kind: 'commit', ...packed }, [packed.bodies]);
       return unpackOutcomes(outcomes as readonly PackedOutcome[]); // what the writer answers
     } catch (failure) {
-      if (!(failure instanceof NoThread)) throw failure;
-      this.#giveUp(failure.cause);
-      return moves.map(() => 'busy');
+      if (failure instanceof NoThread) return moves.map(() => 'busy');
+      throw failure;
     }
   }
 
   /** @throws NoThread where there are none: it is to be read here */
-  async read(name: ReadName, given: readonly unknown[]): Promise<unknown> {
-    if (this.#isUsable !== true) await this.#tryOut();
-    return this.#writer.ask({ kind: 'read', name, given });
+  read(name: ReadName, given: readonly unknown[]): Promise<unknown> {
+    return this.#ask(this.#writer, { kind: 'read', name, given });
   }
 
   /** Asks the writer for the lock. One that was never started has not got it. */
@@ -73,16 +74,24 @@ export class InboxThreads {
     await Promise.all([this.#writer.close(), this.#operators.close()]);
   }
 
-  async #tryOut(): Promise<void> {
-    const failure = await this.#writer.start();
-    if (failure !== null) throw new NoThread('no thread', { cause: failureFrom(failure) });
-    this.#isUsable = true;
+  /** Where one of them cannot be had, both are given up. */
+  async #ask(thread: Thread, ...asked: Parameters<Thread['ask']>): Promise<unknown> {
+    try {
+      if (this.#isUsable !== true) await this.#tryOut();
+      return await thread.ask(...asked);
+    } catch (failure) {
+      if (failure instanceof NoThread && this.#isUsable !== false) {
+        this.#isUsable = false;
+        this.#options.unusable(failure.cause);
+      }
+      throw failure;
+    }
   }
 
-  #giveUp(why: unknown): void {
-    if (this.#isUsable === false) return;
-    this.#isUsable = false;
-    this.#options.unusable(why);
+  async #tryOut(): Promise<void> {
+    const failure = this.#isUsable === false ? null : await this.#writer.start();
+    if (failure === null && this.#isUsable !== false) this.#isUsable = true;
+    else throw new NoThread('no thread', { cause: failure && failureFrom(failure) });
   }
 
   /** So that one may borrow the lock of the other. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Transferable, Worker } from 'node:worker_threads';
+import type { Transferable, Worker, WorkerOptions } from 'node:worker_threads';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom, type FailureData } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
@@ -7,6 +7,10 @@ import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messa
 /** Loading takes some ten milliseconds; a machine may be busy. */
 const START_LIMIT_MS = 10_000;
 const CLOSE_LIMIT_MS = 11_000;
+
+interface WorkerThreads {
+  readonly Worker: new (entry: URL, options: WorkerOptions) => Worker;
+}
 
 /** There are no threads here, or the file of theirs is not: what was asked for is to be done on this one. */
 export class NoThread extends Error {}
@@ -108,8 +112,12 @@ export class Thread {
 
   #started(): Worker | null {
     if (this.#worker !== null || this.#none !== null) return this.#worker;
+    this.#isReady = false;
+    this.#ready = Promise.withResolvers();
+    this.#ready.promise.catch(() => {}); // most ask without waiting for it
     try {
-      const { Worker } = createRequire(import.meta.url)('node:worker_threads') as typeof import('node:worker_threads');
+      // By require: where there are no threads, as on Workers, an inbox must still be able to say why it refuses to open.
+      const { Worker } = createRequire(import.meta.url)('node:worker_threads') as WorkerThreads;
       const { entry, file } = this.#options;
       const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
       const worker = new Worker(new URL(`./${entry}.${suffix}`, import.meta.url), {
@@ -117,9 +125,6 @@ export class Thread {
         workerData: { file } satisfies ThreadStart,
       });
       this.#worker = worker;
-      this.#isReady = false;
-      this.#ready = Promise.withResolvers();
-      this.#ready.promise.catch(() => {}); // most ask without waiting for it
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
       worker.on('exit', () => this.#died(worker, null));
@@ -180,9 +185,9 @@ export class Thread {
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     this.#exited?.();
-    for (const { over, reject } of asked) {
-      over();
-      reject(failure);
+    for (const waiting of asked) {
+      waiting.over();
+      waiting.reject(failure);
     }
   }
 }

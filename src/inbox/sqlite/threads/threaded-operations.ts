@@ -19,8 +19,8 @@ export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exp
 type Asked = { readonly [Name in keyof (WriterOperations & OperatorsOperations)]: unknown };
 
 export interface Places {
-  readonly writer: Thread;
-  readonly operators: Thread;
+  readonly writer: Pick<Thread, 'ask'>;
+  readonly operators: Pick<Thread, 'ask'>;
   /** on the thread of whoever asks, for where there are no others */
   readonly here: Operations;
 }
@@ -28,7 +28,7 @@ export interface Places {
 /** What operators do, in other threads. */
 export function threadedOperations({ writer, operators, here }: Places): Operations {
   const inThread =
-    <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Thread, name: Name) =>
+    <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
     async (...given: Parameters<Operations[Name]>): Promise<never> => {
       try {
         return (await ask(thread, name, given)) as never; // what its namesake there resolves with
@@ -93,7 +93,7 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
 
 async function* pages(
   begun: Promise<number>,
-  operators: Thread,
+  operators: Pick<Thread, 'ask'>,
   here: () => AsyncGenerator<ExportPage, void>,
 ): AsyncGenerator<ExportPage, void> {
   let id: number;
@@ -115,7 +115,7 @@ async function* pages(
 }
 
 /** What cannot be sent is left out of the options, the last argument: a signal is passed on, and progress comes back. */
-async function ask(thread: Thread, name: keyof Asked, given: readonly unknown[]): Promise<unknown> {
+async function ask(thread: Pick<Thread, 'ask'>, name: keyof Asked, given: readonly unknown[]): Promise<unknown> {
   const { signal, onProgress, ...options } = Object(given.at(-1)) as {
     readonly signal?: AbortSignal;
     readonly onProgress?: (progress: unknown) => void;

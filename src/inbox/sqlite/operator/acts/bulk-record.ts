@@ -1,5 +1,7 @@
 import type { Act, ActCounts, Bulk } from '../../../operator/acts.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
+import type { BulkEngine } from '../../../rules/bulks.ts';
+import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
 
@@ -23,9 +25,40 @@ export interface BulkRow {
 }
 
 /** One whose snapshot is complete. */
-export function findBulk(database: SqliteDatabase, id: number): BulkRow | undefined {
+export function findBulk(database: SqliteDatabase, id: number): Bulk | null {
   const sql = "SELECT * FROM hookbox_bulks WHERE id = ? AND state != 'filling'";
-  return statement(database, sql).get(id) as BulkRow | undefined;
+  const row = statement(database, sql).get(id) as BulkRow | undefined;
+  return row === undefined ? null : bulkOf(row);
+}
+
+type Part = Pick<BulkEngine, 'bulk' | 'startBulk' | 'openEvents' | 'noteResult' | 'saveWorked' | 'endBulk'>;
+
+/** Bulks as they are run. */
+export function bulkRecords(database: SqliteDatabase): Part {
+  const run = (sql: string, ...parameters: readonly unknown[]) => {
+    statement(database, sql).run(...parameters);
+    return DONE;
+  };
+  return {
+    bulk: (id) => answer(findBulk(database, id)),
+    startBulk(id, audit, now) {
+      return run("UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ? WHERE id = ?", now, audit, id);
+    },
+    openEvents(id, limit) {
+      const sql = 'SELECT seq FROM hookbox_bulk_events WHERE bulk = ? AND result IS NULL ORDER BY seq LIMIT ?';
+      const rows = statement(database, sql).all(id, limit);
+      return answer(rows.map((row) => (row as { seq: number }).seq));
+    },
+    noteResult(id, seq, result) {
+      return run('UPDATE hookbox_bulk_events SET result = ? WHERE bulk = ? AND seq = ?', result, id, seq);
+    },
+    saveWorked(id, worked, counts) {
+      return run('UPDATE hookbox_bulks SET worked = ?, counts = ? WHERE id = ?', worked, JSON.stringify(counts), id);
+    },
+    endBulk(id, state, now) {
+      return run('UPDATE hookbox_bulks SET state = ?, ended_ms = ? WHERE id = ?', state, now, id);
+    },
+  };
 }
 
 export function bulkOf(row: BulkRow): Bulk {

@@ -1,42 +1,40 @@
-import { askedByFilter, mayBeDone } from '../../../rules/operator-acts.ts';
-import { BreakdownSums } from '../../../operator/breakdown.ts';
+import type { BulkEngine } from '../../../rules/bulks.ts';
+import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
-import { rowOfSeq } from './act-on-events.ts';
 import { breakdownOf, filterOf, type BulkRow } from './bulk-record.ts';
 
-/** A bulk whose snapshot is being taken. */
-export type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;
+type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;
 
-export function findFilling(database: SqliteDatabase, id: number): FillingRow | undefined {
-  // One that was created at 0 is being cleared away (clear-old-bulks.ts).
-  const sql =
-    "SELECT id, act, force, filter, breakdown FROM hookbox_bulks WHERE id = ? AND state = 'filling' AND created_ms > 0";
-  return statement(database, sql).get(id) as FillingRow | undefined;
-}
-
-/** Adds events to a snapshot and to what is said of it: those that the act applies to, as they are now, and each once. */
-export function fill(
+/** Snapshots while they are being taken. */
+export function snapshots(
   database: SqliteDatabase,
-  { id, act, force, filter, breakdown }: FillingRow,
-  seqs: readonly number[],
-): void {
-  const add = statement(
-    database,
-    'INSERT INTO hookbox_bulk_events (bulk, seq) VALUES (?, ?) ON CONFLICT (bulk, seq) DO NOTHING',
-  );
-  const asked = askedByFilter(act, force === 1, filterOf(filter));
-  const sums = new BreakdownSums(breakdownOf({ breakdown }));
-  let added = 0;
-  for (const seq of seqs) {
-    const row = rowOfSeq(database, seq);
-    if (row === null || !mayBeDone(asked, row) || add.run(id, row.seq).changes === 0) continue;
-    added += 1;
-    sums.add(row.state, row.type, row.deadReason);
-  }
-  statement(database, 'UPDATE hookbox_bulks SET total = total + ?, breakdown = ? WHERE id = ?').run(
-    added,
-    JSON.stringify(sums.toBreakdown()),
-    id,
-  );
+): Pick<BulkEngine, 'filling' | 'addToSnapshot' | 'saveSnapshot' | 'seal'> {
+  return {
+    filling(id) {
+      // One that was created at 0 was given up (clear-old-bulks.ts).
+      const found = statement(
+        database,
+        `SELECT id, act, force, filter, breakdown FROM hookbox_bulks
+         WHERE id = ? AND state = 'filling' AND created_ms > 0`,
+      ).get(id);
+      if (found === undefined) return answer(null);
+      const row = found as FillingRow;
+      const { act, force, filter } = row;
+      return answer({ id, act, force: force === 1, filter: filterOf(filter), breakdown: breakdownOf(row) });
+    },
+    addToSnapshot(id, seq) {
+      const sql = 'INSERT INTO hookbox_bulk_events (bulk, seq) VALUES (?, ?) ON CONFLICT (bulk, seq) DO NOTHING';
+      return answer(statement(database, sql).run(id, seq).changes === 1);
+    },
+    saveSnapshot(id, added, breakdown) {
+      const sql = 'UPDATE hookbox_bulks SET total = total + ?, breakdown = ? WHERE id = ?';
+      statement(database, sql).run(added, JSON.stringify(breakdown), id);
+      return DONE;
+    },
+    seal(id) {
+      statement(database, "UPDATE hookbox_bulks SET state = 'previewed' WHERE id = ?").run(id);
+      return DONE;
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
+import { atOnce } from '../../../rules/steps.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
-import { addAuditLine, recountAuditLine } from './audit-line.ts';
+import { auditLines } from './audit-line.ts';
 import { atCommit, authorOf } from './author.ts';
 import { pageBounds } from '../page-request.ts';
 
@@ -23,11 +24,11 @@ export function audit(access: Access): Audit {
     async note(act, by, filter, counts) {
       const author = authorOf(by);
       return access.write(({ database }, waitedMs) =>
-        addAuditLine(database, act, atCommit(author, waitedMs), filter, counts),
+        atOnce(auditLines(database).addAuditLine(act, atCommit(author, waitedMs), filter, counts)),
       );
     },
     async recount(seq, counts) {
-      await access.write(({ database }) => recountAuditLine(database, seq, counts));
+      await access.write(({ database }) => atOnce(auditLines(database).recountAuditLine(seq, counts)));
     },
     async lines(page) {
       const { before, limit } = pageBounds(page);

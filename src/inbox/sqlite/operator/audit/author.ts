@@ -1,13 +1,6 @@
 import { ConfigurationError } from '../../../../errors.ts';
 import type { By } from '../../../operator/acts.ts';
-
-/** Who acts, as the tables keep it. */
-export interface Author {
-  readonly actor: string;
-  readonly via: 'code' | 'cli' | 'page';
-  readonly reason: string | null;
-  readonly now: number;
-}
+import type { Author } from '../../../rules/audit-line.ts';
 
 const ACTOR_CHARACTERS = 200;
 const REASON_CHARACTERS = 1_000;

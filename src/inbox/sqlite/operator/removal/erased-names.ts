@@ -1,50 +1,8 @@
 import type { SqliteDatabase } from '../../database.ts';
 import type { Access } from '../access.ts';
+import type { ErasedNames } from '../../../rules/erased-names.ts';
 import { statement } from '../../prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
-
-const ERASED = '(erased)';
-
-/** Names that nothing may say any more, and the texts without them. */
-export class ErasedNames {
-  readonly #words = new Set<string>();
-  #entities: RegExp | null = null;
-  readonly #escaped = new Set<string>();
-
-  /** The id of an event: hidden where it stands alone, or as a word of a sentence. */
-  addId(id: string): void {
-    this.#words.add(id);
-  }
-
-  /** The name of an entity, or the id in it: hidden wherever it is no part of a longer name. */
-  addEntity(name: string): void {
-    if (name === '' || this.#words.has(name)) return;
-    this.#words.add(name);
-    this.#escaped.add(name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
-    this.#entities = null;
-  }
-
-  hideIn(text: string): string {
-    if (this.#words.has(text)) return ERASED;
-    this.#entities ??= new RegExp(`(?<![${NAME}])(?:${[...this.#escaped].join('|')})(?![${NAME}])`, 'gu');
-    return text
-      .replaceAll(this.#entities, ERASED)
-      .replaceAll(/[^\s,;()"'[\]{}]+?(?=[.:!?]*(?:[\s,;()"'[\]{}]|$))/g, (word) =>
-        this.#words.has(word) ? ERASED : word,
-      );
-  }
-
-  /** A value of JSON with all of its texts hidden. */
-  hideInAll(value: unknown): unknown {
-    if (typeof value === 'string') return this.hideIn(value);
-    if (Array.isArray(value)) return value.map((item) => this.hideInAll(item));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.hideInAll(item)]));
-  }
-}
-
-/** What goes on with a name. */
-const NAME = String.raw`\p{L}\p{N}_-`;
 
 /** Where operators' acts are kept with what they were about, and by what their rows are told apart. */
 const KEPT = [
@@ -92,10 +50,10 @@ export async function hideInActs(access: Access, names: ErasedNames, from: Hidde
 }
 
 /** None when nothing had to be hidden. */
-function hiddenRow(row: KeptRow, names: ErasedNames): KeptRow[] {
+function hiddenRow({ key, ...row }: KeptRow, names: ErasedNames): KeptRow[] {
   const filter = JSON.stringify(names.hideInAll(JSON.parse(row.filter)));
-  const reason = row.reason === null ? null : names.hideIn(row.reason);
-  return filter === row.filter && reason === row.reason ? [] : [{ key: row.key, filter, reason }];
+  const reason = names.hideInReason(row.reason);
+  return filter === row.filter && reason === row.reason ? [] : [{ key, filter, reason }];
 }
 
 function writeHidden(database: SqliteDatabase, table: string, key: string, rows: readonly KeptRow[]): void {

@@ -1,22 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EventKey } from '../../../event.ts';
-import type { EventState } from '../../../state.ts';
+import { entityTerm } from '../../../rules/search-words.ts';
+import { eventAbout, type ErasableEvent, type EventAbout, type Findings } from '../../../rules/erase-events.ts';
+import { answer, atOnce } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { namesIn } from '../search/body-names.ts';
 import { bodyText } from '../search/body-text.ts';
-import { entityTerms, hasTerms, indexedUpTo, type Term } from '../search/search-words.ts';
-
-/** An event as far as it matters to finding and erasing it. */
-export interface EventAbout extends EventKey {
-  readonly seq: number;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly state: EventState;
-  /** `false`: it is about another one, and only the other body that is kept beside it is about this one */
-  readonly whole: boolean;
-}
+import { hasTerms, indexedUpTo } from '../search/search-words.ts';
 
 /** What one look has come to. */
 export interface PageAbout {
@@ -36,7 +27,7 @@ const WITH_CONFLICT = 'SELECT seq FROM hookbox_conflicts WHERE seq > :seen ORDER
  * that is. Conflicts are few, and no index knows what their bodies say.
  */
 export async function* eventsAbout(access: Access, entity: string): AsyncGenerator<PageAbout, void> {
-  for await (const seqs of pagesOf(access, WITH_TERM, { term: `entity ${entity}`, limit: PAGE })) {
+  for await (const seqs of pagesOf(access, WITH_TERM, { term: entityTerm(entity), limit: PAGE })) {
     yield pageOf(access.database(), seqs, entity, true);
   }
   for await (const seqs of pagesOf(access, WITH_CONFLICT, { limit: CONFLICTS })) {
@@ -58,20 +49,17 @@ async function* pagesOf(
 }
 
 function pageOf(database: SqliteDatabase, seqs: readonly number[], entity: string, whole: boolean): PageAbout {
-  const events = seqs.map((seq) => eventAbout(database, seq, entity)).filter((event) => event?.whole === whole);
+  const engine = findings(database);
+  const events = seqs.map((seq) => atOnce(eventAbout(engine, seq, entity))).filter((event) => event?.whole === whole);
   return { events: events.filter((event) => event !== null), examined: seqs.length };
 }
 
-/** The event, if it is about the entity now: another body may have taken the place of the one it was found by. */
-export function eventAbout(database: SqliteDatabase, seq: number, entity: string): EventAbout | null {
-  const found = statement(
-    database,
-    'SELECT seq, endpoint, id, type, entity, state FROM hookbox_events WHERE seq = ?',
-  ).get(seq);
-  if (found === undefined) return null;
-  const row = found as Omit<EventAbout, 'whole'>; // the columns of the statement
-  const term: Term = `entity ${entity}`;
-  if (hasTerms(database, row, [term], indexedUpTo(database))) return { ...row, whole: true };
-  const other = namesIn(bodyText(database, 'hookbox_conflicts', seq));
-  return entityTerms(other).includes(term) ? { ...row, whole: false } : null;
+/** What tells whether an event is about an entity, on the tables of a file. */
+export function findings(database: SqliteDatabase): Findings {
+  const found = statement(database, 'SELECT seq, endpoint, id, type, entity, state FROM hookbox_events WHERE seq = ?');
+  return {
+    erasable: (seq) => answer(found.get(seq) as ErasableEvent | undefined),
+    hasTerm: (event, term) => answer(hasTerms(database, event, [term], indexedUpTo(database))),
+    namesBeside: (seq) => answer(namesIn(bodyText(database, 'hookbox_conflicts', seq))),
+  };
 }

@@ -1,9 +1,5 @@
-import {
-  prunableStates,
-  type PrunableState,
-  type PruneCriteria,
-  type PrunePosition,
-} from '../../../operator/removal.ts';
+import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
+import { isMeant, statesToPrune } from '../../../rules/pruning.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
 
@@ -33,8 +29,8 @@ export function pruneCandidates(
   after: PrunePosition | null,
   limit: number,
 ): Candidates {
-  const { settledBefore, states: wanted = ['processed'], types, endpoint } = criteria;
-  const states = prunableStates.filter((state) => wanted.includes(state));
+  const { settledBefore, types, endpoint } = criteria;
+  const states = statesToPrune(criteria);
   const [first = null] = states;
   const from = after ?? beginningOf(first);
   if (from === null) return { found: [], next: null };
@@ -52,8 +48,7 @@ export function pruneCandidates(
 
   const found: Candidate[] = [];
   for (const row of rows) {
-    const fits = (types?.includes(row.type ?? '') ?? true) && (endpoint === undefined || row.endpoint === endpoint);
-    if (!fits) continue;
+    if (!isMeant(criteria, row)) continue;
     const candidate = positionOf(state, row);
     found.push(candidate);
     if (found.length === limit) return { found, next: candidate };

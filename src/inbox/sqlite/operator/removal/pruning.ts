@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { PrunePosition, Removal } from '../../../operator/removal.ts';
+import { pruneFound, type Prunings } from '../../../rules/pruning.ts';
+import { answer, atOnce } from '../../../rules/steps.ts';
+import type { EventState } from '../../../state.ts';
 import { statement } from '../../prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import { timeSlice } from '../../time-slice.ts';
-import { makeTombstone } from '../../tombstone.ts';
 import type { Access } from '../access.ts';
-import { addToAuditLine } from '../audit/audit-line.ts';
+import { auditLines } from '../audit/audit-line.ts';
 import { pruneCandidates } from './prune-candidates.ts';
 
 /** How many events are counted between two turns of the event loop. */
@@ -36,39 +38,27 @@ export function pruning(access: Access): Pick<Removal, 'prunable' | 'pruneSome'>
       let heldSince = 0;
       const done = await access.write((statements) => {
         heldSince = performance.now();
-        let pruned = 0;
-        let last: PrunePosition | undefined;
-        // What goes with a body is not counted: another body, and what errors said.
-        const slice = timeSlice(0);
-        for (last of found) {
-          const bytes = pruneOne(statements, last, before);
-          if (bytes !== null) pruned += 1;
-          slice.add(bytes ?? 0);
-          if (slice.isOver()) break;
-        }
-        if (audit !== undefined) addToAuditLine(statements.database, audit, { pruned });
-        return { pruned, last, workMs: performance.now() - heldSince };
+        const step = atOnce(pruneFound(prunings(statements), found, before, audit, timeSlice(0)));
+        return { ...step, workMs: performance.now() - heldSince };
       });
       const heldMs = performance.now() - heldSince;
-      return {
-        pruned: done.pruned,
-        next: done.last === found.at(-1) ? next : (done.last ?? next),
-        workMs: done.workMs,
-        heldMs,
-      };
+      const { pruned, worked, workMs } = done;
+      return { pruned, next: worked === found.length ? next : (found[worked - 1] ?? next), workMs, heldMs };
     },
   };
 }
 
-/** How many bytes its body had; `null` when it has changed since it was found. */
-function pruneOne(statements: Statements, { seq, state }: PrunePosition, before: number): number | null {
-  const row = statement(
-    statements.database,
-    `SELECT body FROM hookbox_events
-     WHERE seq = :seq AND state = :state AND settled_ms < :before AND body IS NOT NULL`,
-  ).get({ seq, state, before });
-  if (row === undefined) return null;
-  const { body } = row as { body: Uint8Array };
-  makeTombstone(statements, seq, body);
-  return body.byteLength;
+interface SettledRow {
+  readonly state: EventState;
+  readonly settledAt: number | null;
+  readonly body: Uint8Array | null;
+}
+
+function prunings({ database, engine }: Statements): Prunings {
+  const settled = statement(database, 'SELECT state, settled_ms AS settledAt, body FROM hookbox_events WHERE seq = ?');
+  return {
+    ...engine,
+    ...auditLines(database),
+    settled: (seq) => answer(settled.get(seq) as SettledRow | undefined),
+  };
 }

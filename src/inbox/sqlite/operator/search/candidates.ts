@@ -5,7 +5,7 @@ import { statement } from '../../prepared-statement.ts';
 import { readTogether } from '../read-together.ts';
 import type { Conditions } from './conditions.ts';
 import type { SeqRange } from './seq-ranges.ts';
-import type { Term } from './search-words.ts';
+import type { Term } from '../../../rules/search-words.ts';
 
 /** Names the events of a range that an index knows, the newest first and at most so many. */
 type Index = (database: SqliteDatabase, range: SeqRange, limit: number) => readonly number[];

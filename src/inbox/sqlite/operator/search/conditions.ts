@@ -6,7 +6,8 @@ import { statement } from '../../prepared-statement.ts';
 import { BodyText, textOf } from './body-text.ts';
 import { isSameNumber } from './same-number.ts';
 import { lastErrorOf, SUMMARY_COLUMNS, type SummaryRow } from './summary.ts';
-import { hasTerms, type Term } from './search-words.ts';
+import type { Term } from '../../../rules/search-words.ts';
+import { hasTerms } from './search-words.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {

@@ -1,18 +1,17 @@
 import type { EventKey } from '../../../event.ts';
+import { entityTerms, termsOf, type Term } from '../../../rules/search-words.ts';
 import type { SqliteDatabase } from '../../database.ts';
 import type { EventIndex } from '../../event-index.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../prepared-statement.ts';
 import { timeSlice } from '../../time-slice.ts';
-import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
-import { namesIn, type NamesInBody } from './body-names.ts';
+import { newestSeq } from '../../newest-seq.ts';
+import { progressOf, setProgress } from '../noted-progress.ts';
+import { namesIn } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
-
-/** What an event is found by, as hookbox_terms has it. */
-export type Term = `entity ${string}` | `merchant ${string}`;
 
 /** An event as far as its terms follow from it; its merchant stands in its body. */
 export interface TermRow {
@@ -35,34 +34,6 @@ export function indexedUpTo(database: SqliteDatabase): number {
 function progressName(database: SqliteDatabase): string {
   const { encoding } = statement(database, 'PRAGMA encoding').get() as { encoding: string };
   return encoding === 'UTF-8' ? INDEXED : INDEXED_UTF16;
-}
-
-/**
- * An event is found by the name of its entity, by each id in that name, and by its merchant. Of an event without a body the
- * merchant is the one in the name. One without an entity is found by what its body says: it may be invalid, of a type that
- * hookbox does not know, or stand alone by the merchant's rule, and is about somebody all the same.
- */
-export function termsOf(entity: string | null, names: NamesInBody): ReadonlySet<Term> {
-  const terms = new Set(entity === null ? entityTerms(names) : namesOf(entity));
-  const merchant = names.merchant ?? partsOf(entity ?? '')[0] ?? '';
-  if (merchant !== '') terms.add(`merchant ${merchant}`);
-  return terms;
-}
-
-/** By what an event with such a body, and no entity, would be found. */
-export function entityTerms({ entity, ids }: NamesInBody): readonly Term[] {
-  return [...namesOf(entity ?? ''), ...ids.map((id): Term => `entity ${id}`)];
-}
-
-function namesOf(entity: string): readonly Term[] {
-  return entity === '' ? [] : [entity, ...idsIn(entity)].map((name): Term => `entity ${name}`);
-}
-
-/** The ids in the name of an entity, without the merchant's: `ord_42` of `order:mer_7:ord_42`. */
-export function idsIn(entity: string): readonly string[] {
-  return partsOf(entity)
-    .slice(1)
-    .filter((id) => id !== '');
 }
 
 /**
@@ -139,21 +110,4 @@ function addTerms(database: SqliteDatabase, row: TermRow): void {
   const add = statement(database, 'INSERT OR IGNORE INTO hookbox_terms (term, seq) VALUES (?, ?)');
   const names = namesIn(bodyText(database, 'hookbox_events', row.seq));
   for (const term of termsOf(row.entity, names)) add.run(term, row.seq);
-}
-
-/** The merchant and the ids in a name that `entityOf` gave (src/events/entity.ts); none in a name of the merchant's own. */
-function partsOf(entity: string): readonly string[] {
-  const [kind, ...parts] = entity.split(':');
-  const expected = PARTS.get(kind ?? '');
-  return parts.length === expected ? parts.map(unescaped) : [];
-}
-
-const PARTS: ReadonlyMap<string, number> = new Map([
-  ['order', 2],
-  ['cart', 2],
-  ['inventory', 3],
-]);
-
-function unescaped(part: string): string {
-  return part.replaceAll(/%(25|3A)/g, (_, code) => (code === '25' ? '%' : ':'));
 }

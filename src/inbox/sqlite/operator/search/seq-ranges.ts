@@ -1,6 +1,7 @@
 import type { SqliteDatabase } from '../../database.ts';
 import { statement } from '../../prepared-statement.ts';
-import { newestSeq, progressOf, setProgress } from '../noted-progress.ts';
+import { newestSeq } from '../../newest-seq.ts';
+import { progressOf, setProgress } from '../noted-progress.ts';
 
 /** Events from one `seq` on and before another. */
 export interface SeqRange {

@@ -9,7 +9,7 @@ import type { AttemptRow } from '../../attempts.ts';
 import { statement } from '../../prepared-statement.ts';
 import { timesOf } from '../../records.ts';
 import { readTogether } from '../read-together.ts';
-import { newestSeq } from '../noted-progress.ts';
+import { newestSeq } from '../../newest-seq.ts';
 import { search } from '../search/event-search.ts';
 
 /** Few enough to be read between two deliveries. */

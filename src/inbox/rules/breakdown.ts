@@ -1,5 +1,5 @@
 import type { DeadReason, EventState } from '../state.ts';
-import type { Bulk } from './acts.ts';
+import type { Bulk } from '../operator/acts.ts';
 import { Sums } from './sums.ts';
 
 /** Types are the sender's text: a breakdown names so many, and no longer ones. */
