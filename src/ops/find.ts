@@ -1,7 +1,7 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { EventKey, StoredEvent } from '../inbox/event.ts';
-import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
-import type { DeadGroup, EventPage, EventSummary } from '../inbox/operator/search.ts';
+import type { EventFilter } from '../inbox/operator/filter.ts';
+import type { DeadGroup, EventPage, EventSummary, SearchRequest } from '../inbox/operator/search.ts';
 import type { Attempt } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -35,6 +35,7 @@ export type TimelineEntry =
  *
  * @throws ConfigurationError for a condition that does not exist or cannot be read, and for an inbox that cannot be looked
  * into
+ * @throws the reason of `page.signal` when that was aborted
  * @example
  * ```ts
  * import { listEvents } from 'hookbox/ops';
@@ -46,7 +47,7 @@ export type TimelineEntry =
  * console.log(next); // null
  * ```
  */
-export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: PageRequest = {}): Promise<EventPage> {
+export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: SearchRequest = {}): Promise<EventPage> {
   return operationsOf(inbox).search(filter, page);
 }
 

@@ -59,6 +59,7 @@ export function createShell({ operated, tokens, mask, site, base, db }: ShellPar
       csrf: tokens.tokenFor(visitor),
       url: new URL(c.req.url),
       now: new Date(),
+      signal: c.req.raw.signal,
       mask: mask.mask,
       masks: mask.masks,
       refusal: mask.refusal,

@@ -27,6 +27,8 @@ export interface Visit {
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
+  /** aborted when the visitor waits no more */
+  readonly signal?: AbortSignal;
   /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** whether some fields are masked, so that raw bytes are not shown either */

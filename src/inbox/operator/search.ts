@@ -53,10 +53,20 @@ export interface DeadGroup {
   readonly oldest: EventSummary;
 }
 
+/** A page of a search. */
+export interface SearchRequest extends PageRequest {
+  /** ends it, where nobody waits for the page any more */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Finding events without reading all of them. */
 export interface Search {
-  /** Newest first. Looks at no more than a few thousand events for one page, and says where to go on. */
-  search(filter: EventFilter, page: PageRequest): Promise<EventPage>;
+  /**
+   * Newest first. Looks at no more than a few thousand events for one page, and says where to go on.
+   *
+   * @throws the signal's reason when it was aborted
+   */
+  search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /** The summary of one event, or `null`. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /** The groups of dead events, the largest first; 200 at most. */

@@ -19,13 +19,18 @@ async function ownTurn(): Promise<void> {
 
 /** Work that is done a slice at a time. */
 export class SlicedWork {
+  readonly #signal: AbortSignal | undefined;
   #startedAt = 0;
   #workedMs = 0;
 
+  private constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
   /** Waits for its first turn. */
-  static async begin(): Promise<SlicedWork> {
+  static async begin(signal?: AbortSignal): Promise<SlicedWork> {
     await ownTurn();
-    const work = new SlicedWork();
+    const work = new SlicedWork(signal);
     work.#startedAt = performance.now();
     return work;
   }
@@ -40,10 +45,15 @@ export class SlicedWork {
     return this.#sliceMs > SLICE_MS;
   }
 
-  /** Lets others have their turns. What was read from a connection before may be out of date afterwards. */
+  /**
+   * Lets others have their turns. What was read from a connection before may be out of date afterwards.
+   *
+   * @throws the signal's reason when nobody wants its result any more
+   */
   async rest(): Promise<void> {
     this.#workedMs = this.workedMs;
     await ownTurn();
+    this.#signal?.throwIfAborted();
     this.#startedAt = performance.now();
   }
 

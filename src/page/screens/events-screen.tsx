@@ -51,7 +51,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
 }
 
 /** With a filter that cannot be read nothing is listed: half a filter would show other events than those asked for. */
-async function findPage({ url, now, operated, refusal }: Visit): Promise<{
+async function findPage({ url, now, operated, refusal, signal }: Visit): Promise<{
   readonly filter: EventFilter;
   readonly problems: readonly string[];
   readonly page: EventPage | null;
@@ -61,7 +61,7 @@ async function findPage({ url, now, operated, refusal }: Visit): Promise<{
   const all = refused === null ? problems : [...problems, refused];
   if (all.length > 0) return { filter, problems: all, page: null };
   try {
-    const page = await listEvents(operated.inbox, filter, { before: pageOf(url).before, limit: PAGE });
+    const page = await listEvents(operated.inbox, filter, { before: pageOf(url).before, limit: PAGE, signal });
     return { filter, problems: [], page };
   } catch (failure) {
     // A path of the body that cannot be one, for example.

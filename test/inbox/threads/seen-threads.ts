@@ -4,11 +4,17 @@ import { onTestFinished } from 'vitest';
 
 const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
 
+/** A message to a thread, and how many bytes of bodies it takes along. */
+interface Sent {
+  readonly kind: string;
+  readonly bytes: number;
+}
+
 /** A thread that was started, and what went to and fro. */
 export interface SeenThread {
   readonly worker: Worker;
   readonly entry: string;
-  readonly sent: readonly { readonly kind: string }[];
+  readonly sent: readonly Sent[];
   readonly heard: readonly { readonly kind: string }[];
 }
 
@@ -23,12 +29,12 @@ export function seenThreads(entryOf: (entry: string) => URL | string = (entry) =
   workerThreads.Worker = class extends Original {
     constructor(entry: URL | string, options?: WorkerOptions) {
       super(new URL(entryOf(String(entry))), options);
-      const sent: { readonly kind: string }[] = [];
+      const sent: Sent[] = [];
       const heard: { readonly kind: string }[] = [];
       seen.push({ worker: this, entry: String(entry).replace(/^.*\/|\.\w+$/g, ''), sent, heard });
       const post = this.postMessage.bind(this);
-      this.postMessage = (message: { readonly kind: string }, transfer) => {
-        sent.push(message);
+      this.postMessage = (message: { readonly kind: string; readonly bodies?: ArrayBuffer }, transfer) => {
+        sent.push({ kind: message.kind, bytes: message.bodies?.byteLength ?? 0 });
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
         post(message, transfer as []);
       };

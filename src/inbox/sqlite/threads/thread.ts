@@ -16,7 +16,7 @@ interface WorkerThreads {
 export class NoThread extends Error {}
 
 interface AskOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: unknown) => void) | undefined;
 }
 
@@ -69,6 +69,7 @@ export class Thread {
     { signal, onProgress }: AskOptions = {},
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
       const worker = this.#started();
       if (worker === null) return reject(this.#none);
       this.#lastId += 1;

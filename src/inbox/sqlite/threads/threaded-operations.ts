@@ -1,3 +1,4 @@
+import { isInstance } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { Operations } from '../../operator/operations.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
@@ -122,6 +123,11 @@ async function ask(thread: Pick<Thread, 'ask'>, name: keyof Asked, given: readon
   };
   if (signal === undefined && onProgress === undefined) return thread.ask({ kind: 'operate', name, given });
   const sent = [...given.slice(0, -1), options];
-  const asking = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
-  return thread.ask({ kind: 'operate', name, given: sent, asking: true }, [], asking);
+  try {
+    return await thread.ask({ kind: 'operate', name, given: sent, asking: true }, [], { signal, onProgress });
+  } catch (failure) {
+    // As it was aborted here: its reason does not come back from there as it was.
+    if (isInstance(failure, Error) && failure.name === 'AbortError') signal?.throwIfAborted();
+    throw failure;
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertFilter } from '../../../operator/check-filter.ts';
-import type { EventFilter, PageRequest } from '../../../operator/filter.ts';
-import type { EventPage, EventSummary, Search } from '../../../operator/search.ts';
+import type { EventFilter } from '../../../operator/filter.ts';
+import type { EventPage, EventSummary, Search, SearchRequest } from '../../../operator/search.ts';
 import type { Access } from '../access.ts';
 import { deadGroups } from './dead-groups.ts';
 import { pageBounds } from '../page-request.ts';
@@ -34,13 +34,14 @@ export function search(access: Access): Search {
   };
 }
 
-async function findPage(access: Access, filter: EventFilter, page: PageRequest): Promise<EventPage> {
+async function findPage(access: Access, filter: EventFilter, page: SearchRequest): Promise<EventPage> {
   assertFilter(filter);
   const { before, limit } = pageBounds(page);
+  page.signal?.throwIfAborted();
   const conditions = conditionsOf(filter);
   if (conditions.terms.length > 0) await indexSome(access);
 
-  const work = await SlicedWork.begin();
+  const work = await SlicedWork.begin(page.signal);
   const indexed = indexedUpTo(access.database());
   const found: Found = { conditions, indexed, limit, work, events: [], examined: 0, bytes: 0 };
   let ranges = rangesWithin(access.database(), filter, before);
