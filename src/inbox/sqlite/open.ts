@@ -22,8 +22,8 @@ const OPEN_WAIT_MS = 5_000;
 const CHECKPOINT_PAGES = 8_000;
 /** After a checkpoint the log is cut to this, so that one burst does not keep the disk for ever. */
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
-/** Negative means KiB: room for the index on the ids of a few hundred thousand events. */
-const CACHE_SIZE = -64 * 1024;
+/** Negative means KiB. Four times as much did no better (docs/benchmarks.md), and each of the threads has its own. */
+const CACHE_SIZE = -16 * 1024;
 
 /**
  * Opens a file for an inbox of its own, or makes it for its owner alone.
