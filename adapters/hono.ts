@@ -74,11 +74,22 @@ export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ V
     c.set('webhookEvent', verified.event);
     c.set('webhookBody', verified.body);
     c.set('webhookSignature', verified.signature);
-    // So that c.req.json() and the like still work for whoever comes next.
-    // Hono keeps promises there, whatever its type says.
-    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(Uint8Array.from(verified.body).buffer) });
+    keepForOthers(c, verified.body);
     return next();
   };
+}
+
+/** So that c.req.json() and the like still work for whoever comes next; copied for those who ask, since nearly nobody does. */
+function keepForOthers(c: Context, body: Uint8Array): void {
+  let copy: Promise<ArrayBuffer> | undefined;
+  const bodyCache = {
+    ...c.req.bodyCache,
+    // Hono keeps promises there, whatever its type says.
+    get arrayBuffer() {
+      return (copy ??= Promise.resolve(Uint8Array.from(body).buffer));
+    },
+  };
+  Object.assign(c.req, { bodyCache });
 }
 
 function deliveryOf(c: Context): Delivery {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { findDuplicateKey } from './duplicate-keys.ts';
-import { eventSchemas, unknownEventSchema, type Issue, type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
+import { findDuplicateKey, hasAllThatIsWritten } from './duplicate-keys.ts';
 import { isEventType, type EventType } from './event-types.ts';
-import { parseInstant, type Instant } from './instant.ts';
+import { isInstant, parseInstant, type Instant } from './instant.ts';
+import { eventSchemas, unknownEventSchema, type Issue, type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
 import { orderItem } from './order.ts';
 import { utf8Text } from './utf8.ts';
 
@@ -60,7 +60,7 @@ export function readEvent(body: Uint8Array): ReadEvent {
   }
   const type = typeof value['type'] === 'string' ? value['type'] : null;
 
-  const twice = findDuplicateKey(text);
+  const twice = hasAllThatIsWritten(body, Object.keys(value).length) ? null : findDuplicateKey(text);
   if (twice !== null) {
     // Only names that the interface has are repeated here; any other key is the sender's text.
     const path = Object.hasOwn(unknownEventSchema.shape, twice) ? twice : '';
@@ -114,7 +114,7 @@ function oddities(event: WebhookEvent, type: EventType): readonly Issue[] {
   }
   for (const field of ['estimated_ready_time', 'last_activity'] as const) {
     const time: unknown = (event.data as Record<string, unknown>)[field];
-    if (typeof time === 'string' && parseInstant(time) === null) {
+    if (typeof time === 'string' && !isInstant(time)) {
       issues.push({ path: `data.${field}`, message: 'should be an ISO 8601 date-time' });
     }
   }

@@ -3,14 +3,13 @@ export class UnderWay {
   #count = 0;
   #onNone = (): void => {};
 
-  async during<T>(answering: () => Promise<T>): Promise<T> {
+  begin(): void {
     this.#count += 1;
-    try {
-      return await answering();
-    } finally {
-      this.#count -= 1;
-      if (this.#count === 0) this.#onNone();
-    }
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onNone();
   }
 
   /** Resolves when all are answered. */

@@ -138,12 +138,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   async function receive(delivery: Delivery): Promise<Outcome> {
     if (closing) return takeIn(delivery, true);
     const arrivedAt = performance.now();
-    return underWay.during(async () => {
+    underWay.begin();
+    try {
       const outcome = await takeIn(delivery, false);
       statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
       return outcome;
-    });
+    } finally {
+      underWay.end();
+    }
   }
 
   async function start(): Promise<void> {

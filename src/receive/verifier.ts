@@ -126,6 +126,15 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
+  async function verifyInTime(delivery: Delivery): Promise<VerifiedDelivery | Refusal> {
+    const deadline = startDeliveryDeadline(delivery);
+    try {
+      return await verify(delivery, deadline);
+    } finally {
+      deadline.met();
+    }
+  }
+
   async function verifyBody(
     { signature: claimed }: Delivery,
     read: BodyRead,
@@ -153,14 +162,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     refuse,
     bodyOf,
     startDeadline: startDeliveryDeadline,
-    async verify(delivery, given) {
-      const deadline = given ?? startDeliveryDeadline(delivery);
-      try {
-        return await verify(delivery, deadline);
-      } finally {
-        if (given === undefined) deadline.met();
-      }
-    },
+    verify: (delivery, given) => (given === undefined ? verifyInTime(delivery) : verify(delivery, given)),
     async passOn(delivery, passOn) {
       const deadline = startDeliveryDeadline(delivery);
       try {

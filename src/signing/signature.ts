@@ -13,7 +13,10 @@ export interface SigningKey {
 }
 
 const HEX_DIGITS = 64;
-const SIGNATURE = /^[0-9a-f]{64}$/;
+/** 1 for the code of each lowercase hexadecimal digit: every delivery passes here, and an expression takes twice as long. */
+const IS_HEX_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[0-9a-f]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
 
 /**
  * Signs a body as the service does: the lowercase hexadecimal HMAC-SHA256 of its bytes (interface 6.3).
@@ -55,7 +58,15 @@ export function verifySignature(
   signature: string | null | undefined,
   secret: Secret | readonly Secret[],
 ): boolean {
-  return matchesSignature(body, signature, signingKeys(secret));
+  return matchesSignature(body, signature, typeof secret === 'string' ? readyKeys(secret) : signingKeys(secret));
+}
+
+/** The text that was given last, with its keys: who verifies one delivery after the other gives the same each time. */
+let last: { readonly secret: string; readonly keys: readonly SigningKey[] } | null = null;
+
+function readyKeys(secret: string): readonly SigningKey[] {
+  if (last?.secret !== secret) last = { secret, keys: signingKeys(secret) };
+  return last.keys;
 }
 
 /** `verifySignature` with keys made ready before. */
@@ -65,10 +76,10 @@ export function matchesSignature(
   keys: readonly SigningKey[],
 ): boolean {
   if (!isWellFormedSignature(signature)) return false;
-  const claimed = Buffer.from(signature, 'latin1');
+  claimed.write(signature, 'latin1');
   let matched = false;
   for (const key of keys) {
-    const expected = Buffer.from(hmac(body, key), 'latin1');
+    expected.write(hmac(body, key), 'latin1');
     // Compared before it is combined, so that every key is always tried.
     const matches = crypto.timingSafeEqual(expected, claimed);
     matched = matches || matched;
@@ -77,18 +88,25 @@ export function matchesSignature(
 }
 
 export function isWellFormedSignature(signature: unknown): signature is string {
-  return typeof signature === 'string' && signature.length === HEX_DIGITS && SIGNATURE.test(signature);
+  if (typeof signature !== 'string' || signature.length !== HEX_DIGITS) return false;
+  for (let at = 0; at < HEX_DIGITS; at += 1) {
+    if (IS_HEX_DIGIT[signature.charCodeAt(at)] !== 1) return false;
+  }
+  return true;
 }
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 /** Small bodies are hashed in one call from here, which is twice as fast as an Hmac object (docs/benchmarks.md). */
 const SMALL_BYTES = 16 * 1024;
+// All is synchronous from end to end, so each of these has one user at a time.
 const innerText = Buffer.alloc(BLOCK_BYTES + SMALL_BYTES);
 const outerText = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
+const claimed = Buffer.alloc(HEX_DIGITS);
+const expected = Buffer.alloc(HEX_DIGITS);
 const oneCall: typeof crypto.hash | undefined = crypto.hash;
 
-/** HMAC-SHA256 as 64 lowercase hexadecimal digits. Synchronous from end to end, so the two texts have one user at a time. */
+/** HMAC-SHA256 as 64 lowercase hexadecimal digits. */
 function hmac(body: Uint8Array, key: SigningKey): string {
   // An ArrayBuffer would be copied as nothing, and what was signed before would be signed again.
   if (!(body instanceof Uint8Array)) throw new TypeError('the body must be the raw bytes as a Uint8Array');

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findDuplicateKey } from '../../src/events/duplicate-keys.ts';
+import { findDuplicateKey, hasAllThatIsWritten } from '../../src/events/duplicate-keys.ts';
+
+const hasAll = (text: string): boolean =>
+  hasAllThatIsWritten(new TextEncoder().encode(text), Object.keys(JSON.parse(text) as object).length);
 
 describe('findDuplicateKey', () => {
   it.each([
@@ -24,6 +27,7 @@ describe('findDuplicateKey', () => {
   ])('finds %s', (_, text, key) => {
     expect(findDuplicateKey(text)).toBe(key);
     expect(duplicateByTokens(text)).toBe(key);
+    expect(hasAll(text)).toBe(false);
   });
 
   it.each([
@@ -47,11 +51,13 @@ describe('findDuplicateKey', () => {
   ])('finds none in %s', (_, text) => {
     expect(findDuplicateKey(text)).toBeNull();
     expect(duplicateByTokens(text)).toBeNull();
+    expect(hasAll(text)).toBe(!text.includes('\\') && text !== '{}');
   });
 
   it('agrees with a slow tokenizer on arbitrary JSON texts', () => {
     let found = 0;
     let none = 0;
+    let quick = 0;
     fc.assert(
       fc.property(object, (text) => {
         JSON.parse(text); // it takes valid JSON only
@@ -59,11 +65,15 @@ describe('findDuplicateKey', () => {
         if (expected === null) none += 1;
         else found += 1;
         expect(findDuplicateKey(text)).toBe(expected);
+        const hasNoEscape = !text.includes('\\') && Object.keys(JSON.parse(text) as object).length > 0;
+        expect(hasAll(text)).toBe(hasNoEscape && expected === null);
+        if (hasNoEscape) quick += 1;
       }),
       { numRuns: 10_000 },
     );
     expect(found).toBeGreaterThan(1_000);
     expect(none).toBeGreaterThan(1_000);
+    expect(quick).toBeGreaterThan(100);
   });
 
   it('takes time in proportion to the text, whatever its quotes and backslashes', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInstant, type Instant } from '../../src/events/instant.ts';
+import { isInstant, parseInstant, type Instant } from '../../src/events/instant.ts';
 
 const utc = (...args: Parameters<typeof Date.UTC>): number => Date.UTC(...args);
 
@@ -49,6 +49,7 @@ describe('parseInstant', () => {
     ['2026-12-31T23:59:59Z', utc(2026, 11, 31, 23, 59, 59), 0],
   ])('reads %s', (text, ms, ns) => {
     expect(parseInstant(text)).toEqual({ ms, ns });
+    expect(isInstant(text)).toBe(true);
   });
 
   it.each([
@@ -112,6 +113,7 @@ describe('parseInstant', () => {
     '',
   ])('finds no point in time in %j', (text) => {
     expect(parseInstant(text)).toBeNull();
+    expect(isInstant(text)).toBe(false);
   });
 
   it('agrees with Date on every millisecond from the year 0 to 9999', () => {
@@ -119,6 +121,22 @@ describe('parseInstant', () => {
     fc.assert(
       fc.property(ms, (ms) => {
         expect(parseInstant(new Date(ms).toISOString())).toEqual({ ms, ns: 0 });
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('agrees with Date on which of the usual texts there are', () => {
+    const two = (max: number) => fc.nat({ max }).map((value) => String(value).padStart(2, '0'));
+    const usual = fc
+      .tuple(fc.constantFrom('2024', '2026', '0000', '9999'), two(15), two(35), two(26), two(65), two(65))
+      .map(([year, month, day, hour, minute, second]) => `${year}-${month}-${day}T${hour}:${minute}:${second}.125Z`);
+    fc.assert(
+      fc.property(usual, (text) => {
+        const date = new Date(text);
+        const exists = !Number.isNaN(date.getTime()) && date.toISOString() === text;
+        expect(parseInstant(text)).toEqual(exists ? { ms: date.getTime(), ns: 0 } : null);
+        expect(isInstant(text)).toBe(exists);
       }),
       { numRuns: 5_000 },
     );
@@ -144,6 +162,7 @@ describe('parseInstant', () => {
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), near), (text) => {
         const instant = parseInstant(text);
         expect(instant === null || Number.isSafeInteger(instant.ms)).toBe(true);
+        expect(isInstant(text)).toBe(instant !== null);
       }),
       { numRuns: 5_000 },
     );
