@@ -33,7 +33,10 @@ const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
  * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
  */
 const TOGETHER = [
-  'test/{check,events,inbox/rules,sender,testing}/*.test.ts',
+  'test/{check,events,explain,inbox/rules,sender,testing}/*.test.ts',
+  'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
+  'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
+  'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',
   'test/cli/!(failure|output|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { CommandEnd, CommandRequest } from './command-process.ts';
 
 /** What a command printed and how it ended. */
 export interface Ran {
@@ -23,20 +24,18 @@ export interface RunOptions {
 export const SECRET = 'a secret that only the tests know';
 
 // HOOKBOX_FROM_SOURCE=1 saves a build while a command is being written.
-const bin = fileURLToPath(
-  new URL(
-    process.env['HOOKBOX_FROM_SOURCE'] === '1' ? '../../src/cli/hookbox.ts' : '../../dist/src/cli/hookbox.js',
-    import.meta.url,
-  ),
-);
+const [folder, extension] = process.env['HOOKBOX_FROM_SOURCE'] === '1' ? ['src', 'ts'] : ['dist/src', 'js'];
+const fileOf = (name: string): string =>
+  fileURLToPath(new URL(`../../${folder}/cli/${name}.${extension}`, import.meta.url));
+const bin = fileOf('hookbox');
 
-const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
 /** The last saves each command a part of its start. */
 const KEPT = { PATH, HOME, NODE_COMPILE_CACHE };
 
 /** Starts the built `hookbox`, for commands that run until they are stopped. */
 export function startHookbox(args: readonly string[], { cwd, env, stdout }: RunOptions = {}): ChildProcess {
-  if (!existsSync(bin)) throw new Error('dist is missing: the tests run the built command; npm run build');
+  assertBuilt();
   return spawn(process.execPath, [bin, ...args], {
     ...(cwd !== undefined && { cwd }),
     stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
@@ -44,8 +43,8 @@ export function startHookbox(args: readonly string[], { cwd, env, stdout }: RunO
   });
 }
 
-/** Runs the built `hookbox` to its end. */
-export async function runHookbox(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+/** Runs the built `hookbox` to its end in a process of its own. */
+export async function runProcess(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const child = startHookbox(args, options);
   let stdout = '';
   let stderr = '';
@@ -55,4 +54,59 @@ export async function runHookbox(args: readonly string[], options: RunOptions = 
   child.stdin?.end(options.input);
   await once(child, 'close');
   return { code: child.exitCode, stdout, stderr };
+}
+
+/** These end their process themselves. */
+const NEEDS_PROCESS = new Set(['serve', 'ui']);
+
+/**
+ * Runs the built `hookbox` to its end: one command after the other in one process, since most of what a command costs is
+ * its start. What is about the process itself, by NODE_OPTIONS or its output, gets one of its own.
+ */
+export async function runHookbox(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { cwd = process.cwd(), env, input = '', stdout } = options;
+  const isOwn = NEEDS_PROCESS.has(args[0] ?? '') || env?.['NODE_OPTIONS'] !== undefined || stdout !== undefined;
+  if (isOwn) return runProcess(args, options);
+  const runCommand = idle.pop() ?? (await startCommandProcess());
+  const request: CommandRequest = { args, cwd, env: { ...KEPT, SIGNING_SECRET: SECRET, ...env }, input };
+  const ran = await runCommand(request);
+  idle.push(runCommand);
+  return ran;
+}
+
+type RunCommand = (request: CommandRequest) => Promise<CommandEnd>;
+
+/** Processes that run no command at the moment. They end with the one that runs the tests. */
+const idle: RunCommand[] = [];
+
+async function startCommandProcess(): Promise<RunCommand> {
+  assertBuilt();
+  const child = fork(fileURLToPath(new URL('command-process.ts', import.meta.url)), [fileOf('program')], {
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  child.unref();
+  const message = async (about: string): Promise<unknown> => {
+    const ended = new AbortController();
+    try {
+      const gone = once(child, 'exit', ended).then(() =>
+        Promise.reject(new Error(`hookbox ${about} ended its process`)),
+      );
+      const [received]: unknown[] = await Promise.race([once(child, 'message', ended), gone]);
+      return received;
+    } finally {
+      ended.abort();
+    }
+  };
+  await message('itself');
+  return async (request) => {
+    const ran = message(request.args.join(' '));
+    child.send(request);
+    return (await ran) as CommandEnd;
+  };
+}
+
+function assertBuilt(): void {
+  if (!existsSync(bin)) throw new Error('dist is missing: the tests run the built command; npm run build');
 }
