@@ -28,6 +28,16 @@ export function comparison<T, U>(
   return a === undefined || b === undefined ? notMeasured : judgeable(bench, [a, b], () => paired(a, b, compare));
 }
 
+/** Two in the same rounds, for a row: nothing where either cannot be judged. */
+export function ratio<T, U>(
+  bench: Bench,
+  a: Rounds<T> | undefined,
+  b: Rounds<U> | undefined,
+  compare: (a: T, b: U) => number,
+): string {
+  return comparison(bench, a, b, compare).value?.toFixed(2) ?? '–';
+}
+
 function judgeable(bench: Bench, rounds: readonly Rounds<unknown>[], value: () => number): Figure {
   const fault = rounds.map((each) => each.fault).find((each) => each !== null);
   if (fault !== undefined) return { value: null, note: fault };

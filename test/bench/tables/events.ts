@@ -1,8 +1,9 @@
+import type { Bench } from '../bench.ts';
 import { FilledFile } from '../filled-file/filled-file.ts';
 import { atLeast, notMeasured } from '../goals.ts';
 import { range, table, whole } from '../markdown.ts';
-import { cells, comparison } from '../marks.ts';
-import { counting, interleave, middle, paired, type Rounds } from '../rounds.ts';
+import { cells, comparison, ratio } from '../marks.ts';
+import { counting, interleave, middle, type Rounds } from '../rounds.ts';
 import { stored } from '../rows.ts';
 import { goalConnections, withSession, type LoadFigures, type SessionOptions } from '../session.ts';
 import type { Table } from '../table.ts';
@@ -54,7 +55,9 @@ export const events: Table = {
     const empty = rounds.get('empty');
     const lines = contenders.flatMap(({ name, title }) => {
       const own = rounds.get(name);
-      return own === undefined || empty === undefined ? [] : [[title, ...cells(bench, own, columns(own, empty))]];
+      return own === undefined || empty === undefined
+        ? []
+        : [[title, ...cells(bench, own, columns(bench, own, empty))]];
     });
     const heads = ['Requests/s', 'Range', 'Of the empty file', 'p50 ms', 'p99 ms', 'Loop delay p99', 'Max'];
     const full = filled.events >= MILLION ? comparison(bench, rounds.get('full'), empty, timesAsFast) : notMeasured;
@@ -83,12 +86,12 @@ function titleOf(count: number, bytes: number): string {
   return `${whole(count)} processed events (${whole(bytes / 1024 ** 2)} MiB)`;
 }
 
-function columns(own: Rounds<LoadFigures>, empty: Rounds<LoadFigures>): readonly string[] {
+function columns(bench: Bench, own: Rounds<LoadFigures>, empty: Rounds<LoadFigures>): readonly string[] {
   const ms = (of: (load: LoadFigures) => number): string => middle(own, of).toFixed(2);
   return [
     whole(middle(own, ({ requestsPerSecond }) => requestsPerSecond)),
     range(counting(own).map(({ requestsPerSecond }) => requestsPerSecond)),
-    paired(own, empty, timesAsFast).toFixed(2),
+    ratio(bench, own, empty, timesAsFast),
     ms(({ p50Ms }) => p50Ms),
     ms(({ p99Ms }) => p99Ms),
     ms(({ loopDelay }) => loopDelay.p99),

@@ -1,8 +1,9 @@
+import type { Bench } from '../bench.ts';
 import { atLeast } from '../goals.ts';
 import { handlingDuring, type Handling } from '../handling.ts';
 import { percent, range, table, whole } from '../markdown.ts';
-import { cells, comparison } from '../marks.ts';
-import { counting, interleave, middle, paired, type Rounds } from '../rounds.ts';
+import { cells, comparison, ratio } from '../marks.ts';
+import { counting, interleave, middle, type Rounds } from '../rounds.ts';
 import { handled as handledRow, stored, storedOnTheLoop, type Row } from '../rows.ts';
 import { goalConnections, withSession, type DeliveryLoad, type LoadFigures, type SessionOptions } from '../session.ts';
 import type { Table } from '../table.ts';
@@ -66,9 +67,9 @@ export const handled: Table = {
     const storedOnly = rounds.get('stored only');
     const empty = rounds.get('stored and handled');
     const rates = [...rounds].flatMap(([name, own]) =>
-      name === moderate || storedOnly === undefined || empty === undefined
+      name === moderate
         ? []
-        : [[name, ...cells(bench, own, rateColumns(own, storedOnly, name === full ? empty : null))]],
+        : [[name, ...cells(bench, own, rateColumns(bench, own, storedOnly, name === full ? empty : undefined))]],
     );
     const times = [...rounds].flatMap(([name, own]) =>
       name === 'stored only' ? [] : [[name, ...cells(bench, own, timeColumns(own))]],
@@ -108,9 +109,10 @@ export const handled: Table = {
 };
 
 function rateColumns(
+  bench: Bench,
   own: Rounds<HandledRound>,
-  storedOnly: Rounds<HandledRound>,
-  empty: Rounds<HandledRound> | null,
+  storedOnly: Rounds<HandledRound> | undefined,
+  empty: Rounds<HandledRound> | undefined,
 ): readonly string[] {
   const storedRates = counting(own).map(({ load }) => load.requestsPerSecond);
   const handledRates = counting(own).flatMap(({ handling }) => handling?.handledPerSecond ?? []);
@@ -120,8 +122,8 @@ function rateColumns(
     range(storedRates),
     isHandled ? whole(middle(own, done)) : '–',
     range(handledRates),
-    isHandled ? paired(own, storedOnly, timesAsFast).toFixed(2) : '–',
-    empty === null ? '–' : paired(own, empty, timesAsFast).toFixed(2),
+    isHandled ? ratio(bench, own, storedOnly, timesAsFast) : '–',
+    ratio(bench, own, empty, timesAsFast),
     isHandled ? percent(middle(own, ({ handling }) => handling?.shareByThen ?? 0)) : '–',
   ];
 }

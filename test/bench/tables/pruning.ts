@@ -1,9 +1,9 @@
 import type { Bench } from '../bench.ts';
 import { atMost } from '../goals.ts';
 import { table, whole } from '../markdown.ts';
-import { cells, comparison } from '../marks.ts';
+import { cells, comparison, ratio } from '../marks.ts';
 import { startPruning, type Pruned } from '../operators/prune-beside.ts';
-import { interleave, middle, paired, type Rounds } from '../rounds.ts';
+import { interleave, middle, type Rounds } from '../rounds.ts';
 import { stored } from '../rows.ts';
 import { goalConnections, withSession, type LoadFigures } from '../session.ts';
 import type { Table } from '../table.ts';
@@ -35,7 +35,7 @@ export const pruning: Table = {
       return ['undisturbed', 'pruning'].flatMap((how) => {
         const own = rounds.get(`${title}, ${how}`);
         if (own === undefined || undisturbed === undefined) return [];
-        return [[`${title}, ${how}`, ...cells(bench, own, columns(own, undisturbed))]];
+        return [[`${title}, ${how}`, ...cells(bench, own, columns(bench, own, undisturbed))]];
       });
     });
     const { pruned, seconds } = prune.first ?? { pruned: 0, seconds: 0 };
@@ -81,11 +81,11 @@ function measure(bench: Bench, load: { requestsPerSecond?: number }, prune: Prun
   });
 }
 
-function columns(own: Rounds<LoadFigures>, undisturbed: Rounds<LoadFigures>): readonly string[] {
+function columns(bench: Bench, own: Rounds<LoadFigures>, undisturbed: Rounds<LoadFigures>): readonly string[] {
   return [
     whole(middle(own, ({ requestsPerSecond }) => requestsPerSecond)),
     middle(own, ({ p50Ms }) => p50Ms).toFixed(2),
     middle(own, ({ p99Ms }) => p99Ms).toFixed(2),
-    paired(own, undisturbed, timesP99).toFixed(2),
+    ratio(bench, own, undisturbed, timesP99),
   ];
 }

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { Bench } from '../bench.ts';
 import { atLeast, atMost, type Goal } from '../goals.ts';
 import { percent, range, table, whole } from '../markdown.ts';
-import { cells, comparison, figure } from '../marks.ts';
-import { counting, middle, paired, part, type Rounds } from '../rounds.ts';
+import { cells, comparison, figure, ratio } from '../marks.ts';
+import { counting, middle, part, type Rounds } from '../rounds.ts';
 import { baseline, handWritten, stored, verifier, type Row } from '../rows.ts';
 import { goalConnections, type LoadFigures } from '../session.ts';
 
@@ -66,11 +66,11 @@ function columns(
 ): readonly string[] {
   if (own === undefined) return Array.from({ length: isMain ? 5 : 3 }, () => '–');
   const rates = counting(own).map(({ requestsPerSecond }) => requestsPerSecond);
-  const ratio = base === undefined ? '–' : paired(own, base, timesAsFast).toFixed(2);
+  const ofBase = ratio(bench, own, base, timesAsFast);
   const p50 = middle(own, ({ p50Ms }) => p50Ms).toFixed(2);
   const p99 = middle(own, ({ p99Ms }) => p99Ms).toFixed(2);
   const rate = whole(middle(own, ({ requestsPerSecond }) => requestsPerSecond));
-  return cells(bench, own, isMain ? [rate, range(rates), ratio, p50, p99] : [rate, ratio, p99]);
+  return cells(bench, own, isMain ? [rate, range(rates), ofBase, p50, p99] : [rate, ofBase, p99]);
 }
 
 export function throughputGoals(bench: Bench, full: Loads): readonly Goal[] {
