@@ -1,84 +1,119 @@
 import { parseArgs } from 'node:util';
-import { rows, type Row } from './rows.ts';
+import { builtCheckout } from './against.ts';
 
 /** What a run measures and where it puts the result. */
 export interface Options {
-  readonly rows: readonly Row[];
+  /** only these tables; all where it is empty */
+  readonly only: readonly string[];
+  /** only these servers; all where it is empty */
+  readonly rows: readonly string[];
   readonly connections: readonly number[];
-  readonly tables: readonly number[];
-  /** Seconds measured per cell and round. */
+  /** of each load */
   readonly seconds: number;
+  /** the least and the most of a warm-up */
   readonly warmUpSeconds: number;
-  /** Times each cell is measured; also the empty and full pairs of the third table, and the rounds of the fourth. */
+  readonly warmUpLimit: number;
   readonly rounds: number;
-  /** How long to wait for a quiet machine, in all. */
+  /** how long to wait for a quiet machine and to measure again, in all */
   readonly patienceMs: number;
-  readonly parseRounds: number;
-  /** Events in the full file of the third and the fourth table. */
-  readonly stored: number;
+  readonly allowDisturbed: boolean;
+  /** rounds of what takes milliseconds */
+  readonly quickRounds: number;
+  /** events in the full file */
+  readonly events: number;
+  readonly tenMillion: boolean;
+  /** 0: no slower disk */
+  readonly syncDelayMs: number;
+  /** the folder of another checkout */
+  readonly against: string | undefined;
   readonly generator: string | undefined;
   readonly json: string | undefined;
   readonly write: boolean;
 }
 
-const usage = `node test/bench/run.ts [options]
-  --quick               shorter, and less to be trusted
-  --rows a,b            only these servers: ${rows.map(({ name }) => name).join(', ')}
-  --connections 1,64    only these numbers of connections
-  --tables 1,2,…,8      only these tables: requests per second, verify and parse, stored events, stored and handled,
-                        starting the command, replaying stored events, operators' questions, pruning under load
-  --rounds N            measure each cell N times and take medians
-  --stored N            processed events in the full file of the third and the fourth table
+const usage = (tables: readonly string[]): string => `npm run bench -- [options]
+  --only a,b            only these tables: ${tables.join(', ')}
+  --rows a,b            only these servers in the table of servers (rows.ts)
+  --connections 64,1    numbers of connections for the table of servers; all but 64 are measured once
+  --quick               shorter loads, one round: only to see that it runs
+  --seconds N           of each load (5)
+  --rounds N            how often everything is measured (3)
+  --patience N          seconds to wait, in all, for a machine that is not quiet (180)
+  --allow-disturbed     show rows that something else disturbed, marked; without it they are not shown, and the exit is 1
+  --against FOLDER      compare with another checkout, which has to be built: "the commit before"
+  --sync-delay N        milliseconds that each sync of the slow disk takes more (5; 0 leaves it out)
+  --events N            events in the full file (1000000)
+  --ten-million         also measure with 10,000,000 events in the file: 12 GB of disk and ten minutes more
   --generator NAME      wrk or autocannon
   --json FILE           also write everything that was measured
   --write               put the tables into docs/benchmarks.md`;
 
 /** Reads the command line; prints the usage and ends the process when it is wrong. */
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[], tables: readonly string[]): Options {
   try {
     const { values } = parseArgs({
       args: [...args],
       options: {
+        only: { type: 'string', default: '' },
+        rows: { type: 'string', default: '' },
+        connections: { type: 'string', default: '64,1,256' },
         quick: { type: 'boolean', default: false },
-        rows: { type: 'string', default: rows.map(({ name }) => name).join(',') },
-        connections: { type: 'string', default: '1,64,256' },
-        tables: { type: 'string', default: '1,2,3,4,5,6,7,8' },
+        seconds: { type: 'string' },
         rounds: { type: 'string' },
-        stored: { type: 'string', default: '1000000' },
+        patience: { type: 'string', default: '180' },
+        'allow-disturbed': { type: 'boolean', default: false },
+        against: { type: 'string' },
+        'sync-delay': { type: 'string', default: '5' },
+        events: { type: 'string', default: '1000000' },
+        'ten-million': { type: 'boolean', default: false },
         generator: { type: 'string' },
         json: { type: 'string' },
         write: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
       },
     });
-    const rounds = values.rounds === undefined ? (values.quick ? 1 : 3) : wholeNumber(values.rounds);
+    if (values.help) {
+      process.stdout.write(`${usage(tables)}\n`);
+      process.exit(0);
+    }
+    const only = names(values.only);
+    if (values.write && (values.quick || only.length > 0 || values.rows !== '')) {
+      throw new Error('--write replaces all tables of the page: leave out --only, --rows and --quick.');
+    }
+    for (const name of only) if (!tables.includes(name)) throw new Error(`There is no table ${name}.`);
+    const number = (given: string | undefined, quick: number, usual: number): number =>
+      given === undefined ? (values.quick ? quick : usual) : wholeNumber(given);
     return {
-      rows: values.rows.split(',').map(rowNamed),
-      connections: values.connections.split(',').map(wholeNumber),
-      tables: values.tables.split(',').map(wholeNumber),
-      seconds: 2,
-      warmUpSeconds: 1,
-      rounds,
-      patienceMs: values.quick ? 20_000 : 180_000,
-      parseRounds: values.quick ? 5 : 15,
-      stored: wholeNumber(values.stored),
+      only,
+      rows: names(values.rows),
+      connections: names(values.connections).map((count) => wholeNumber(count)),
+      seconds: number(values.seconds, 2, 5),
+      warmUpSeconds: values.quick ? 1 : 3,
+      warmUpLimit: values.quick ? 2 : 8,
+      rounds: number(values.rounds, 1, 3),
+      patienceMs: wholeNumber(values.patience, 0) * 1000,
+      allowDisturbed: values['allow-disturbed'],
+      quickRounds: values.quick ? 5 : 15,
+      events: wholeNumber(values.events),
+      tenMillion: values['ten-million'],
+      syncDelayMs: wholeNumber(values['sync-delay'], 0),
+      against: values.against === undefined ? undefined : builtCheckout(values.against),
       generator: values.generator,
       json: values.json,
       write: values.write,
     };
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage(tables)}\n`);
     process.exit(2);
   }
 }
 
-function rowNamed(name: string): Row {
-  const row = rows.find((candidate) => candidate.name === name);
-  if (!row) throw new Error(`There is no server ${name}.`);
-  return row;
+function names(list: string): string[] {
+  return list.split(',').filter((name) => name !== '');
 }
 
-function wholeNumber(text: string): number {
+function wholeNumber(text: string, least = 1): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`${text} is not a whole number above zero.`);
+  if (!Number.isInteger(value) || value < least) throw new Error(`${text} is not a whole number of at least ${least}.`);
   return value;
 }

@@ -1,6 +1,6 @@
-import { orderEvent, type OrderEvent } from './order-event.ts';
+import { orderEvent, type OrderEvent } from './load/order-event.ts';
 import type { Row } from './rows.ts';
-import { signedHeaders } from './signing-schemes.ts';
+import { signedHeaders } from './load/signing-schemes.ts';
 
 /** Throws unless the server does what its row claims: a fast server that checks nothing would win every table. */
 export async function proveVerifies(row: Row, port: number): Promise<void> {

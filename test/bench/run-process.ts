@@ -4,8 +4,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 /** Runs a script in a process of its own and gives what the last line of its output says in JSON. */
-export async function runProcess(script: URL, args: readonly string[]): Promise<unknown> {
-  const child = spawn(process.execPath, [fileURLToPath(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function runProcess(script: URL, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> {
+  const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
   const output = text(child.stdout);
   const [code]: unknown[] = await once(child, 'exit');
   if (code !== 0) throw new Error(`${fileURLToPath(script)} ended with ${String(code)}.`);

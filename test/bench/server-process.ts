@@ -3,10 +3,18 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { resolvingFrom } from './against.ts';
 import type { Row } from './rows.ts';
 
-/** What the server is asked: to count anew, to count, or to count and sort, which takes a moment. */
-export type Question = 'begin' | 'count' | 'report';
+const loopDelay = z.object({ p50: z.number(), p99: z.number(), max: z.number() });
+
+/** What others waited for an event loop, in milliseconds (loop-delay-probe.ts). */
+export type LoopDelay = z.infer<typeof loopDelay>;
+
+export type LoopDelayQuestion = 'loop-delay-begin' | 'loop-delay-end';
+
+/** What a server that handles is asked: to count anew, to count, or to count and sort, which takes a moment. */
+export type HandlingQuestion = 'begin' | 'count' | 'report';
 
 const STOP_LIMIT_MS = 5_000;
 
@@ -14,15 +22,23 @@ const STOP_LIMIT_MS = 5_000;
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
   readonly port: number;
-  /** Asks a server that handles events; one question at a time. */
-  ask(question: Question): Promise<unknown>;
+  /** Asks the server; one question at a time. */
+  ask(question: HandlingQuestion | LoopDelayQuestion): Promise<unknown>;
+  /** The delay of its event loop while something lasts. */
+  loopDelayDuring<T>(work: () => Promise<T>): Promise<[T, LoopDelay]>;
 }
 
-/** Starts `servers/<name>.ts` and waits until it listens. */
-export async function startServer(row: Row, databaseFile: string): Promise<ServerProcess> {
-  const child = fork(fileURLToPath(new URL(`servers/${row.name}.ts`, import.meta.url)), [databaseFile], {
-    env: { ...process.env, NODE_ENV: 'production' },
-  });
+/** Starts `servers/<server>.ts` and waits until it listens. */
+export async function startServer(row: Row, databaseFile: string, env: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
+  const preloads = [new URL('loop-delay-probe.ts', import.meta.url).href, ...resolvingFrom(row.checkout)];
+  const child = fork(
+    fileURLToPath(new URL(`servers/${row.server}.ts`, import.meta.url)),
+    [databaseFile, ...(row.onTheLoop === true ? ['loop'] : [])],
+    {
+      env: { ...process.env, NODE_ENV: 'production', ...env },
+      execArgv: preloads.flatMap((preload) => ['--import', preload]),
+    },
+  );
   const exited = once(child, 'exit');
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -37,12 +53,22 @@ export async function startServer(row: Row, databaseFile: string): Promise<Serve
     await stop();
     throw new Error(`${row.name} ended before it listened.`);
   }
-  const ask = async (question: Question): Promise<unknown> => {
+  const ask: ServerProcess['ask'] = async (question) => {
     const answered = Promise.race([once(child, 'message'), exited.then(() => null)]);
     child.send(question);
     const answer: unknown[] | null = await answered;
     if (answer === null) throw new Error(`${row.name} ended before it answered.`);
     return answer[0];
   };
-  return { ask, pid: child.pid, port: reported.data.port, [Symbol.asyncDispose]: stop };
+  return {
+    ask,
+    async loopDelayDuring(work) {
+      await ask('loop-delay-begin');
+      const result = await work();
+      return [result, loopDelay.parse(await ask('loop-delay-end'))];
+    },
+    pid: child.pid,
+    port: reported.data.port,
+    [Symbol.asyncDispose]: stop,
+  };
 }

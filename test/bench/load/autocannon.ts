@@ -1,12 +1,14 @@
-// The load where wrk is not installed: node autocannon.ts URL CONNECTIONS SECONDS FILE [RATE], one line of JSON at the end.
+// The load where wrk is not installed: node autocannon.ts URL CONNECTIONS SECONDS FILE once|again [RATE]. Once a second it
+// says on stderr how many requests it has sent by when; one line of JSON at the end.
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 import type { LoadMeasurement } from './generator.ts';
 
-const [url = '', connections = '', seconds = '', file = '', rate] = process.argv.slice(2);
+const [url = '', connections = '', seconds = '', file = '', times, rate] = process.argv.slice(2);
 const requests = readFileSync(file);
 const latenciesMs: number[] = [];
 let offset = 0;
+let sent = 0;
 let non2xx = 0;
 let exhausted = false;
 let finishedAt = 0;
@@ -32,20 +34,27 @@ load.on('response', (_client: unknown, status: number, _bytes: number, latencyMs
   latenciesMs.push(latencyMs);
   if (status < 200 || status > 299) non2xx += 1;
 });
+process.on('SIGINT', () => load.stop());
+const telling = setInterval(() => {
+  process.stderr.write(`sent ${sent} ${((performance.now() - startedAt) / 1000).toFixed(6)}\n`);
+}, 1_000);
 
 function nextRequest(): Uint8Array {
+  if (offset >= requests.length && times === 'again') offset = 0;
   if (offset >= requests.length) {
     // An id sent twice would be a cheaper duplicate, so the load ends here; an empty buffer writes nothing.
     exhausted = true;
     load.stop();
     return requests.subarray(0, 0);
   }
+  sent += 1;
   const first = offset + 2;
   offset = first + requests.readUInt16BE(offset);
   return requests.subarray(first, offset);
 }
 
 const { errors } = await load;
+clearInterval(telling);
 latenciesMs.sort((a, b) => a - b);
 const percentile = (share: number): number => latenciesMs[Math.floor((latenciesMs.length - 1) * share)] ?? 0;
 const measurement: LoadMeasurement = {

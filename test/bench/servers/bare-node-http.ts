@@ -1,7 +1,7 @@
 // The ceiling: node:http reads the body and answers; nothing is verified, parsed or stored.
 import { createServer } from 'node:http';
-import { answer } from '../bare-answer.ts';
-import { listen } from '../report-port.ts';
+import { answer } from './shared/bare-answer.ts';
+import { listen } from './shared/report-port.ts';
 
 listen(
   createServer((request, response) => {

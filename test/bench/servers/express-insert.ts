@@ -3,9 +3,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import Database from 'better-sqlite3';
 import express from 'express';
-import { databaseFile } from '../database-file.ts';
-import { listen } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { databaseFile } from './shared/arguments.ts';
+import { listen } from './shared/report-port.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 const database = new Database(databaseFile());
 database.pragma('journal_mode = WAL');

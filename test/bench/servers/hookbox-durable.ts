@@ -3,14 +3,14 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createReceiver } from 'hookbox';
 import { webhookHandler } from 'hookbox/hono';
-import { sqliteInbox } from 'hookbox/sqlite';
-import { databaseFile } from '../database-file.ts';
-import { logger } from '../quiet-logger.ts';
-import { reportPort } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { secret } from '../load/signing-schemes.ts';
+import { openInbox } from './shared/open-inbox.ts';
+import { logger } from './shared/quiet-logger.ts';
+import { reportPort } from './shared/report-port.ts';
 
-const receiver = createReceiver({ secret, logger, inbox: sqliteInbox(databaseFile()) });
+const receiver = createReceiver({ secret, logger, inbox: openInbox() });
 const app = new Hono();
 app.post('/webhooks', webhookHandler(receiver));
+app.get('/health', (c) => c.text('well'));
 
 serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => reportPort(port));

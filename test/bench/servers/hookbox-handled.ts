@@ -3,12 +3,11 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createReceiver } from 'hookbox';
 import { webhookHandler } from 'hookbox/hono';
-import { sqliteInbox } from 'hookbox/sqlite';
-import { databaseFile } from '../database-file.ts';
-import { HandlingMonitor } from '../handling-monitor.ts';
-import { logger as quietLogger } from '../quiet-logger.ts';
-import { reportPort } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { HandlingMonitor } from './shared/handling-monitor.ts';
+import { openInbox } from './shared/open-inbox.ts';
+import { logger as quietLogger } from './shared/quiet-logger.ts';
+import { reportPort } from './shared/report-port.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 // A lost lease or a move that cannot be written must not pass unseen; the proof's forged event may.
 const complain = (facts: object, message: string): void => {
@@ -19,7 +18,7 @@ const logger = { ...quietLogger, warn: complain, error: complain };
 const monitor = new HandlingMonitor();
 const handlers = { '*': monitor.handler };
 const processing = { concurrency: 100 };
-const receiver = createReceiver({ secret, logger, inbox: sqliteInbox(databaseFile()), handlers, processing });
+const receiver = createReceiver({ secret, logger, inbox: openInbox(), handlers, processing });
 await receiver.start();
 const app = new Hono();
 app.post('/webhooks', webhookHandler(monitor.watch(receiver)));

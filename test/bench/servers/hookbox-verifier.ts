@@ -2,9 +2,9 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { webhookVerifier } from 'hookbox/hono';
-import { logger } from '../quiet-logger.ts';
-import { reportPort } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { logger } from './shared/quiet-logger.ts';
+import { reportPort } from './shared/report-port.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 const app = new Hono();
 app.post('/webhooks', webhookVerifier({ secret, logger }), (c) =>

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { Webhook } from 'standardwebhooks';
-import { listen } from '../report-port.ts';
-import { standardWebhooksSecret } from '../signing-schemes.ts';
+import { listen } from './shared/report-port.ts';
+import { standardWebhooksSecret } from '../load/signing-schemes.ts';
 
 const webhook = new Webhook(standardWebhooksSecret);
 const app = express();

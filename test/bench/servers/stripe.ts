@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { Stripe } from 'stripe';
-import { listen } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { listen } from './shared/report-port.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 const app = express();
 app.post('/webhooks', express.raw({ type: 'application/json' }), (request, response) => {

@@ -3,9 +3,9 @@
 import { createServer } from 'node:http';
 import { createWebhookMiddleware } from '@hookflo/tern/express';
 import express from 'express';
-import { answer } from '../bare-answer.ts';
-import { listen } from '../report-port.ts';
-import { secret } from '../signing-schemes.ts';
+import { answer } from './shared/bare-answer.ts';
+import { listen } from './shared/report-port.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 const app = express();
 app.post('/webhooks', createWebhookMiddleware({ platform: 'lemonsqueezy', secret }), (_request, response) => {

@@ -5,7 +5,7 @@ import { parseEvent, verifySignature } from 'hookbox';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import { installedVersion } from '../installed-version.ts';
-import { secret, standardWebhooksSecret, type SigningScheme } from '../signing-schemes.ts';
+import { secret, standardWebhooksSecret, type SigningScheme } from '../load/signing-schemes.ts';
 
 /** What a server has in hand when a delivery has arrived: the bytes and the headers. */
 export interface Arrived {

@@ -1,7 +1,7 @@
 // node measure.ts ROUNDS: times each contender and prints one line of JSON.
 import { median } from '../median.ts';
-import { orderEvent } from '../order-event.ts';
-import { signedHeaders, type SigningScheme } from '../signing-schemes.ts';
+import { orderEvent } from '../load/order-event.ts';
+import { signedHeaders, type SigningScheme } from '../load/signing-schemes.ts';
 import { contenders, type Arrived, type Contender } from './contenders.ts';
 
 // Distinct events, so that nothing is measured that only repetition makes fast.

@@ -1,14 +1,10 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Handler, Receiver, UnknownEvent, WebhookEvent } from 'hookbox';
-import type { HandlingCounts, Spread } from './handling.ts';
-import type { Question } from './server-process.ts';
-import { percentile } from './median.ts';
-
-const RESOLUTION_MS = 1;
+import type { HandlingCounts, Spread } from '../../handling.ts';
+import type { HandlingQuestion, LoopDelayQuestion } from '../../server-process.ts';
+import { percentile } from '../../median.ts';
 
 /** Counts in the server's own process what it stores and handles, and tells the parent process when asked. */
 export class HandlingMonitor {
-  readonly #loopDelay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #answeredAt = new Map<string, number>();
   readonly #handledBeforeAnswer = new Set<string>();
   #waitsMs: number[] = [];
@@ -19,10 +15,11 @@ export class HandlingMonitor {
   #lastAt = 0;
 
   constructor() {
-    this.#loopDelay.enable();
-    process.on('message', (question: Question) => {
+    process.on('message', (question: HandlingQuestion | LoopDelayQuestion) => {
       if (question === 'begin') this.#begin();
-      process.send?.(this.#counts(question === 'report'));
+      if (question === 'begin' || question === 'count' || question === 'report') {
+        process.send?.(this.#counts(question === 'report'));
+      }
     });
   }
 
@@ -30,7 +27,7 @@ export class HandlingMonitor {
   watch(receiver: Receiver): Pick<Receiver, 'receive'> {
     return {
       receive: async (delivery) => {
-        if (this.#firstAt === undefined) this.#loadBegins();
+        this.#firstAt ??= performance.now();
         const outcome = await receiver.receive(delivery);
         if (outcome.kind === 'stored') this.#answered(outcome.id);
         return outcome;
@@ -57,12 +54,6 @@ export class HandlingMonitor {
     if (!this.#handledBeforeAnswer.delete(id)) this.#answeredAt.set(id, performance.now());
   }
 
-  /** Only now, because an idle loop's many short turns would hide the long ones of the load. */
-  #loadBegins(): void {
-    this.#firstAt = performance.now();
-    this.#loopDelay.reset();
-  }
-
   #begin(): void {
     this.#waitsMs = [];
     this.#stored = 0;
@@ -80,8 +71,6 @@ export class HandlingMonitor {
       reruns: this.#reruns,
       seconds: this.#handled === 0 ? 0 : (this.#lastAt - (this.#firstAt ?? this.#lastAt)) / 1000,
       waitMs: withWaits && waits.length > 0 ? spreadOf((share) => percentile(waits, share)) : null,
-      // What it measures is the time between two ticks of a timer, so its period is part of each value.
-      loopDelayMs: spreadOf((share) => Math.max(0, this.#loopDelay.percentile(share * 100) / 1e6 - RESOLUTION_MS)),
     };
   }
 }

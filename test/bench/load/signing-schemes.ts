@@ -11,7 +11,7 @@ export const secret = 'bench-secret-3f9d2c7a51e84b06';
 export const standardWebhooksSecret = `whsec_${Buffer.from(secret).toString('base64')}`;
 
 /** Stripe and Standard Webhooks refuse a signature that is five minutes old; requests are made anew well before. */
-export const freshForMs = 150_000;
+export const freshForMs = 180_000;
 
 /** The headers with which a sender of this scheme delivers the event, signed now. */
 export function signedHeaders(scheme: SigningScheme, { id, body }: OrderEvent): Record<string, string> {

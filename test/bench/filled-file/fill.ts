@@ -3,8 +3,8 @@
 import Database from 'better-sqlite3';
 import { createReceiver, signBody } from 'hookbox';
 import { sqliteInbox } from 'hookbox/sqlite';
-import { orderEvent } from './order-event.ts';
-import { secret } from './signing-schemes.ts';
+import { orderEvent } from '../load/order-event.ts';
+import { secret } from '../load/signing-schemes.ts';
 
 /** Deliveries at a time: enough for full groups, few enough to stay within the deadline. */
 const WAVE = 2_000;
