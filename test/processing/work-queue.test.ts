@@ -60,6 +60,9 @@ it('10,000 events behind one that fails cost a claim no more than a few statemen
 });
 
 it('10,000 events that wait when the clock is set back are moved in many short transactions, each once', async () => {
+  // On a slow machine a claim that waits takes the time that has passed into account, and so would every due time here.
+  vi.spyOn(Date, 'now').mockReturnValue(START);
+  onTestFinished(() => void vi.restoreAllMocks());
   let statements = 0;
   let most = 0;
   const database = new Database(scratchFile(), {
