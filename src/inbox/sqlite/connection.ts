@@ -15,6 +15,10 @@ export interface Connection extends Transactions<Statements> {
   close(): void;
 }
 
+/** The file that a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
+const NOT_SEEN = '';
+const FIRST_WAIT_MS = 1_000;
+
 interface Prepared {
   readonly database: SqliteDatabase;
   readonly statements: Statements;
@@ -35,7 +39,7 @@ export function ownConnection(
 ): Connection {
   const path = absolutePath(given);
   let open: Prepared | null = isThere ? null : prepare(openFile(path), index);
-  let identity = isThere ? '' : identityOf(path);
+  let identity = isThere ? NOT_SEEN : identityOf(path);
   let broken = false;
 
   /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */
@@ -46,8 +50,8 @@ export function ownConnection(
     open?.database.close();
     open = null;
     // The file must exist: a fresh one would have forgotten which events are known.
-    // And nobody may be kept waiting, as events are under way.
-    open = prepare(openFile(path, { mustExist: true, waitMs: 0 }), index);
+    // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.
+    open = prepare(openFile(path, { mustExist: true, waitMs: identity === NOT_SEEN ? FIRST_WAIT_MS : 0 }), index);
     identity = identityOf(path);
     broken = false;
     return open;

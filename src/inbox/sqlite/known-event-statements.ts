@@ -1,8 +1,9 @@
+import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from './database.ts';
 
 /** What is looked for and written beside an event whose key is known already. */
 export function prepareKnownEventStatements(database: SqliteDatabase) {
-  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     event: prepare(`
       SELECT seq, entity, state, dead_reason IS 'invalid' AS invalid, verified, body, body_sha256,

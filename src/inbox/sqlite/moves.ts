@@ -1,3 +1,4 @@
+import { lazyStatement } from './lazy-statement.ts';
 import { TOLERATED_MS } from '../rules/set-back.ts';
 import type { SqliteDatabase } from './database.ts';
 import { statement } from './prepared-statement.ts';
@@ -13,7 +14,7 @@ export const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
 /** Every write of an event's row, each named for the move it makes; nothing else writes `hookbox_events`. */
 export function prepareMoves(database: SqliteDatabase) {
-  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     // A delivery comes in.
     insert: prepare(`

@@ -1,3 +1,4 @@
+import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from './database.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import { prepareKnownEventStatements } from './known-event-statements.ts';
@@ -8,7 +9,7 @@ export type NamedStatements = ReturnType<typeof prepareNamedStatements>;
 
 /** Every statement of the inbox by name, prepared once for a connection. */
 export function prepareNamedStatements(database: SqliteDatabase) {
-  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     /** for what is prepared only when it is first needed */
     database,

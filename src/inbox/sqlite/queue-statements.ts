@@ -1,3 +1,4 @@
+import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from './database.ts';
 import { distinctValues } from './distinct-values.ts';
 import { BYTES, HELD } from './moves.ts';
@@ -48,7 +49,7 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
  * partial index, it prepares the statement anew whenever the parameter is bound, which costs ten times the look itself.
  */
 export function prepareQueueStatements(database: SqliteDatabase) {
-  const prepare = (sql: string) => database.prepare(sql).safeIntegers(false);
+  const prepare = (sql: string) => lazyStatement(database, sql);
   return {
     readyEndpoints: prepare(`WITH RECURSIVE ${READY_ENDPOINTS} SELECT value FROM endpoints WHERE value IS NOT NULL`),
     /** The first type with something ready at an endpoint, from a text on. */
