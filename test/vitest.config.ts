@@ -71,6 +71,8 @@ export default defineConfig({
       },
     ],
     testTimeout: 60_000,
+    // Who waits for something waits for it, however slow the machine is.
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 30_000,
     // Crash and fault tests start processes of their own, and others wait for deadlines: two cores, four files at a time.
     maxWorkers: 4,

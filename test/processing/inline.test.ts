@@ -506,7 +506,7 @@ describe('the deadline', () => {
 
   it('gives the event back where the host would freeze the handler, and no crash is counted', async () => {
     const gate = gated();
-    const receiver = receiving({ '*': gate.handler }, { deadlineMs: 100 });
+    const receiver = receiving({ '*': gate.handler }, { deadlineMs: 500 });
     const frozen = { ...delivery('evt_1'), host: { frozenBetweenRequests: true } };
 
     expect(await receiver.receive(frozen)).toMatchObject({ kind: 'timeout', status: 503 });
