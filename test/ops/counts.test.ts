@@ -192,6 +192,7 @@ describe('coarsening', () => {
         perTransaction.push((changes.get() ?? 0) - before);
         return result;
       },
+      alone: async (work) => work(database),
       notify() {},
     });
     await operations.coarsen(NOON + DAY);

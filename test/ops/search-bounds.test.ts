@@ -136,7 +136,12 @@ describe('what a page of a search looks at', () => {
     for (const filter of filters) {
       parse.mockClear();
       // Nobody can write, so nothing becomes indexed.
-      const access: Access = { database: () => database, write: () => Promise.reject(new Error('full')), notify() {} };
+      const access: Access = {
+        database: () => database,
+        write: () => Promise.reject(new Error('full')),
+        alone: async (work) => work(database),
+        notify() {},
+      };
       await search(access).search(filter, {});
       const bodies = parse.mock.calls.filter(([text]) => text.length > 50_000);
       expect(bodies).toHaveLength(5);
@@ -186,6 +191,7 @@ describe('deliveries have their turn', () => {
           return database;
         },
         write: () => Promise.reject(new Error('not needed')),
+        alone: async (work) => work(database),
         notify() {},
       };
       return search(access).search({ payload: conditions(8) }, {});

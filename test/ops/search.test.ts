@@ -169,6 +169,7 @@ describe('a search, whatever the filter', () => {
     const searching = search({
       database: () => database,
       write: () => Promise.reject(new Error('the disk is full')),
+      alone: async (work) => work(database),
       notify: () => {},
     });
     let finds = 0;

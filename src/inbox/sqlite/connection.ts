@@ -3,7 +3,7 @@ import { InboxUnavailableError, messageOf } from '../../errors.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
 import type { EventIndex } from './event-index.ts';
 import type { Transactions } from './commit-group.ts';
-import { absolutePath, adopt, assertDurable, openFile } from './open.ts';
+import { absolutePath, adopt, assertDurable, checkpointItself, openFile } from './open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** A connection with what hookbox has prepared on it. */
@@ -12,6 +12,8 @@ export interface Connection extends Transactions<Statements> {
   statements(): Statements;
   /** The connection itself, for the merchant's part of a transaction. */
   database(): SqliteDatabase;
+  /** Whether another connection copies the write-ahead log into the file, which takes the time of many commits. */
+  leaveCheckpoints(toAnother: boolean): void;
   close(): void;
 }
 
@@ -41,6 +43,7 @@ export function ownConnection(
   let open: Prepared | null = isThere ? null : prepare(openFile(path), index);
   let identity = isThere ? NOT_SEEN : identityOf(path);
   let broken = false;
+  let checkpoints = true;
 
   /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */
   const moved = (): boolean => identityOf(path) !== identity;
@@ -52,6 +55,7 @@ export function ownConnection(
     // The file must exist: a fresh one would have forgotten which events are known.
     // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.
     open = prepare(openFile(path, { mustExist: true, waitMs: identity === NOT_SEEN ? FIRST_WAIT_MS : 0 }), index);
+    if (!checkpoints) checkpointItself(open.database, false);
     identity = identityOf(path);
     broken = false;
     return open;
@@ -71,6 +75,10 @@ export function ownConnection(
     },
     statements: () => current().statements,
     database: () => current().database,
+    leaveCheckpoints(toAnother) {
+      checkpoints = !toAnother;
+      if (open !== null) checkpointItself(open.database, checkpoints);
+    },
     close: () => void open?.database.close(),
   };
 }
@@ -98,6 +106,8 @@ export function adoptedConnection(database: SqliteDatabase, index: EventIndex): 
     failed: () => {},
     statements: () => statements,
     database: () => database,
+    // As they have set it.
+    leaveCheckpoints: () => {},
     close: () => {},
   };
 }

@@ -43,7 +43,7 @@ export function openFile(
     database = new Database(file, { timeout: waitMs, fileMustExist: true });
     distrustSchema(database);
     prepareConnection(database, waitMs);
-    database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    checkpointItself(database, true);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
     database.pragma(`cache_size = ${CACHE_SIZE}`);
     // What goes, also when a row is only written again, is overwritten: what is pruned or erased is not on the disk then.
@@ -84,6 +84,11 @@ export function adopt(database: SqliteDatabase): void {
   } catch (failure) {
     throw openError(database.name, failure);
   }
+}
+
+/** Whether commits of a connection copy the write-ahead log into the file when it has become long. */
+export function checkpointItself(database: SqliteDatabase, itself: boolean): void {
+  database.pragma(`wal_autocheckpoint = ${itself ? CHECKPOINT_PAGES : 0}`);
 }
 
 /** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */

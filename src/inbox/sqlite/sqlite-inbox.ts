@@ -93,11 +93,12 @@ export function sqliteInbox(
 
   /** Operators' functions on this thread; beside a writer they ask it for the lock. */
   const here = sqliteOperations(
-    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify),
+    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
   );
   let threads = thread
     ? new InboxThreads({ file: fileOf(connection.database()), isAdopted, here, notify, unusable })
     : null;
+  if (threads !== null) connection.leaveCheckpoints(true);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
     // Only moves wait while there are threads.
@@ -119,6 +120,7 @@ export function sqliteInbox(
 
   function unusable(why: unknown): void {
     threads = null;
+    connection.leaveCheckpoints(false);
     logger.warn(
       { cause: messageOf(why), file },
       'no thread for the inbox here: its disk is waited for on the event loop',

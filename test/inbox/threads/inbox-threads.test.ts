@@ -6,6 +6,7 @@ import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { Child } from '../../helpers/child.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
 import { merchantDatabase } from '../../helpers/merchant-database.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
@@ -51,6 +52,9 @@ describe('the threads of an inbox', () => {
     await inbox.close();
     expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
     await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(inbox.get({ endpoint: 'default', id: 'evt_1' })).rejects.toThrow(/not open/);
+    await expect(inbox.operations?.search({}, {})).rejects.toThrow(/not open/);
+    expect(threads).toHaveLength(2);
   });
 });
 
@@ -203,6 +207,22 @@ describe('the write lock', () => {
     // Those under way, and one that lay before the wish.
     expect(Math.max(...waits)).toBeLessThanOrEqual(3);
     expect((await inbox.list({ limit: 20 })).every(({ state }) => state === 'processed')).toBe(true);
+  });
+
+  it('is handed over to an operator who empties the log, under full load', async () => {
+    await using inbox = sqliteInbox(scratchFile());
+    await inbox.accept(orderEvent('evt_1', { order: 'ord_1' }), later());
+    await inbox.operations?.indexNew(10);
+    const end = new AbortController();
+    const load = Array.from({ length: 32 }, async (_, name) => {
+      for (let n = 0; !end.signal.aborted; n += 1) {
+        await inbox.accept(incoming({ id: `load_${name}_${n}`, entity: null }), later());
+      }
+    });
+    const erased = await inbox.operations?.erase('ord_1', { actor: 'ada' }, {});
+    end.abort();
+    await Promise.all(load);
+    expect(erased).toMatchObject({ erased: 1, logEmptied: true });
   });
 
   it('goes round among deliveries, ctx.transaction and operators: each gets on while the others go on', async () => {

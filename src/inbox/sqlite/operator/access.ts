@@ -3,6 +3,7 @@ import type { Connection } from '../connection.ts';
 import type { SqliteDatabase } from '../database.ts';
 import type { GroupCommit } from '../group-commit.ts';
 import type { Statements } from '../statements.ts';
+import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 import { waitedSince } from '../waited-time.ts';
 
 /** How operations reach the tables. */
@@ -16,6 +17,8 @@ export interface Access {
    * @param work - told by how much the clock has moved while it waited for that commit, in milliseconds
    */
   write<T>(work: (statements: Statements, waitedMs: number) => T): Promise<T>;
+  /** Runs synchronous work outside of a transaction while nobody else in this process writes. */
+  alone<T>(work: (database: SqliteDatabase) => T): Promise<T>;
   /** Tells processors that events may have become due. */
   notify(): void;
 }
@@ -24,16 +27,27 @@ export function accessOf(
   connection: Connection,
   commits: Pick<GroupCommit<Work<Statements>>, 'submitMove'>,
   notify: () => void,
+  borrow: BorrowLock = FREE,
 ): Access {
+  function database(): SqliteDatabase {
+    connection.statements(); // opens the file afresh where it has to be
+    return connection.database();
+  }
+
   return {
-    database() {
-      connection.statements(); // opens the file afresh where it has to be
-      return connection.database();
-    },
+    database,
     write<T>(work: (statements: Statements, waitedMs: number) => T) {
       const askedAt = Date.now();
       // A job resolves with what its work has returned.
       return commits.submitMove((statements) => work(statements, waitedSince(askedAt))) as Promise<T>;
+    },
+    async alone(work) {
+      const giveBack = await borrow();
+      try {
+        return work(database());
+      } finally {
+        giveBack();
+      }
     },
     notify,
   };

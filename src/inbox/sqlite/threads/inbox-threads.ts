@@ -71,6 +71,7 @@ export class InboxThreads {
   }
 
   async close(): Promise<void> {
+    this.#isUsable = false;
     await Promise.all([this.#writer.close(), this.#operators.close()]);
   }
 

@@ -26,7 +26,7 @@ const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
     giveBack();
   }
 });
-const all: Operations = sqliteOperations(accessOf(connection, commits, () => tell({ kind: 'pending' })));
+const all: Operations = sqliteOperations(accessOf(connection, commits, () => tell({ kind: 'pending' }), lock.borrow));
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
 let lastExport = 0;

@@ -95,9 +95,10 @@ export class Thread {
     this.#worker?.postMessage(notice satisfies ToThread, transfer);
   }
 
-  /** Lets it finish what it was asked for. */
+  /** Lets it finish what it was asked for; it is not started again. */
   async close(): Promise<void> {
     const worker = this.#worker;
+    this.#none ??= new NoThread('the inbox is closed');
     if (worker === null) return;
     worker.ref();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
@@ -112,7 +113,8 @@ export class Thread {
   }
 
   #started(): Worker | null {
-    if (this.#worker !== null || this.#none !== null) return this.#worker;
+    if (this.#none !== null) return null;
+    if (this.#worker !== null) return this.#worker;
     this.#isReady = false;
     this.#ready = Promise.withResolvers();
     this.#ready.promise.catch(() => {}); // most ask without waiting for it

@@ -26,7 +26,7 @@ const BETWEEN_TRIES_MS = 50;
  */
 export async function emptyLog(access: Access): Promise<boolean> {
   for (let tried = 1; ; tried += 1) {
-    if (checkpointed(access.database())) return true;
+    if (await access.alone(checkpointed)) return true;
     if (tried === TRIES) return false;
     await delay(BETWEEN_TRIES_MS);
   }
