@@ -1,16 +1,39 @@
 import type Database from 'better-sqlite3';
-import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/database.ts';
+import { prepareNamedStatements } from '../../src/inbox/sqlite/named-statements.ts';
 
-/** Every text that is prepared on a connection from now on. */
+/**
+ * Every text that is prepared on a connection from now on, but those that deliveries and processors run: what they may do is
+ * said in test/processing/work-queue.test.ts.
+ */
 export function recorded(database: Database.Database): ReadonlySet<string> {
   const texts = new Set<string>();
+  const others = textsOfTheQueue();
   const prepare = database.prepare.bind(database);
   Object.assign(database, {
     prepare(sql: string) {
-      texts.add(sql);
+      if (!others.has(sql)) texts.add(sql);
       return prepare(sql);
     },
   });
+  return texts;
+}
+
+/** The statements that have a name, none of which is prepared before it is run. */
+function textsOfTheQueue(): ReadonlySet<string> {
+  const texts = new Set<string>();
+  const statement: SqliteStatement = {
+    run: () => ({ changes: 0, lastInsertRowid: 0 }),
+    get: () => undefined,
+    all: () => [],
+    safeIntegers: () => statement,
+  };
+  const prepare = (sql: string) => {
+    texts.add(sql);
+    return statement;
+  };
+  const { moves, queue, known } = prepareNamedStatements({ prepare } as unknown as SqliteDatabase);
+  for (const named of [moves, queue, known]) for (const each of Object.values(named)) each.safeIntegers();
   return texts;
 }
 
