@@ -21,7 +21,7 @@ import { commitTimes, judgeSpace } from '../../src/cli/doctor/folder-check.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { unusable } from '../../src/cli/doctor/port-check.ts';
 import { checkHost, checkNode } from '../../src/cli/doctor/runtime-checks.ts';
-import { openFile } from '../../src/inbox/sqlite/open.ts';
+import { openFile } from '../../src/inbox/sqlite/opening/open.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { buildEvent, deliverTo, testInbox } from '../../src/testing/index.ts';

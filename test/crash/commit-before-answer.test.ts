@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/opening/database.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';

@@ -3,7 +3,7 @@ import type * as OperatingSystem from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InboxOpenError } from '../../src/errors.ts';
-import { mountedType, networkFileSystem } from '../../src/inbox/sqlite/network-file-system.ts';
+import { mountedType, networkFileSystem } from '../../src/inbox/sqlite/opening/network-file-system.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';

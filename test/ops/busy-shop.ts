@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/database.ts';
-import { prepareNamedStatements } from '../../src/inbox/sqlite/named-statements.ts';
+import type { SqliteDatabase, SqliteStatement } from '../../src/inbox/sqlite/opening/database.ts';
+import { prepareNamedStatements } from '../../src/inbox/sqlite/sql/named-statements.ts';
 
 /**
  * Every text that is prepared on a connection from now on, but those that deliveries and processors run: what they may do is

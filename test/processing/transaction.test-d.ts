@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import { createReceiver, type HandlerContext, type Inbox, type Receiver } from '../../src/index.ts';
-import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 
 describe('ctx.transaction', () => {

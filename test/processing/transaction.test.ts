@@ -6,7 +6,7 @@ import type { HandlerContext } from '../../src/processing/handlers.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
-import type { SqliteDatabase } from '../../src/inbox/sqlite/database.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { recordedLog, type RecordedLog } from '../helpers/recorded-log.ts';

@@ -1,9 +1,9 @@
-import { distrustSchema } from '../../inbox/sqlite/database.ts';
+import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
-import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/migrations.ts';
+import { KNOWN_VERSION, versionOf } from '../../inbox/sqlite/opening/migrations.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 const BUSY_MS = 1_000;

@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import type { SqliteDatabase } from '../../inbox/sqlite/database.ts';
-import { mountedType, networkFileSystem } from '../../inbox/sqlite/network-file-system.ts';
-import { assertDurable, openFile } from '../../inbox/sqlite/open.ts';
+import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
+import { mountedType, networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
+import { assertDurable, openFile } from '../../inbox/sqlite/opening/open.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 
 /** Everything about the folder that the inbox is in; the first that is wrong with it makes the rest pointless. */

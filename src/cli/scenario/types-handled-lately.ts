@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
-import { distrustSchema } from '../../inbox/sqlite/database.ts';
+import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
 import { thereSince } from '../../inbox/rules/takers.ts';
-import { TAKEN_TYPES } from '../../inbox/sqlite/queue-statements.ts';
+import { TAKEN_TYPES } from '../../inbox/sqlite/sql/queue-statements.ts';
 
 /** The types that some processor of an endpoint has handled lately, as the inbox says in its file; `*` for all of them. */
 export function typesHandledLately(file: string, endpoint: string): ReadonlySet<string> {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Inbox } from '../../inbox/contract.ts';
-import { distrustSchema } from '../../inbox/sqlite/database.ts';
+import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { openInbox } from './open-inbox.ts';
 

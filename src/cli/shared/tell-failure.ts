@@ -1,5 +1,5 @@
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import { sqliteCode } from '../../inbox/sqlite/database.ts';
+import { sqliteCode } from '../../inbox/sqlite/opening/database.ts';
 import { CommandError, EXIT, type ExitCode } from './exit.ts';
 import { styled, tell } from './output.ts';
 

@@ -9,7 +9,7 @@ import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { SqliteDatabase } from '../sqlite/database.ts';
+import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import type { WorkQueue } from '../work.ts';
 import type { Entries } from './memory-entry.ts';

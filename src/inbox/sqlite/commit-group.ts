@@ -1,5 +1,5 @@
 import { InboxOpenError, InboxUnavailableError, messageOf } from '../../errors.ts';
-import { isBusy, isRowFault } from './database.ts';
+import { isBusy, isRowFault } from './opening/database.ts';
 
 /** What became of one job: it is on disk, or has failed; `busy` when somebody else has the lock and it is to be done again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
-import type { SqliteDatabase, SqliteStatement } from './database.ts';
-import type { EventIndex } from './event-index.ts';
+import type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
+import type { EventIndex } from './engine/event-index.ts';
 import type { Transactions } from './commit-group.ts';
-import { absolutePath, adopt, assertDurable, checkpointItself, openFile } from './open.ts';
+import { absolutePath, adopt, assertDurable, checkpointItself, openFile } from './opening/open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** A connection with what hookbox has prepared on it. */

@@ -5,8 +5,8 @@ import { afterEffect, beforeEffect, COMMITTED_BY_ITSELF, type Effects } from '..
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
-import { createdOf } from './records.ts';
+import { isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
+import { createdOf } from './sql/records.ts';
 import type { Statements } from './statements.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
 

@@ -9,9 +9,9 @@ import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { AttemptError, ClaimRequest, Lease, Scope, Settlement } from '../work.ts';
-import { attemptsOf, noteLateError } from './attempts.ts';
-import { nextDue } from './next-due.ts';
-import { storedEvent } from './records.ts';
+import { attemptsOf, noteLateError } from './engine/attempts.ts';
+import { nextDue } from './engine/next-due.ts';
+import { storedEvent } from './sql/records.ts';
 import type { Statements } from './statements.ts';
 import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
 

@@ -1,7 +1,7 @@
-import { lazyStatement } from './lazy-statement.ts';
+import { lazyStatement } from './sql/lazy-statement.ts';
 import { TOLERATED_MS } from '../rules/set-back.ts';
-import type { SqliteDatabase } from './database.ts';
-import { statement } from './prepared-statement.ts';
+import type { SqliteDatabase } from './opening/database.ts';
+import { statement } from './sql/prepared-statement.ts';
 
 /** The value of `parked` for an event that no processor has looked at yet. */
 export const FRESH = 2;

@@ -9,7 +9,7 @@ import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
 import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
-import { fileOf, type SqliteDatabase } from './database.ts';
+import { fileOf, type SqliteDatabase } from './opening/database.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { GroupCommit } from './group-commit.ts';
 import {
@@ -31,7 +31,7 @@ import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
 import { FREE } from './threads/write-lock.ts';
 
-export type { SqliteDatabase, SqliteStatement } from './database.ts';
+export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
 
 export interface SqliteInboxOptions {
   /** How many deliveries may wait for the disk before new ones are answered 503; 10,000 unless set. */

@@ -1,7 +1,7 @@
-import type { SqliteDatabase } from './database.ts';
-import type { EventIndex } from './event-index.ts';
-import { prepareNamedStatements } from './named-statements.ts';
-import { sqliteEngine } from './sqlite-engine.ts';
+import type { SqliteDatabase } from './opening/database.ts';
+import type { EventIndex } from './engine/event-index.ts';
+import { prepareNamedStatements } from './sql/named-statements.ts';
+import { sqliteEngine } from './engine/sqlite-engine.ts';
 
 export type Statements = ReturnType<typeof prepareStatements>;
 

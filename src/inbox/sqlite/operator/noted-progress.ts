@@ -1,5 +1,5 @@
-import type { SqliteDatabase } from '../database.ts';
-import { statement } from '../prepared-statement.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
+import { statement } from '../sql/prepared-statement.ts';
 
 /** How far something that goes through the events in their order has come: 0 before it began. */
 export function progressOf(database: SqliteDatabase, what: string): number {

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 
 /** Reads from several tables or indexes as of one time, whatever other processes write meanwhile. */
 export function readTogether<T>(database: SqliteDatabase, read: () => T): T {

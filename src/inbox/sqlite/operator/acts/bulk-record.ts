@@ -2,8 +2,8 @@ import type { Act, ActCounts, Bulk } from '../../../operator/acts.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { BulkEngine } from '../../../rules/bulks.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 /** A row of hookbox_bulks; its CHECKs hold the unions and that the texts are JSON. */
 export interface BulkRow {

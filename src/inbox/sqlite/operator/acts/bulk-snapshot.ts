@@ -1,7 +1,7 @@
 import type { BulkEngine } from '../../../rules/bulks.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { breakdownOf, filterOf, type BulkRow } from './bulk-record.ts';
 
 type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;

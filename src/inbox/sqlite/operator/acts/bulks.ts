@@ -13,9 +13,9 @@ import {
   type BulkEngine,
 } from '../../../rules/bulks.ts';
 import { atOnce } from '../../../rules/steps.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
-import { timeSlice } from '../../time-slice.ts';
+import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../audit/author.ts';

@@ -1,7 +1,7 @@
 import { clearOldBulks, type OldBulks } from '../../../rules/bulks.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import type { Access } from '../access.ts';
 
 /** What is more waits for the next preview. */

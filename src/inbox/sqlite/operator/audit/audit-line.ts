@@ -1,8 +1,8 @@
 import type { AuditLine } from '../../../operator/audit.ts';
 import type { AuditLines } from '../../../rules/audit-line.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 /** The lines of the audit, as the transactions of acts write them. */
 export function auditLines(database: SqliteDatabase): AuditLines {

@@ -1,7 +1,7 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
 import { atOnce } from '../../../rules/steps.ts';
 import type { Access } from '../access.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { auditLines } from './audit-line.ts';
 import { atCommit, authorOf } from './author.ts';
 import { pageBounds } from '../page-request.ts';

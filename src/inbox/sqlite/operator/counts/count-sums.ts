@@ -1,7 +1,7 @@
 import type { CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
-import type { SqliteDatabase } from '../../database.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 const HOUR_MS = 60 * 60_000;
 const KEPT_MS = 400 * 24 * HOUR_MS;

@@ -1,7 +1,7 @@
 import { LATE, startDeadline, withinDeadline } from '../../../../host/deadline.ts';
 import { InboxUnavailableError } from '../../../../errors.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 const LIMIT_MS = 2_000;
 /** What a rather large event takes up. */

@@ -1,8 +1,8 @@
 import type { Counts, RejectedDelivery } from '../../../operator/counts.ts';
-import type { SqliteDatabase } from '../../database.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
-import { statement } from '../../prepared-statement.ts';
-import { addCount } from '../../add-count.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { addCount } from '../../sql/add-count.ts';
 
 type NotedRejection = Parameters<Counts['noteRejected']>[0][number];
 

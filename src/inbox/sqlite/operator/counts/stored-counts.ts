@@ -1,6 +1,6 @@
 import type { Counts } from '../../../operator/counts.ts';
 import type { Access } from '../access.ts';
-import { addCount } from '../../add-count.ts';
+import { addCount } from '../../sql/add-count.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
 import { gauges } from './gauges.ts';
 import { pinger, writeAndTakeBack } from './ping.ts';

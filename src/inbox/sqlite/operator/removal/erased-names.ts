@@ -1,7 +1,7 @@
-import type { SqliteDatabase } from '../../database.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import type { ErasedNames } from '../../../rules/erased-names.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
 
 /** Where operators' acts are kept with what they were about, and by what their rows are told apart. */

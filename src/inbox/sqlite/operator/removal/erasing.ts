@@ -11,9 +11,9 @@ import {
 import { ErasedNames } from '../../../rules/erased-names.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
-import { timeSlice } from '../../time-slice.ts';
+import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../audit/author.ts';

@@ -1,7 +1,7 @@
 import type { PrunableState, PruneCriteria, PrunePosition } from '../../../operator/removal.ts';
 import { isMeant, statesToPrune } from '../../../rules/pruning.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 /** An event that the criteria fit, and how far the search for it has come. */
 type Candidate = PrunePosition;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withoutWaiting } from '../../connection.ts';
-import { isBusy, type SqliteDatabase } from '../../database.ts';
+import { isBusy, type SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 
 /** As `PRAGMA secure_delete` reads them. */

@@ -1,6 +1,6 @@
 import { jsonText } from '../../../../events/json-tokens.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 /** Where bodies are kept. */
 export type BodyTable = 'hookbox_events' | 'hookbox_conflicts';

@@ -1,7 +1,7 @@
 import type { EventState } from '../../../state.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { PENDING_TYPES } from '../../queue-statements.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { PENDING_TYPES } from '../../sql/queue-statements.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { readTogether } from '../read-together.ts';
 import type { Conditions } from './conditions.ts';
 import type { SeqRange } from './seq-ranges.ts';

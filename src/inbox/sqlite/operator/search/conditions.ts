@@ -1,8 +1,8 @@
 import type { EventFilter } from '../../../operator/filter.ts';
 import { payloadPath, type PayloadStep } from '../../../operator/payload-path.ts';
 import { readPlaces } from '../../../operator/payload-places.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { BodyText, textOf } from './body-text.ts';
 import { isSameNumber } from './same-number.ts';
 import { lastErrorOf, SUMMARY_COLUMNS, type SummaryRow } from './summary.ts';

@@ -1,7 +1,7 @@
 import type { DeadGroup } from '../../../operator/search.ts';
-import type { SqliteDatabase } from '../../database.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
-import { statement } from '../../prepared-statement.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import { SlicedWork } from '../../../operator/turns.ts';
 import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
 

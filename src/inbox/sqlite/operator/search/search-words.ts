@@ -1,11 +1,11 @@
 import type { EventKey } from '../../../event.ts';
 import { entityTerms, termsOf, type Term } from '../../../rules/search-words.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import type { EventIndex } from '../../event-index.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import type { EventIndex } from '../../engine/event-index.ts';
 import type { Access } from '../access.ts';
-import { statement } from '../../prepared-statement.ts';
-import { timeSlice } from '../../time-slice.ts';
-import { newestSeq } from '../../newest-seq.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { timeSlice } from '../../engine/time-slice.ts';
+import { newestSeq } from '../../sql/newest-seq.ts';
 import { progressOf, setProgress } from '../noted-progress.ts';
 import { namesIn } from './body-names.ts';
 import { bodyText, BodyText } from './body-text.ts';

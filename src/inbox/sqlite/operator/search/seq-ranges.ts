@@ -1,6 +1,6 @@
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
-import { newestSeq } from '../../newest-seq.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { newestSeq } from '../../sql/newest-seq.ts';
 import { progressOf, setProgress } from '../noted-progress.ts';
 
 /** Events from one `seq` on and before another. */

@@ -2,8 +2,8 @@ import { readEvent } from '../../../../events/parse.ts';
 import type { EventKey } from '../../../event.ts';
 import type { EventSummary } from '../../../operator/search.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 
 /** A row of hookbox_events with what is counted elsewhere; the CHECKs of the tables hold the unions. */
 export interface SummaryRow extends EventKey {

@@ -5,8 +5,8 @@
  */
 import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
-import { distrustSchema, type SqliteDatabase } from '../../database.ts';
-import { TABLES } from '../../migrations.ts';
+import { distrustSchema, type SqliteDatabase } from '../../opening/database.ts';
+import { TABLES } from '../../opening/migrations.ts';
 
 export interface BackupTask {
   readonly source: string;

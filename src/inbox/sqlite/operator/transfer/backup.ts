@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../../errors.ts';
-import { fileOf, type SqliteDatabase } from '../../database.ts';
+import { fileOf, type SqliteDatabase } from '../../opening/database.ts';
 import { OWNER_ONLY } from '../../../../host/owner-only.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import type { Access } from '../access.ts';

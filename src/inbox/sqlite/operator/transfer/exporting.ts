@@ -2,14 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { eventLine, markLine, type ExportedEvent } from '../../../operator/export-format.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { ExportPage, Transfer } from '../../../operator/transfer.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import type { EventRow } from '../../records.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import type { EventRow } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
-import type { AttemptRow } from '../../attempts.ts';
-import { statement } from '../../prepared-statement.ts';
-import { timesOf } from '../../records.ts';
+import type { AttemptRow } from '../../engine/attempts.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { timesOf } from '../../sql/records.ts';
 import { readTogether } from '../read-together.ts';
-import { newestSeq } from '../../newest-seq.ts';
+import { newestSeq } from '../../sql/newest-seq.ts';
 import { search } from '../search/event-search.ts';
 
 /** Few enough to be read between two deliveries. */

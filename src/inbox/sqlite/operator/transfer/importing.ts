@@ -1,8 +1,8 @@
 import type { Transfer } from '../../../operator/transfer.ts';
 import { importEvents, tryImport, type Imports, type KnownBodies } from '../../../rules/import-events.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
-import type { SqliteDatabase } from '../../database.ts';
-import { statement } from '../../prepared-statement.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';

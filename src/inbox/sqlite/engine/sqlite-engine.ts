@@ -1,9 +1,9 @@
-import type { Engine } from '../rules/engine.ts';
+import type { Engine } from '../../rules/engine.ts';
 import { arrivals } from './arrivals.ts';
 import { entityQueue } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
 import { handling } from './handling.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 import { rerunStatements } from './rerun-event.ts';
 import { takers } from './takers.ts';
 import { timeSlice } from './time-slice.ts';

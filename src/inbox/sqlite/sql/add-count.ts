@@ -1,5 +1,5 @@
-import type { CountRow } from '../operator/counts.ts';
-import type { SqliteDatabase } from './database.ts';
+import type { CountRow } from '../../operator/counts.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { statement } from './prepared-statement.ts';
 
 const MINUTE_MS = 60_000;

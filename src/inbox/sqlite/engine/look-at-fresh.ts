@@ -1,5 +1,5 @@
-import type { TimeSlice } from '../rules/engine.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { TimeSlice } from '../../rules/engine.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 /** How many events are made known to the indexes for work at once. */
 const FRESH_BATCH = 500;

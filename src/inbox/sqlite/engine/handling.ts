@@ -1,13 +1,13 @@
-import type { EventKey } from '../event.ts';
-import type { Candidate, Claims, Counting, EntityQueue, RunningEvent } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { DeadReason, EventState } from '../state.ts';
-import type { Attempt, ClaimRequest, Lease } from '../work.ts';
+import type { EventKey } from '../../event.ts';
+import type { Candidate, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { DeadReason, EventState } from '../../state.ts';
+import type { Attempt, ClaimRequest, Lease } from '../../work.ts';
 import { followClock, noteTime } from './follow-clock.ts';
 import { lookAtFresh } from './look-at-fresh.ts';
-import type { NamedStatements } from './named-statements.ts';
-import { newestSeq } from './newest-seq.ts';
-import { createdOf } from './records.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
+import { newestSeq } from '../sql/newest-seq.ts';
+import { createdOf } from '../sql/records.ts';
 import { readyEndpoints } from './takers.ts';
 
 interface CandidateRow {

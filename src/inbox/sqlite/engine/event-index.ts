@@ -1,5 +1,5 @@
-import type { EventKey } from '../event.ts';
-import type { SqliteDatabase } from './database.ts';
+import type { EventKey } from '../../event.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 
 /** What finds events by what they say of themselves. It is kept by whoever searches, in the transactions that move events. */
 export interface EventIndex {

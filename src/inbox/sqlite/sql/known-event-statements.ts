@@ -1,5 +1,5 @@
 import { lazyStatement } from './lazy-statement.ts';
-import type { SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 
 /** What is looked for and written beside an event whose key is known already. */
 export function prepareKnownEventStatements(database: SqliteDatabase) {

@@ -1,4 +1,4 @@
-import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError, isInstance } from '../../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and

@@ -1,4 +1,4 @@
-import type { SqliteDatabase, SqliteStatement } from './database.ts';
+import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
 
 /** A statement that is prepared when it is first run: there are some hundred, and most connections run a few of them. */
 export function lazyStatement(database: SqliteDatabase, sql: string): SqliteStatement {

@@ -1,6 +1,6 @@
-import type { EntityQueue, Front, Takers } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { EntityQueue, Front, Takers } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 interface FrontRow {
   readonly seq: number;

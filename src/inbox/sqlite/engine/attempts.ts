@@ -1,6 +1,6 @@
-import type { EventKey } from '../event.ts';
-import type { Attempt, AttemptError, Lease } from '../work.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { EventKey } from '../../event.ts';
+import type { Attempt, AttemptError, Lease } from '../../work.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 /** A row of hookbox_attempts; the CHECKs of the table hold the unions. */
 export interface AttemptRow {

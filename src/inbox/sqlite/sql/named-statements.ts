@@ -1,8 +1,8 @@
 import { lazyStatement } from './lazy-statement.ts';
-import type { SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import { prepareKnownEventStatements } from './known-event-statements.ts';
-import { prepareMoves } from './moves.ts';
+import { prepareMoves } from '../moves.ts';
 import { prepareQueueStatements } from './queue-statements.ts';
 
 export type NamedStatements = ReturnType<typeof prepareNamedStatements>;

@@ -1,7 +1,7 @@
-import type { Instant } from '../../events/instant.ts';
-import type { StoredEvent } from '../event.ts';
-import { occurrencesOf, type Times } from '../rules/occurrences.ts';
-import type { DeadReason, EventState } from '../state.ts';
+import type { Instant } from '../../../events/instant.ts';
+import type { StoredEvent } from '../../event.ts';
+import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
+import type { DeadReason, EventState } from '../../state.ts';
 import type { NamedStatements } from './named-statements.ts';
 
 /** A row of hookbox_events, as far as an inbox shows it; the CHECKs of the table hold the unions. */

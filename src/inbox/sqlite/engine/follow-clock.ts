@@ -1,8 +1,8 @@
-import { latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
-import type { ClaimRequest } from '../work.ts';
+import { latestTime, movedBack, setBackBy } from '../../rules/set-back.ts';
+import type { ClaimRequest } from '../../work.ts';
 import { readyEndpoints } from './takers.ts';
-import type { TimeSlice } from '../rules/engine.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { TimeSlice } from '../../rules/engine.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 interface ClockRow {
   readonly latest_ms: number;

@@ -1,7 +1,7 @@
-import { isEventType } from '../../events/event-types.ts';
-import type { Counted, CountRow } from '../operator/counts.ts';
-import { latencyBucket } from '../rules/latency-buckets.ts';
-import type { SqliteDatabase } from './database.ts';
+import { isEventType } from '../../../events/event-types.ts';
+import type { Counted, CountRow } from '../../operator/counts.ts';
+import { latencyBucket } from '../../rules/latency-buckets.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { addCount } from './add-count.ts';
 
 /**

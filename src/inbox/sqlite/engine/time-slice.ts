@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../rules/engine.ts';
+import type { TimeSlice } from '../../rules/engine.ts';
 
 /** For so long one transaction works on what waits: deliveries share its commit, and the event loop stands still. */
 const SLICE_MS = 10;

@@ -1,5 +1,5 @@
-import { InboxOpenError } from '../../errors.ts';
-import { deadReasons, eventStates } from '../state.ts';
+import { InboxOpenError } from '../../../errors.ts';
+import { deadReasons, eventStates } from '../../state.ts';
 import type { SqliteDatabase } from './database.ts';
 
 interface Migration {

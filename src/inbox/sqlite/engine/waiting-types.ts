@@ -1,11 +1,11 @@
-import type { EntityQueue, QueuedEvent, Takers, WaitingTypes } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import { COUNTED } from '../rules/unhandled-report.ts';
-import type { Scope } from '../work.ts';
-import { distinctLanes } from './distinct-values.ts';
-import type { NamedStatements } from './named-statements.ts';
-import { statement } from './prepared-statement.ts';
-import { READY } from './queue-statements.ts';
+import type { EntityQueue, QueuedEvent, Takers, WaitingTypes } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import { COUNTED } from '../../rules/unhandled-report.ts';
+import type { Scope } from '../../work.ts';
+import { distinctLanes } from '../sql/distinct-values.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
+import { statement } from '../sql/prepared-statement.ts';
+import { READY } from '../sql/queue-statements.ts';
 import { readyEndpoints } from './takers.ts';
 
 /** Types are the sender's text, so there may be any number of them. */

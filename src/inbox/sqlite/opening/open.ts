@@ -2,9 +2,9 @@ import { closeSync, existsSync, openSync, readlinkSync, realpathSync, statSync }
 import { createRequire } from 'node:module';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { InboxOpenError, messageOf } from '../../errors.ts';
-import { nodeTooOld } from '../../host/node-version.ts';
-import { OWNER_ONLY } from '../../host/owner-only.ts';
+import { InboxOpenError, messageOf } from '../../../errors.ts';
+import { nodeTooOld } from '../../../host/node-version.ts';
+import { OWNER_ONLY } from '../../../host/owner-only.ts';
 import { distrustSchema, fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';

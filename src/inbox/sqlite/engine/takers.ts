@@ -1,7 +1,7 @@
-import type { Takers } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { Scope } from '../work.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { Takers } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { Scope } from '../../work.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 /**
  * What is written for processes that know no endpoints is a minute older than now: whatever one of them writes itself

@@ -1,4 +1,4 @@
-import type { SqliteDatabase, SqliteStatement } from './database.ts';
+import type { SqliteDatabase, SqliteStatement } from '../opening/database.ts';
 
 const prepared = new WeakMap<SqliteDatabase, Map<string, SqliteStatement>>();
 

@@ -1,7 +1,7 @@
 import { lazyStatement } from './lazy-statement.ts';
-import type { SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
-import { BYTES, HELD } from './moves.ts';
+import { BYTES, HELD } from '../moves.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";

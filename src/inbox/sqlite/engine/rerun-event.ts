@@ -1,8 +1,8 @@
-import type { Reruns } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { EventState } from '../state.ts';
+import type { Reruns } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { EventState } from '../../state.ts';
 import type { EventIndex } from './event-index.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 interface RowToRerun {
   readonly state: EventState;

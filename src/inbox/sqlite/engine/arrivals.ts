@@ -1,11 +1,11 @@
-import type { Arrivals, EntityQueue } from '../rules/engine.ts';
-import type { Times } from '../rules/occurrences.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { EventState } from '../state.ts';
+import type { Arrivals, EntityQueue } from '../../rules/engine.ts';
+import type { Times } from '../../rules/occurrences.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { EventState } from '../../state.ts';
 import type { EventIndex } from './event-index.ts';
-import { FRESH } from './moves.ts';
-import type { NamedStatements } from './named-statements.ts';
-import { timesOf } from './records.ts';
+import { FRESH } from '../moves.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
+import { timesOf } from '../sql/records.ts';
 
 interface KnownRow {
   readonly seq: number;

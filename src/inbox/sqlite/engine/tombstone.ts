@@ -1,6 +1,6 @@
-import type { Tombstones } from '../rules/engine.ts';
-import { answer, DONE } from '../rules/steps.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { Tombstones } from '../../rules/engine.ts';
+import { answer, DONE } from '../../rules/steps.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 export function tombstones({ moves, queue }: NamedStatements): Omit<Tombstones, 'timeSlice'> {
   return {

@@ -1,5 +1,5 @@
-import type { Scope } from '../work.ts';
-import type { NamedStatements } from './named-statements.ts';
+import type { Scope } from '../../work.ts';
+import type { NamedStatements } from '../sql/named-statements.ts';
 
 /** When the next event of a scope is due, or a lease runs out. */
 export function nextDue({ queue }: NamedStatements, { endpoints, types }: Scope): number | null {

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from './database.ts';
+import type { SqliteDatabase } from '../opening/database.ts';
 import { statement } from './prepared-statement.ts';
 
 /** The `seq` of the event that was stored last; 0 when there is none. */
