@@ -23,12 +23,15 @@ import {
   type ReadName,
   type ReadResult,
 } from './jobs.ts';
+import { newestSeq } from './sql/newest-seq.ts';
+import { absolutePath } from './opening/open.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
+import { whyNoSecondConnection } from './threads/second-connection.ts';
 import { FREE } from './threads/write-lock.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
@@ -95,10 +98,13 @@ export function sqliteInbox(
   const here = sqliteOperations(
     accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
   );
-  let threads = thread
-    ? new InboxThreads({ file: fileOf(connection.database()), isAdopted, here, notify, unusable })
-    : null;
-  if (threads !== null) connection.leaveCheckpoints(true);
+  const newest = (): number => newestSeq(connection.statements().database);
+  const path = isAdopted ? fileOf(source.database) : absolutePath(source);
+  let threads = thread ? new InboxThreads({ file: path, isAdopted, here, newest, notify, unusable }) : null;
+  let givenUp: Promise<void> | undefined;
+  connection.leaveCheckpoints(thread);
+  const why = thread && isAdopted ? whyNoSecondConnection(source.database) : null;
+  if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
     // Only moves wait while there are threads.
@@ -119,6 +125,7 @@ export function sqliteInbox(
   }
 
   function unusable(why: unknown): void {
+    givenUp = threads?.close(); // one of them may run
     threads = null;
     connection.leaveCheckpoints(false);
     logger.warn(
@@ -142,7 +149,7 @@ export function sqliteInbox(
 
   async function stop(): Promise<void> {
     await Promise.all([commits.close(), borrowed.close()]);
-    await threads?.close();
+    await (givenUp ?? threads?.close());
     connection.close();
   }
 

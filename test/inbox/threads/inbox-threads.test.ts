@@ -1,8 +1,11 @@
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { InboxUnavailableError } from '../../../src/errors.ts';
+import type { SqliteDatabase } from '../../../src/inbox/sqlite/opening/database.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { LockBorrower, LockLender } from '../../../src/inbox/sqlite/threads/write-lock.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { Child } from '../../helpers/child.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
@@ -42,6 +45,9 @@ describe('the threads of an inbox', () => {
     await using child = new Child(new URL('idle-process.ts', import.meta.url), [file]);
     expect(await child.line()).toBe('stored');
     await child.finish();
+    await using merchant = new Child(new URL('idle-process.ts', import.meta.url), [file, 'database']);
+    expect(await merchant.line()).toBe('duplicate');
+    await merchant.finish();
   });
 
   it('end with the inbox', async () => {
@@ -296,6 +302,143 @@ describe('where there can be no thread', () => {
     expect(results.every(({ result }) => result === 'stored')).toBe(true);
     expect((await inbox.operations?.search({}, { limit: 3 }))?.events).toHaveLength(3);
     expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.any(String) as string } }]);
+  });
+});
+
+it.each<[string, RegExp, () => SqliteDatabase]>([
+  [
+    'is of another copy of better-sqlite3',
+    /another copy/,
+    () => {
+      const prototype = {};
+      const database = merchantDatabase();
+      return new Proxy<SqliteDatabase>(database, {
+        getPrototypeOf: () => prototype,
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+    },
+  ],
+  [
+    'has a trigger on a table of hookbox',
+    /trigger/,
+    () => {
+      const file = scratchFile();
+      sqliteInbox(file, { thread: false });
+      const database = merchantDatabase(file);
+      database.function('own', () => 1);
+      database.exec('CREATE TRIGGER seen AFTER INSERT ON hookbox_events BEGIN UPDATE orders SET total = own(); END');
+      return database;
+    },
+  ],
+])('no thread opens the file of a connection that %s', async (_, cause, open) => {
+  const threads = seenThreads();
+  const log = recordedLog();
+  await using inbox = sqliteInbox({ database: open() }, { logger: log.logger });
+  expect((await inbox.accept(incoming(), later())).result).toBe('stored');
+  expect(threads).toEqual([]);
+  expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.stringMatching(cause) as string } }]);
+});
+
+it('threads that were given up end with the inbox, too', async () => {
+  const threads = seenThreads((entry) => entry.replace('operators-thread', 'no-such-thread'));
+  const inbox = sqliteInbox(scratchFile(), { logger: recordedLog().logger });
+  await inbox.accept(incoming(), later());
+  await inbox.operations?.search({}, {});
+  await inbox.accept(incoming(), later());
+  await inbox.close();
+  expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
+});
+
+it('an export whose thread dies does not look whole', async () => {
+  const threads = seenThreads();
+  await using inbox = sqliteInbox(scratchFile());
+  await Promise.all(severalIncoming(300).map((event) => inbox.accept(event, later())));
+  const pages = inbox.operations?.exportPages({});
+  expect((await pages?.next())?.value).toMatchObject({ events: 100 });
+  await threads.find(({ entry }) => entry === 'operators-thread')?.worker.terminate();
+  await expect(pages?.next()).rejects.toMatchObject({ code: 'FAILED' });
+});
+
+it('an export has what was stored when it was asked for, and nothing later', async () => {
+  await using inbox = sqliteInbox(scratchFile());
+  await inbox.accept(incoming(), later());
+  const pages = inbox.operations?.exportPages({});
+  await inbox.accept(incoming({ id: 'later' }), later());
+  expect((await pages?.next())?.value).toMatchObject({ events: 1 });
+});
+
+it('what onProgress throws is thrown to whoever asked, and ends the work', async () => {
+  await using inbox = sqliteInbox(scratchFile());
+  await inbox.accept(orderEvent('evt_1', { order: 'ord_1' }), later());
+  await inbox.operations?.indexNew(10);
+  const erasing = inbox.operations?.erase(
+    'ord_1',
+    { actor: 'ada' },
+    {
+      onProgress() {
+        throw new Error('the terminal is gone');
+      },
+    },
+  );
+  await expect(erasing).rejects.toThrow('the terminal is gone');
+});
+
+it('a ping is answered while handlers ask for the lock one after the other', async () => {
+  await using inbox = sqliteInbox(scratchFile());
+  await Promise.all(severalIncoming(400, { entity: null }).map((event) => inbox.accept(event, later())));
+  const claimed = [...(await inbox.claim({ ...CLAIM, now: Date.now() }, 400))];
+  let transactions = 0;
+  const handlers = Array.from({ length: 8 }, async () => {
+    for (let event = claimed.pop(); event !== undefined; event = claimed.pop()) {
+      await inbox.transaction(event.lease, () => (transactions += 1), attempt());
+    }
+  });
+  await expect.poll(() => transactions).toBeGreaterThan(20);
+  const before = transactions;
+  await inbox.operations?.ping();
+  expect(transactions - before).toBeLessThan(100);
+  await Promise.all(handlers);
+  expect(transactions).toBe(400);
+});
+
+describe('the lock that the writer lends', () => {
+  it('comes back when whoever asked for it dies before it is lent', async () => {
+    const lender = new LockLender();
+    const { port1, port2 } = new MessageChannel();
+    lender.serve(port1);
+    let giveBack = (): void => {};
+    lender.lend((back) => (giveBack = back));
+    port2.postMessage('borrow');
+    await sleep(20);
+    port2.close();
+    await sleep(20);
+    giveBack();
+    await expect.poll(() => lender.isLent).toBe(false);
+  });
+
+  it('is lent once where the channel to it is made twice', async () => {
+    const lender = new LockLender();
+    const borrower = new LockBorrower();
+    let giveBack = (): void => {};
+    lender.lend((back) => (giveBack = back));
+    const first = new MessageChannel();
+    lender.serve(first.port1);
+    borrower.use(first.port2);
+    const borrowing = borrower.borrow();
+    await sleep(20);
+    const second = new MessageChannel();
+    lender.serve(second.port1);
+    borrower.use(second.port2);
+    (await borrowing)();
+    giveBack();
+    await expect.poll(() => lender.isLent).toBe(false);
+    const again = await borrower.borrow();
+    expect(lender.isLent).toBe(true);
+    again();
+    await expect.poll(() => lender.isLent).toBe(false);
   });
 });
 

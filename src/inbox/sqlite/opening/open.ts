@@ -199,6 +199,15 @@ function assertLocal(file: string): void {
 
 type DatabaseClass = new (path: string, options: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
 
+/** Whether a connection is of the copy of better-sqlite3 that we load ourselves. */
+export function isOfOurCopy(database: SqliteDatabase): boolean {
+  try {
+    return database instanceof loadBetterSqlite();
+  } catch {
+    return false;
+  }
+}
+
 /** Loaded on first use and by require, so that a Node that is too old gets a sentence instead of a crash. */
 function loadBetterSqlite(): DatabaseClass {
   const tooOld = nodeTooOld();

@@ -10,7 +10,7 @@ export interface Answers {
   commit?(request: Of<'commit'>, answer: (result: unknown) => void): void;
   read?(request: Of<'read'>): unknown;
   operate(request: Of<'operate'>, asking: Asking): Promise<unknown>;
-  borrow?(answer: () => void): void;
+  borrow?(id: number, answer: (loan: number) => void): void;
   told(notice: Exclude<Notice, { readonly kind: 'abort' | 'close' }>): void;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function answerRequests(answers: Answers): void {
       case 'read':
         return answered(answers.read?.(message));
       case 'borrow':
-        return answers.borrow?.(() => answered(null));
+        return answers.borrow?.(id, answered);
       case 'operate': {
         const controller = new AbortController();
         asking.set(id, controller);

@@ -13,6 +13,8 @@ export interface InboxThreadsOptions {
   readonly isAdopted: boolean;
   /** operators' functions on the thread of whoever asks */
   readonly here: Operations;
+  /** the `seq` of the event that was stored last, at once */
+  readonly newest: () => number;
   /** told that events may have become due */
   readonly notify: () => void;
   /** told once that all is to be done without threads from now on, and why */
@@ -28,7 +30,7 @@ export class InboxThreads {
   #isUsable: boolean | 'not known yet';
 
   constructor(options: InboxThreadsOptions) {
-    const { file, isAdopted, here, notify } = options;
+    const { file, isAdopted, here, newest, notify } = options;
     this.#options = options;
     this.#isUsable = isAdopted ? 'not known yet' : true;
     const ready = (): void => this.#connect();
@@ -38,6 +40,7 @@ export class InboxThreads {
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
       operators: { ask: (...asked) => this.#ask(this.#operators, ...asked) },
       here,
+      newest,
     });
   }
 
@@ -62,12 +65,12 @@ export class InboxThreads {
   async borrow(): Promise<GiveBack> {
     if (!this.#writer.isRunning) return () => {};
     try {
-      await this.#writer.ask({ kind: 'borrow' });
+      const loan = (await this.#writer.ask({ kind: 'borrow' })) as number; // what the writer answers
+      return () => this.#writer.tell({ kind: 'back', loan });
     } catch {
       // It has died, and the lock went with it.
       return () => {};
     }
-    return () => this.#writer.tell({ kind: 'back' });
   }
 
   async close(): Promise<void> {

@@ -19,12 +19,12 @@ export type Request =
       /** whoever asks can abort it, and wants to hear of its progress */
       readonly asking?: boolean;
     }
-  /** answered when it is lent */
+  /** answered with the number of the loan, when it is lent */
   | { readonly kind: 'borrow' };
 
 /** What a thread is told, without an answer. */
 export type Notice =
-  | { readonly kind: 'back' }
+  | { readonly kind: 'back'; readonly loan: number }
   /** another thread wants to borrow the lock by this port, or can borrow it */
   | { readonly kind: 'lock'; readonly port: MessagePort }
   /** whoever has asked waits no more */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Operations } from '../../operator/operations.ts';
+import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
@@ -11,12 +11,14 @@ import { GroupCommit } from '../group-commit.ts';
 import { accessOf } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';
+import { exportPagesBefore } from '../operator/transfer/exporting.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, file, tell } from './answer-requests.ts';
 import type { OperatorsOperations } from './threaded-operations.ts';
 import { LockBorrower } from './write-lock.ts';
 
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
+connection.leaveCheckpoints(true);
 const lock = new LockBorrower();
 const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
   const giveBack = await lock.borrow();
@@ -26,18 +28,24 @@ const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
     giveBack();
   }
 });
-const all: Operations = sqliteOperations(accessOf(connection, commits, () => tell({ kind: 'pending' }), lock.borrow));
+const access = accessOf(connection, commits, () => tell({ kind: 'pending' }), lock.borrow);
 
 const exportsUnderWay = new Map<number, AsyncGenerator<ExportPage, void>>();
-let lastExport = 0;
+/** Not those of a thread before this one. */
+let lastExport = Math.floor(Math.random() * 2 ** 47);
 const operations: OperatorsOperations = {
-  ...all,
-  async beginExport(filter) {
+  ...sqliteOperations(access),
+  async beginExport(filter, end) {
     lastExport += 1;
-    exportsUnderWay.set(lastExport, all.exportPages(filter));
+    exportsUnderWay.set(lastExport, exportPagesBefore(access, filter, end));
     return lastExport;
   },
-  nextPage: async (id) => (await exportsUnderWay.get(id)?.next()) ?? { done: true, value: undefined },
+  async nextPage(id) {
+    const pages = exportsUnderWay.get(id);
+    // Begun in a thread that has died: what is left of it must not look like its end.
+    if (pages === undefined) throw new InboxUnavailableError('FAILED', 'the thread of the export has died');
+    return pages.next();
+  },
   async endExport(id) {
     await exportsUnderWay.get(id)?.return();
     exportsUnderWay.delete(id);

@@ -45,6 +45,7 @@ export class Thread {
   #worker: Worker | null = null;
   #isReady = false;
   #ready = Promise.withResolvers<FailureData | null>();
+  #tooLate: Error | undefined;
   #startLimit: NodeJS.Timeout | undefined;
   #asked = new Map<number, Asked>();
   #lastId = 0;
@@ -86,8 +87,12 @@ export class Thread {
 
   /** Starts it, if it does not run; resolves with why it cannot open the file, or with `null`. */
   start(): Promise<FailureData | null> {
-    if (this.#started() === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
-    return this.#ready.promise;
+    const worker = this.#started();
+    if (worker === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
+    worker.ref();
+    return this.#ready.promise.finally(() => {
+      if (this.#asked.size === 0) worker.unref();
+    });
   }
 
   /** Nothing happens where it does not run. */
@@ -126,14 +131,27 @@ export class Thread {
       const worker = new Worker(new URL(`./${entry}.${suffix}`, import.meta.url), {
         name: `hookbox ${entry}`,
         workerData: { file } satisfies ThreadStart,
+        stdout: true,
+        stderr: true,
+        // What the process was started with, such as --input-type or --import, is not for it.
+        ...(suffix === 'js' && { execArgv: [] }),
       });
       this.#worker = worker;
+      // It prints nothing. Node would set the output of the whole process to not block, to pass on what it prints.
+      const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
+      stdout?.destroy();
+      stderr?.destroy();
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
       worker.on('exit', () => this.#died(worker, null));
       this.#startLimit = setTimeout(() => {
-        this.#cannotStart(new Error(`it did not start within ${START_LIMIT_MS / 1_000} s`));
-        void worker.terminate();
+        // What it has said while this thread was busy is heard first.
+        setImmediate(() => {
+          if (this.#isReady || worker !== this.#worker) return;
+          // Given up when it has ended: until then it may still do what it was asked for.
+          this.#tooLate = new Error(`it did not start within ${START_LIMIT_MS / 1_000} s`);
+          void worker.terminate();
+        });
       }, START_LIMIT_MS).unref();
       worker.unref();
       return worker;
@@ -153,7 +171,13 @@ export class Thread {
       case 'pending':
         return this.#options.pending?.();
       case 'progress':
-        return this.#asked.get(message.id)?.onProgress?.(message.progress);
+        try {
+          return this.#asked.get(message.id)?.onProgress?.(message.progress);
+        } catch (failure) {
+          // As it would be thrown where there is no thread: whoever asked hears of it, and nothing goes on.
+          this.tell({ kind: 'abort', id: message.id });
+          return this.#take(message.id)?.reject(failure);
+        }
       case 'answer':
         return this.#take(message.id)?.resolve(message.result);
       case 'failure':
@@ -171,20 +195,25 @@ export class Thread {
   /** What it was doing may be done or not: nobody is told that it is. */
   #died(worker: Worker, failure: unknown): void {
     if (worker !== this.#worker) return;
-    if (!this.#isReady) return this.#cannotStart(failure ?? new Error('it ended at once'));
-    this.#end(new InboxUnavailableError('FAILED', 'the thread of the inbox has died', { cause: failure ?? undefined }));
+    if (!this.#isReady) return this.#cannotStart(failure ?? this.#tooLate ?? new Error('it ended at once'));
+    const wasClosed = this.#exited !== undefined && failure === null;
+    this.#end(
+      wasClosed
+        ? new InboxUnavailableError('CLOSED', 'the inbox is closed')
+        : new InboxUnavailableError('FAILED', 'the thread of the inbox has died', { cause: failure ?? undefined }),
+    );
   }
 
   /** Not its death, which may have reasons of that moment: it will never start here. */
   #cannotStart(cause: unknown): void {
     this.#none = new NoThread('no thread', { cause });
-    this.#ready.reject(this.#none);
     this.#end(this.#none);
   }
 
   #end(failure: Error): void {
     clearTimeout(this.#startLimit);
     this.#worker = null;
+    this.#ready.reject(failure); // where it was not ready yet
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     this.#exited?.();

@@ -1,4 +1,4 @@
-import { isInstance } from '../../../errors.ts';
+import { InboxUnavailableError, isInstance } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { Operations } from '../../operator/operations.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
@@ -10,7 +10,7 @@ export type WriterOperations = Pick<Operations, 'count' | 'noteRejected' | 'coar
 
 /** An export goes page by page: its reader may be slow, or go away. */
 export interface PagedExport {
-  beginExport(filter: Parameters<Operations['exportPages']>[0]): Promise<number>;
+  beginExport(filter: Parameters<Operations['exportPages']>[0], end: number): Promise<number>;
   nextPage(id: number): Promise<IteratorResult<ExportPage, void>>;
   endExport(id: number): Promise<void>;
 }
@@ -24,10 +24,12 @@ export interface Places {
   readonly operators: Pick<Thread, 'ask'>;
   /** on the thread of whoever asks, for where there are no others */
   readonly here: Operations;
+  /** the `seq` of the event that was stored last, at once */
+  readonly newest: () => number;
 }
 
 /** What operators do, in other threads. */
-export function threadedOperations({ writer, operators, here }: Places): Operations {
+export function threadedOperations({ writer, operators, here, newest }: Places): Operations {
   const inThread =
     <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
     async (...given: Parameters<Operations[Name]>): Promise<never> => {
@@ -81,9 +83,9 @@ export function threadedOperations({ writer, operators, here }: Places): Operati
 
     exportPages(filter) {
       // At once: what is stored from now on is not among them.
-      const begun = ask(operators, 'beginExport', [filter]) as Promise<number>;
-      begun.catch(() => {}); // told by the first page
-      return pages(begun, operators, () => here.exportPages(filter));
+      const end = newest() + 1;
+      const begin = () => ask(operators, 'beginExport', [filter, end]) as Promise<number>; // as its type says
+      return pages(begin, operators, () => here.exportPages(filter));
     },
   };
 }
@@ -93,13 +95,13 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
 }
 
 async function* pages(
-  begun: Promise<number>,
+  begin: () => Promise<number>,
   operators: Pick<Thread, 'ask'>,
   here: () => AsyncGenerator<ExportPage, void>,
 ): AsyncGenerator<ExportPage, void> {
   let id: number;
   try {
-    id = await begun;
+    id = await begin();
   } catch (failure) {
     if (!(failure instanceof NoThread)) throw failure;
     return yield* here();
@@ -110,6 +112,8 @@ async function* pages(
       if (done === true) return;
       yield value;
     }
+  } catch (failure) {
+    throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
   } finally {
     await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
   }

@@ -53,14 +53,19 @@ export class LockLender {
   /** Lends to another thread, at the other end of a channel, until that is gone. */
   serve(port: MessagePort): void {
     let giveBack: GiveBack = () => {};
+    let isGone = false;
     port.on('message', (message: 'borrow' | 'back') => {
       if (message === 'back') return giveBack();
       this.lend((back) => {
+        if (isGone) return back();
         giveBack = back;
         port.postMessage('lent');
       });
     });
-    port.on('close', () => giveBack());
+    port.on('close', () => {
+      isGone = true;
+      giveBack();
+    });
     port.unref();
   }
 }
@@ -73,6 +78,8 @@ export class LockBorrower {
 
   /** The writer was started, maybe again. */
   use(port: MessagePort): void {
+    // Its other end gives up what was asked for there.
+    this.#port?.close();
     this.#port = port;
     this.#granted?.();
     port.on('message', () => {

@@ -16,17 +16,18 @@ import { answerRequests, file, tell } from './answer-requests.ts';
 import { failureData } from './failure-data.ts';
 import { packOutcomes, unpackMoves } from './packed-moves.ts';
 import type { WriterOperations } from './threaded-operations.ts';
-import { LockLender } from './write-lock.ts';
+import { LockLender, type GiveBack } from './write-lock.ts';
 
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
 const lock = new LockLender();
 /** What is not asked for in groups. */
-const own = new GroupCommit<Work<Statements>>((jobs) =>
-  lock.isLent ? jobs.map(() => 'busy') : commitGroup(connection, jobs),
+const own = new GroupCommit<Work<Statements>>(
+  (jobs) => new Promise((resolve) => lock.run(() => resolve(commitGroup(connection, jobs)))),
 );
 const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
 const operations: WriterOperations = { ...counts(access), indexNew: (limit) => indexNew(access, limit) };
-let giveBack = (): void => {};
+/** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
+const loans = new Map<number, GiveBack>();
 
 answerRequests({
   commit: (packed, answer) =>
@@ -40,17 +41,19 @@ answerRequests({
     const operation = operations[name as keyof WriterOperations] as (...given: readonly unknown[]) => Promise<unknown>;
     return operation(...given);
   },
-  borrow: (answer) =>
-    lock.lend((back) => {
-      giveBack = back;
-      answer();
+  borrow: (id, answer) =>
+    lock.lend((giveBack) => {
+      loans.set(id, giveBack);
+      answer(id);
     }),
   told(notice) {
-    if (notice.kind === 'back') giveBack();
-    else lock.serve(notice.port);
+    if (notice.kind === 'lock') return lock.serve(notice.port);
+    loans.get(notice.loan)?.();
+    loans.delete(notice.loan);
   },
   async close() {
     await own.close();
+    await new Promise<void>((resolve) => lock.run(resolve));
     connection.close();
   },
 });

@@ -40,13 +40,15 @@ interface MarkRow {
 
 export function exporting(access: Access): Pick<Transfer, 'exportPages'> {
   return {
-    exportPages(filter) {
-      // At once: what is stored from now on is not among them.
-      const end = newestSeq(access.database()) + 1;
-      const isWhole = Object.values(filter).every((condition) => condition === undefined);
-      return isWhole ? everything(access, end) : whatFits(access, filter, end);
-    },
+    // At once: what is stored from now on is not among them.
+    exportPages: (filter) => exportPagesBefore(access, filter, newestSeq(access.database()) + 1),
   };
+}
+
+/** The pages of an export of what was stored before a `seq`. */
+export function exportPagesBefore(access: Access, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
+  const isWhole = Object.values(filter).every((condition) => condition === undefined);
+  return isWhole ? everything(access, end) : whatFits(access, filter, end);
 }
 
 async function* everything(access: Access, end: number): AsyncGenerator<ExportPage, void> {

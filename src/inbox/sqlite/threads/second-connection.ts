@@ -1,0 +1,12 @@
+import type { SqliteDatabase } from '../opening/database.ts';
+import { isOfOurCopy } from '../opening/open.ts';
+
+/** Why no thread may open the file of a merchant's connection for itself; `null` where one may, as far as can be told. */
+export function whyNoSecondConnection(database: SqliteDatabase): string | null {
+  // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
+  if (!isOfOurCopy(database)) return 'the connection is of another copy of better-sqlite3 than the one hookbox loads';
+  // A trigger may call functions that only the merchant's connection has.
+  const triggers = "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'";
+  if (database.prepare(triggers).get() !== undefined) return "a trigger of the merchant's is on a table of hookbox";
+  return null;
+}
