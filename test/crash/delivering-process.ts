@@ -24,11 +24,23 @@ function nextId(): string {
   return `evt_${round}_${sent}`;
 }
 
+/** Starting a thread, Node makes the pipe one that does not wait for its reader. */
+function say(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, line);
+      return;
+    } catch (failure) {
+      if ((failure as NodeJS.ErrnoException).code !== 'EAGAIN') throw failure;
+    }
+  }
+}
+
 async function connection(): Promise<void> {
   for (;;) {
     const id = nextId();
     const outcome = await receiver.receive(orderDelivery(id));
-    if (outcome.status === 200) writeSync(1, `${outcome.kind} ${id}\n`);
+    if (outcome.status === 200) say(`${outcome.kind} ${id}\n`);
     else writeSync(2, `${outcome.kind} ${outcome.status} ${id}\n`);
   }
 }

@@ -1,0 +1,68 @@
+// A process that ends with two groups under way to its disk: node groups-under-way-process.ts <file> <round> <exit|kill>
+// It takes signed deliveries and writes each id to its output as soon as it was answered 200, in the same turn of the event
+// loop; and each id that it ended with unanswered, with the groups under way, right before its end.
+import { writeSync } from 'node:fs';
+import { createRequire, flushCompileCache } from 'node:module';
+import type { Transferable, Worker } from 'node:worker_threads';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
+import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
+import { silent } from '../helpers/silent-logger.ts';
+
+// Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
+flushCompileCache();
+
+const [file = '', round = '', end = ''] = process.argv.slice(2);
+const CONNECTIONS = 24;
+/** So long after the second group was sent, by turns: mostly nothing of them is on the disk, or all of it. */
+const lingerMs = (Number(round) % 4) / 5;
+
+interface Message {
+  readonly kind: string;
+  readonly id: number;
+}
+
+/** Sent to the thread that writes, and not answered yet. */
+const groups = new Set<number>();
+let sentGroups = 0;
+const unanswered = new Set<string>();
+
+const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
+workerThreads.Worker = class extends workerThreads.Worker {
+  constructor(...given: ConstructorParameters<typeof Worker>) {
+    super(...given);
+    this.on('message', ({ id }: Message) => groups.delete(id));
+  }
+
+  override postMessage(message: Message, transfer?: readonly Transferable[]): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+    super.postMessage(message, transfer);
+    if (message.kind !== 'commit') return;
+    groups.add(message.id);
+    sentGroups += 1;
+    if (groups.size === 2 && sentGroups > 5 + (Number(round) % 7)) endNow();
+  }
+};
+
+function endNow(): void {
+  for (const giveUpAt = performance.now() + lingerMs; performance.now() < giveUpAt;);
+  writeSync(1, [...unanswered].map((id) => `unanswered ${id}\n`).join('') + `groups ${groups.size}\n`);
+  if (end === 'exit') process.exit(7);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(file), logger: silent });
+
+async function connection(name: number): Promise<void> {
+  for (let n = 0; ; n += 1) {
+    const id = `evt_${round}_${name}_${n}`;
+    unanswered.add(id);
+    const { status, kind } = await receiver.receive(orderDelivery(id));
+    unanswered.delete(id);
+    writeSync(1, `${status === 200 ? 'acknowledged' : kind} ${id}\n`);
+    // They come in twos and threes, so that there is always one to send while another is written.
+    for (let turns = name % 3; turns > 0; turns -= 1) await new Promise((resolve) => void setImmediate(resolve));
+  }
+}
+
+await Promise.all(Array.from({ length: CONNECTIONS }, (_, name) => connection(name)));
