@@ -60,10 +60,10 @@ export class Observer {
     const model = this.#model;
     const call = <T>(name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> =>
       this.#call(life, name, perform, note);
-    const { operations, upkeep } = base;
+    const { operations } = base;
     return {
       ...base,
-      ...(upkeep && { upkeep: (how) => this.#read(life, () => upkeep(how)) }),
+      upkeep: (how) => this.#read(life, async () => base.upkeep?.(how)),
       ...(operations && {
         operations: {
           ...operations,

@@ -85,7 +85,9 @@ export class Thread {
 
   /** Starts it, if it does not run; resolves with why it cannot open the file, or with `null`. */
   start(): Promise<FailureData | null> {
-    if (this.#started() === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
+    const worker = this.#started();
+    if (worker === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
+    if (!this.#isReady) worker.ref();
     return this.#ready.promise;
   }
 
@@ -145,6 +147,7 @@ export class Thread {
       case 'ready':
         this.#isReady = true;
         clearTimeout(this.#startLimit);
+        if (this.#asked.size === 0) this.#worker?.unref();
         this.#ready.resolve(message.failure);
         return this.#options.ready?.();
       case 'pending':
