@@ -122,7 +122,8 @@ export class Thread {
       const { Worker } = createRequire(import.meta.url)('node:worker_threads') as WorkerThreads;
       const { entry, file } = this.#options;
       const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-      const worker = new Worker(new URL(`./${entry}.${suffix}`, import.meta.url), {
+      // Not by `new URL(…, import.meta.url)`: of what that leads to bundlers make assets, which do not run.
+      const worker = new Worker(new URL(import.meta.url.replace(/[^/]*$/, `${entry}.${suffix}`)), {
         name: `hookbox ${entry}`,
         workerData: { file } satisfies ThreadStart,
       });
