@@ -11,7 +11,7 @@ const SERVER = 'node-http/server.mjs';
 
 /** The part of esbuild that is used here. */
 interface Esbuild {
-  build(options: object): Promise<unknown>;
+  readonly build: (options: object) => Promise<unknown>;
 }
 
 interface Bundling {
