@@ -27,7 +27,7 @@ export type InboxSetup =
   | (Failure & { readonly code: InboxUnavailableError['code'] | 'UNFORESEEN' })
   | { readonly hangs: true }
   | { readonly takesMs: number }
-  | { readonly file: string };
+  | { readonly file: string; readonly thread?: boolean };
 
 /** A handler that throws, or does not end, until `heal`. */
 export type HandlerSetup = 'succeeds' | 'throws' | 'waits';

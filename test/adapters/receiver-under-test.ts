@@ -99,7 +99,7 @@ function providedOrNot(secret: SecretSetup): ReceiverOptions['secret'] {
 function inboxOf(parts: HookboxParts, setup: InboxSetup | undefined, fault: Fault): Inbox {
   if (setup !== undefined && 'file' in setup) {
     if (parts.sqliteInbox === undefined) throw new TypeError('there is no SQLite on this runtime');
-    return parts.sqliteInbox(setup.file);
+    return parts.sqliteInbox(setup.file, setup.thread === undefined ? {} : { thread: setup.thread });
   }
   const healthy = parts.memoryInbox({ ephemeral: true });
   if (setup === undefined) return healthy;

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blockCount, blockNames, unused } from './page.ts';
 import { createProject, type Project } from './project.ts';
+import { bundled } from './suites/bundled.ts';
 import { nest, next } from './suites/compiled.ts';
 import { functions } from './suites/functions.ts';
 import { lambda } from './suites/lambda.ts';
@@ -29,6 +30,7 @@ describe('servers', () => servers(project));
 describe('servers that only check', () => verifiers(project));
 describe('NestJS', () => nest(project));
 describe('Next.js', () => next(project));
+describe('bundled', () => bundled(project));
 describe('beside the examples', () => pitfalls(project));
 describe('AWS Lambda', () => lambda(project));
 describe('Cloudflare Workers', () => workers(project));

@@ -1,13 +1,14 @@
-// A process on a disk that soon takes no more: node small-disk.ts <file>, under a limit on the size of files.
+// A process on a disk that soon takes no more: node small-disk.ts <file> thread|loop, under a limit on the size of files.
 // Each line of its input is a number of deliveries to take, one after the other; it answers with a line of JSON, the
 // ids that were answered 200 and those that were not.
 import { createInterface } from 'node:readline';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
 
-await using inbox = sqliteInbox(process.argv[2] ?? '');
+const [file = '', placement] = process.argv.slice(2);
+await using inbox = sqliteInbox(file, { thread: placement === 'thread', logger: silent });
 const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
 let sent = 0;
 

@@ -17,6 +17,9 @@ const LOCK_HOLDER = new URL('lock-holder.ts', import.meta.url);
 const DELIVERIES = new URL('deliveries-under-lock.ts', import.meta.url);
 const SMALL_DISK = new URL('small-disk.ts', import.meta.url);
 const LOCKED_MS = 5_000;
+/** Where the disk is waited for. */
+const PLACEMENTS = ['thread', 'loop'] as const;
+type Placement = (typeof PLACEMENTS)[number];
 const FILES_OF_A_DATABASE = ['', '-wal', '-shm'];
 
 const answer = z.object({ id: z.string(), status: z.number(), retryAfter: z.string().nullable() });
@@ -29,16 +32,16 @@ const lockReport = z.object({
 });
 const diskReport = z.object({ stored: z.array(z.string()), refused: z.array(z.string()) });
 
-describe('while another process holds the lock of the database for five seconds', () => {
+describe.each(PLACEMENTS)('while another process holds the lock of the database for five seconds: %s', (placement) => {
   const scenarios = ['a file of its own', "a merchant's connection", 'a file that was replaced just before'] as const;
   const folder = ownFolder();
   let reports: Record<(typeof scenarios)[number], z.infer<typeof lockReport>>;
 
   beforeAll(async () => {
     const [own, connection, replaced] = await Promise.all([
-      deliverUnderLock('file', `${folder.path}/own.db`),
-      deliverUnderLock('connection', `${folder.path}/connection.db`),
-      deliverUnderLock('file', `${folder.path}/replaced.db`, replaceByFreshInbox),
+      deliverUnderLock(placement, 'file', `${folder.path}/own.db`),
+      deliverUnderLock(placement, 'connection', `${folder.path}/connection.db`),
+      deliverUnderLock(placement, 'file', `${folder.path}/replaced.db`, replaceByFreshInbox),
     ]);
     reports = {
       'a file of its own': own,
@@ -111,14 +114,14 @@ describe('a database that is full', () => {
   });
 });
 
-describe('a disk that takes no more writes', () => {
+describe.each(PLACEMENTS)('a disk that takes no more writes: %s', (placement) => {
   it.skipIf(process.platform === 'win32')(
     'answers 503, keeps what was answered 200, and goes on when there is room',
     async () => {
       const file = scratchFile();
       // In blocks of 512 or 1,024 bytes: no file may grow beyond 200 or 400 KiB.
       const around = ['/bin/sh', '-c', 'ulimit -f 400; exec "$@"', 'sh'];
-      await using child = new Child(SMALL_DISK, [file], around);
+      await using child = new Child(SMALL_DISK, [file, placement], around);
       expect(await child.line()).toBe('ready');
       const ask = async (deliveries: number) => {
         child.say(String(deliveries));
@@ -165,9 +168,9 @@ describe('a database that may only be read', () => {
 });
 
 describe('a file of its own that was replaced by another inbox', () => {
-  it('is the one that takes events from then on', async () => {
+  it.each(PLACEMENTS)('is the one that takes events from then on: %s', async (placement) => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file);
+    await using inbox = opened(file, placement);
     const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
     await receiveEach(receiver, 'old', 5);
     await replaceByFreshInbox(file);
@@ -194,10 +197,10 @@ describe('a file of its own that was replaced by another inbox', () => {
   });
 });
 
-describe('a file of its own that was deleted', () => {
+describe.each(PLACEMENTS)('a file of its own that was deleted: %s', (placement) => {
   it('answers 503, tells the log to put it back, and makes no new one that would have forgotten all events', async () => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file);
+    await using inbox = opened(file, placement);
     const logged: unknown[] = [];
     const receiver = createReceiver({ secret: SECRET, inbox, logger: loggingTo(logged) });
     await receiveEach(receiver, 'evt', 3);
@@ -214,7 +217,7 @@ describe('a file of its own that was deleted', () => {
 
   it('takes deliveries again when it is put back', async () => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file);
+    await using inbox = opened(file, placement);
     const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
     await receiveEach(receiver, 'evt', 3);
     move(file, `${file}.away`);
@@ -226,7 +229,7 @@ describe('a file of its own that was deleted', () => {
 
   it('takes deliveries again when a backup is put in its place, and knows what the backup knows', async () => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file);
+    await using inbox = opened(file, placement);
     const receiver = createReceiver({ secret: SECRET, inbox, logger: silent });
     await receiveEach(receiver, 'evt', 3);
     const operator = new Database(file);
@@ -242,7 +245,7 @@ describe('a file of its own that was deleted', () => {
 
   it('answers 503 while something else is in its place, which stays as it is', async () => {
     const file = scratchFile();
-    await using inbox = sqliteInbox(file);
+    await using inbox = opened(file, placement);
     const logged: unknown[] = [];
     const receiver = createReceiver({ secret: SECRET, inbox, logger: loggingTo(logged) });
     await receiveEach(receiver, 'evt', 3);
@@ -254,7 +257,9 @@ describe('a file of its own that was deleted', () => {
     move(`${file}.away`, file);
     expect((await receiveEach(receiver, 'evt', 4)).refused).toEqual([]);
   });
+});
 
+describe('a file of its own that is no database any more', () => {
   it('is tried once for all that wait together, not once for each of them', async () => {
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
@@ -273,13 +278,18 @@ describe('a file of its own that was deleted', () => {
   });
 });
 
+function opened(file: string, placement: Placement): Inbox {
+  return sqliteInbox(file, { thread: placement === 'thread', logger: silent });
+}
+
 /** Lets a process take deliveries while another one holds the lock. */
 async function deliverUnderLock(
+  placement: Placement,
   source: 'file' | 'connection',
   file: string,
   beforeLock: (file: string) => Promise<void> = async () => {},
 ): Promise<z.infer<typeof lockReport>> {
-  await using deliveries = new Child(DELIVERIES, [source, file]);
+  await using deliveries = new Child(DELIVERIES, [source, file, placement]);
   expect(await deliveries.line()).toBe('ready');
   await beforeLock(file);
   await using holder = new Child(LOCK_HOLDER, [file, String(LOCKED_MS)]);

@@ -355,6 +355,13 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await inbox.settle(leaseOf(kept), PROCESSED, now + LEASE_MS - 1)).toBe(true);
       });
 
+      it('comes back from its renewal as the very one that was given', async () => {
+        await using inbox = await holding({});
+        const [claimed] = await claim(inbox, START);
+        const lease = leaseOf(claimed);
+        expect((await inbox.renew([lease], START, LEASE_MS))[0]).toBe(lease);
+      });
+
       it('that has run out is renewed all the same, until somebody has taken the event over', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);

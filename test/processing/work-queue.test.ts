@@ -2,6 +2,8 @@ import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { emptiedInbox } from '../helpers/emptied-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { EVERYTHING, type Lease } from '../../src/inbox/work.ts';
 import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
@@ -24,6 +26,12 @@ for (const [name, open] of inboxes) {
   testWorkQueue(name, open);
   testScope(name, open);
 }
+const ofThread = 'the work queue in a file that a thread writes';
+testWorkQueue(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testScope(ofThread, () => threaded(scratchFile()));
 
 it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
   let statements = 0;

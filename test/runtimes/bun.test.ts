@@ -3,7 +3,8 @@ import { startProcess } from './runtime-process.ts';
 import { testRuntime } from './runtime-suite.ts';
 import { testSqliteInbox } from './sqlite-suite.ts';
 
-const start = async () => startProcess(part('.bin/bun'), [], 'bun.ts');
+const command = (): readonly string[] => [part('.bin/bun')];
+const start = async () => startProcess(command(), 'bun.ts');
 
 testRuntime('Bun', {
   start,
@@ -13,4 +14,4 @@ testRuntime('Bun', {
       'Bun.serve resets a connection that it has ended while the client goes on to write, and the answer is lost',
   },
 });
-testSqliteInbox('Bun', start);
+testSqliteInbox('Bun', command, 'bun.ts');

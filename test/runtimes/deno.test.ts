@@ -5,7 +5,8 @@ import { testSqliteInbox } from './sqlite-suite.ts';
 
 // As docs/adapters.md says.
 const PERMISSIONS = ['--allow-net', '--allow-env', '--allow-read', '--allow-write', '--allow-ffi', '--allow-sys'];
-const start = async () => startProcess(part('.bin/deno'), ['run', '--no-prompt', ...PERMISSIONS], 'deno.ts');
+const command = (): readonly string[] => [part('.bin/deno'), 'run', '--no-prompt', ...PERMISSIONS];
+const start = async () => startProcess(command(), 'deno.ts');
 
 testRuntime('Deno', {
   start,
@@ -17,4 +18,4 @@ testRuntime('Deno', {
       'Deno.serve ends the connection after a request whose body was not there with its first 512 bytes',
   },
 });
-testSqliteInbox('Deno', start);
+testSqliteInbox('Deno', command, 'deno.ts');

@@ -3,7 +3,8 @@ import { startProcess } from './runtime-process.ts';
 import { testRuntime } from './runtime-suite.ts';
 import { testSqliteInbox } from './sqlite-suite.ts';
 
-const start = async () => startProcess(part('node22/bin/node'), [], 'node.ts');
+const command = (): readonly string[] => [part('node22/bin/node')];
+const start = async () => startProcess(command(), 'node.ts');
 
 testRuntime('Node 22', { start, adapter: 'hookbox/node' });
-testSqliteInbox('Node 22', start);
+testSqliteInbox('Node 22', command, 'node.ts');

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { RunningServer } from './remote-host.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const RUN_LIMIT_MS = 50_000;
 const hello = z.object({ origin: z.string(), runtime: z.string() });
 
 /** A server under test in a process of its own. */
@@ -14,13 +15,12 @@ export interface RuntimeProcess extends RunningServer {
   kill(): Promise<void>;
 }
 
-/** Runs a module of `servers/` with a runtime's binary; it says on its first line where it listens. */
-export async function startProcess(binary: string, args: readonly string[], module: string): Promise<RuntimeProcess> {
-  const file = fileURLToPath(new URL(`servers/${module}`, import.meta.url));
-  const child = spawn(binary, [...args, file], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
+/** Runs a module of `servers/` with a runtime's command; it says on its first line where it listens. */
+export async function startProcess(command: readonly string[], module: string): Promise<RuntimeProcess> {
+  const child = spawnIn(command, module);
   const exited = once(child, 'exit');
   const ended = exited.then(([code]: unknown[]) => {
-    throw new Error(`${binary} ended with ${String(code)} before it listened`);
+    throw new Error(`${module} ended with ${String(code)} before it listened`);
   });
   const [line]: unknown[] = await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
   ended.catch(() => {});
@@ -29,4 +29,26 @@ export async function startProcess(binary: string, args: readonly string[], modu
     await exited;
   };
   return { ...hello.parse(JSON.parse(String(line))), kill, [Symbol.asyncDispose]: kill };
+}
+
+/** Runs a module of `servers/` until it ends by itself, and well. */
+export async function runProcess(
+  command: readonly string[],
+  module: string,
+  given: readonly string[],
+): Promise<{ readonly lines: readonly string[] }> {
+  const child = spawnIn(command, module, given);
+  child.stdin.end();
+  const lines: string[] = [];
+  createInterface(child.stdout).on('line', (line) => lines.push(line));
+  const limit = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
+  const [code, signal]: unknown[] = await once(child, 'close');
+  clearTimeout(limit);
+  if (code !== 0) throw new Error(`${module} ended with ${String(code ?? signal)} after it said ${lines.join('\n')}`);
+  return { lines };
+}
+
+function spawnIn([binary = '', ...args]: readonly string[], module: string, given: readonly string[] = []) {
+  const file = fileURLToPath(new URL(`servers/${module}`, import.meta.url));
+  return spawn(binary, [...args, file, ...given], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
 }

@@ -3,6 +3,8 @@ import { unavailable, type CommitGroup, type CommitOutcome } from './commit-grou
 
 /** A piece of work that becomes durable together with others. */
 interface Waiting<Job> {
+  /** its place in the order of arrival */
+  readonly arrival: number;
   readonly job: Job;
   readonly bytes: number;
   readonly deadline: number;
@@ -34,6 +36,7 @@ export class GroupCommit<Job> {
   readonly #commit: CommitGroup<Job>;
   readonly #limits: QueueLimits;
   #waiting: Waiting<Job>[] = [];
+  #arrivals = 0;
   /** jobs that are being committed by somebody else */
   #underWay = 0;
   #groupsUnderWay = 0;
@@ -80,7 +83,8 @@ export class GroupCommit<Job> {
   #enqueue(job: Job, bytes: number, deadline: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new InboxUnavailableError('CLOSED', 'the inbox is closed'));
-      this.#waiting.push({ job, bytes, deadline, resolve, reject });
+      this.#arrivals += 1;
+      this.#waiting.push({ arrival: this.#arrivals, job, bytes, deadline, resolve, reject });
       this.#bytes += bytes;
       this.#schedule();
     });
@@ -105,7 +109,9 @@ export class GroupCommit<Job> {
   }
 
   #schedule(delayMs = 0): void {
-    if (this.#scheduled || this.#groupsUnderWay === MOST_UNDER_WAY) return;
+    // Beside one that finds the lock taken, the next might find it free and come first.
+    const most = this.#busyTurns > 0 ? 1 : MOST_UNDER_WAY;
+    if (this.#scheduled || this.#groupsUnderWay >= most) return;
     this.#scheduled = true;
     // setImmediate runs after all sockets of this turn were read: that is what forms the group.
     if (delayMs === 0) setImmediate(this.#flush);
@@ -158,7 +164,8 @@ export class GroupCommit<Job> {
       this.#busyTurns = 0;
       return;
     }
-    this.#waiting = [...again, ...this.#waiting];
+    // The group before it may have come back before it.
+    this.#waiting = [...again, ...this.#waiting].sort((one, other) => one.arrival - other.arrival);
     this.#busyTurns += 1;
     this.#schedule(Math.ceil(Math.random() * Math.min(2 ** this.#busyTurns, BUSY_RETRY_MS)));
   }

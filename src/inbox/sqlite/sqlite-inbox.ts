@@ -192,7 +192,11 @@ export function sqliteInbox(
         if (step !== 'more') return step;
       }
     },
-    renew: (leases, now, leaseMs) => move('renew', leases, now, leaseMs, Date.now()),
+    async renew(leases, now, leaseMs) {
+      const held = await move('renew', leases, now, leaseMs, Date.now());
+      // A thread answers with copies, and whoever asks tells its leases by what they are.
+      return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
+    },
     settle: (lease, settlement, now) => move('settle', lease, settlement, now, Date.now()),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     noteLateError: (lease, error) => move('noteLateError', lease, error),

@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
 import { expectConsumed, expectForgeryRefused, expectStores, send, signedOrder } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
+import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
 import { run, startServer } from '../server.ts';
 
 /** What a project made by Nest's own command has in it. */
@@ -101,6 +102,22 @@ export function next(project: () => Project): void {
     await send(server.url, order);
     await expectConsole(server).toContain(`handled ${order.id}`); // beside the routes
     await expectConsole(server).not.toContain('not handled');
+  });
+
+  it.each(['/webhooks', '/api/webhooks'])('%s stores in the thread of its inbox', async (path) => {
+    await using server = await start(path, tellingOfThreads(project()));
+    await expectThread(server);
+  });
+
+  it('stores on the event loop where hookbox was bundled and the file of the thread is not there', async () => {
+    const threads = join(project().folder, 'node_modules/hookbox/dist/src/inbox/sqlite/threads');
+    renameSync(threads, `${threads}.away`);
+    try {
+      await using server = await start('/webhooks', tellingOfThreads(project()));
+      await expectNoThread(server, 2); // one of the routes, one of the handlers beside them
+    } finally {
+      renameSync(`${threads}.away`, threads);
+    }
   });
 
   it.each([

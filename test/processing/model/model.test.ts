@@ -5,19 +5,20 @@ import { directedHistories } from './directed-histories.ts';
 import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './history.ts';
 import { calls, moves, table, Tally } from './moves.ts';
 import { seed } from './seed.ts';
-import { storeKinds } from './stores.ts';
+import { storeKinds, threaded } from './stores.ts';
 
-/** A history in SQLite costs twice as much. */
-const HISTORIES = { memory: times(1_300, 200), sqlite: times(1_000, 150) };
+/** A history in SQLite costs twice as much, and one in threads ten times. */
+const HISTORIES = { memory: times(1_300, 200), sqlite: times(1_000, 150), threads: times(80, 10) };
 /** Calls may interleave in many ways. */
-const DIRECTED = 5;
+const DIRECTED = { memory: 5, sqlite: 5, threads: 1 };
+const kinds = [...storeKinds, threaded];
 const tallies = new Map<string, Tally>();
 
 afterAll(() => {
   console.log(`model histories with seed ${seed}\n${table(tallies)}`);
 });
 
-test.each(storeKinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, open }) => {
+test.each(kinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, open }) => {
   using stores = open();
   const tally = new Tally();
   tallies.set(name, tally);
@@ -29,17 +30,18 @@ test.each(storeKinds)('every history keeps every promise: $name', { timeout: 300
 });
 
 const directed = directedHistories.flatMap((history) =>
-  storeKinds.map(({ name, open }) => ({ history, open, name: `${history.name}, ${name}` })),
+  kinds.map(({ name, open }) => ({ history, open, numRuns: DIRECTED[name], name: `${history.name}, ${name}` })),
 );
 
-test.each(directed)('every promise is kept: $name', async ({ history, open }) => {
+test.each(directed)('every promise is kept: $name', async ({ history, open, numRuns }) => {
   using stores = open();
-  await fc.assert(thisHistoryKeepsItsPromises(history, { stores, tally: new Tally() }), { seed, numRuns: DIRECTED });
+  await fc.assert(thisHistoryKeepsItsPromises(history, { stores, tally: new Tally() }), { seed, numRuns });
 });
 
 test('the histories of each inbox went everywhere', () => {
   expect(Tally.sum(tallies.values(), ({ commands }) => commands.length)).toBeGreaterThanOrEqual(times(2_000, 300));
-  for (const tally of tallies.values()) {
+  for (const { name } of storeKinds) {
+    const tally = tallies.get(name) ?? new Tally();
     expect(tally.medianCommands).toBeGreaterThanOrEqual(40);
     for (const move of moves) expect(tally.moves.get(move), move).toBeGreaterThanOrEqual(times(100, 5));
     for (const call of calls)

@@ -60,8 +60,17 @@ export class Observer {
     const model = this.#model;
     const call = <T>(name: string, perform: () => Promise<T>, note: Note<T>): Promise<T> =>
       this.#call(life, name, perform, note);
+    const { operations } = base;
     return {
       ...base,
+      upkeep: (how) => this.#read(life, async () => base.upkeep?.(how)),
+      ...(operations && {
+        operations: {
+          ...operations,
+          count: (rows) => this.#read(life, () => operations.count(rows)),
+          noteRejected: (refused) => this.#read(life, () => operations.noteRejected(refused)),
+        },
+      }),
       accept: (event, deadline) => {
         const received = { ...event, receivedAt: this.#clock.now() };
         return call(
@@ -159,6 +168,8 @@ export class Observer {
           },
         ),
       nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
+      unhandled: (now, takenSince) => this.#read(life, () => base.unhandled(now, takenSince)),
+      ignoredSince: (scope, since, now) => this.#read(life, () => base.ignoredSince(scope, since, now)),
       onPending: (listener) => {
         const stop = base.onPending(() => {
           if (!life.dead && !life.frozen) listener();

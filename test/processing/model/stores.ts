@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { EventKey } from '../../../src/inbox/event.ts';
 import { memoryInbox } from '../../../src/inbox/memory/memory-inbox.ts';
-import { sqliteInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { sqliteInbox as threadedInbox, type SqliteDatabase } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
+import { emptyInbox } from '../../helpers/emptied-inbox.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 
 /** An event as the store itself shows it; what memory hides is `null`. */
 export interface StoredRow extends EventKey {
@@ -64,21 +66,14 @@ function memoryStores(): StoreKind {
   };
 }
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'events'].map(
-  (name) => `hookbox_${name}`,
-);
-
-/** Every history begins at the same time. */
-const FORGET = 'UPDATE hookbox_clock SET latest_ms = 0, back_ms = NULL';
-
 /**
  * One file for all histories, as opening one costs more than a history. Two inboxes on it, as two processes have; in a file
  * system in memory where there is one, because a sync of a disk costs more than all the rest.
  */
-function sqliteStores(): StoreKind {
+function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'hookbox-model-'));
   const file = join(folder, 'shop.db');
-  const inboxes = [sqliteInbox(file), sqliteInbox(file)];
+  const inboxes = [inboxIn(file), inboxIn(file)];
   const own = new Database(file);
   // No unique constraint: a double must show.
   own.exec('CREATE TABLE effects (id TEXT NOT NULL)');
@@ -126,9 +121,8 @@ function sqliteStores(): StoreKind {
     empty(undone) {
       read = null;
       own.exec('DROP TRIGGER IF EXISTS undone');
-      own.exec(
-        `BEGIN; ${TABLES.map((table) => `DELETE FROM ${table}`).join('; ')}; DELETE FROM effects; ${FORGET}; COMMIT`,
-      );
+      own.exec('DELETE FROM effects');
+      emptyInbox(own);
       if (undone !== undefined) {
         own.exec(
           `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone} BEGIN SELECT RAISE(IGNORE); END`,
@@ -147,8 +141,11 @@ function sqliteStores(): StoreKind {
 /** Both inboxes are held to the same model. */
 export const storeKinds = [
   { name: 'memory', open: memoryStores },
-  { name: 'sqlite', open: sqliteStores },
+  { name: 'sqlite', open: () => sqliteStores(sqliteInbox) },
 ] as const;
+
+/** And what is written by threads, where each call takes a message there and one back. */
+export const threaded = { name: 'threads', open: () => sqliteStores(threadedInbox) } as const;
 
 /** The columns of the statement above. */
 interface Columns {

@@ -199,6 +199,9 @@ function assertLocal(file: string): void {
 
 type DatabaseClass = new (path: string, options: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
 
+/** Bundled as CommonJS, a module may not know where it lies; then packages are those of the server that it is part of. */
+const here = (import.meta as { readonly url?: string }).url ?? process.argv[1] ?? '';
+
 /** Whether a connection is of the copy of better-sqlite3 that we load ourselves. */
 export function isOfOurCopy(database: SqliteDatabase): boolean {
   try {
@@ -213,7 +216,7 @@ function loadBetterSqlite(): DatabaseClass {
   const tooOld = nodeTooOld();
   if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
   try {
-    const loaded: unknown = createRequire(import.meta.url)('better-sqlite3');
+    const loaded: unknown = createRequire(here)('better-sqlite3');
     return loaded as DatabaseClass; // better-sqlite3 exports its class and nothing else
   } catch (cause) {
     const message = `better-sqlite3 cannot be loaded here: ${messageOf(cause)}. It needs Node, Bun or Deno on a machine with a disk.`;

@@ -63,7 +63,8 @@ export function answerRequests(answers: Answers): void {
 
   async function close(): Promise<void> {
     await answers.close();
-    port?.close();
+    // It ends when nothing else keeps it; that of Deno has no `close`.
+    port?.unref();
   }
 
   port?.on('message', (message: ToThread) => {

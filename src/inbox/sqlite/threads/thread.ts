@@ -89,10 +89,8 @@ export class Thread {
   start(): Promise<FailureData | null> {
     const worker = this.#started();
     if (worker === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
-    worker.ref();
-    return this.#ready.promise.finally(() => {
-      if (this.#asked.size === 0) worker.unref();
-    });
+    if (!this.#isReady) worker.ref();
+    return this.#ready.promise;
   }
 
   /** Nothing happens where it does not run. */
@@ -128,7 +126,8 @@ export class Thread {
       const { Worker } = createRequire(import.meta.url)('node:worker_threads') as WorkerThreads;
       const { entry, file } = this.#options;
       const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-      const worker = new Worker(new URL(`./${entry}.${suffix}`, import.meta.url), {
+      // Not by `new URL(…, import.meta.url)`: of what that leads to bundlers make assets, which do not run.
+      const worker = new Worker(new URL(import.meta.url.replace(/[^/]*$/, `${entry}.${suffix}`)), {
         name: `hookbox ${entry}`,
         workerData: { file } satisfies ThreadStart,
         stdout: true,
@@ -166,6 +165,7 @@ export class Thread {
       case 'ready':
         this.#isReady = true;
         clearTimeout(this.#startLimit);
+        if (this.#asked.size === 0) this.#worker?.unref();
         this.#ready.resolve(message.failure);
         return this.#options.ready?.();
       case 'pending':

@@ -1,0 +1,41 @@
+import { expect } from 'vitest';
+import { expectConsole } from './console.ts';
+import { expectStores } from './deliveries.ts';
+import type { Project } from './project.ts';
+import type { RunningServer } from './server.ts';
+
+const READY = 'says that it is ready';
+const NO_THREAD = 'no thread for the inbox here';
+
+/** Loaded before a server's own code: tells on its console of each thread that was started and has found its file. */
+const TELLS_OF_THREADS = `import workerThreads from 'node:worker_threads';
+
+const { Worker } = workerThreads;
+workerThreads.Worker = class extends Worker {
+  constructor(entry, options) {
+    super(entry, options);
+    this.on('message', ({ kind }) => {
+      if (kind === 'ready') console.log(options.name, '${READY}');
+    });
+  }
+};`;
+
+/** The environment of a server that tells of its threads. */
+export function tellingOfThreads(project: Project): Readonly<Record<string, string>> {
+  return { NODE_OPTIONS: `--import ${project.write('tells-of-threads.mjs', TELLS_OF_THREADS)}` };
+}
+
+/** It stores in a thread of the inbox's own. */
+export async function expectThread(server: RunningServer): Promise<void> {
+  await expectStores(server);
+  await expectConsole(server).toContain(`hookbox writer-thread ${READY}`);
+  expect(server.output()).not.toContain(NO_THREAD);
+}
+
+/** It stores on its event loop, as the file of the thread was lost, and each of its inboxes says so once. */
+export async function expectNoThread(server: RunningServer, inboxes = 1): Promise<void> {
+  await expectStores(server);
+  await expectConsole(server).toContain(NO_THREAD);
+  expect(server.output().split(NO_THREAD)).toHaveLength(inboxes + 1);
+  expect(server.output()).not.toContain(READY);
+}

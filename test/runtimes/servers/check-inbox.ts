@@ -1,0 +1,46 @@
+// Runs what every runtime keeps on one placement: check-inbox.ts thread|loop <folder>
+// It says of each check in a line of JSON whether it holds.
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import * as hookbox from 'hookbox';
+import type { Inbox } from 'hookbox';
+import * as ops from 'hookbox/ops';
+import { sqliteInbox } from 'hookbox/sqlite';
+import { recordedLog } from '../../helpers/recorded-log.ts';
+import { inboxChecks } from '../inbox-checks.ts';
+import { startedThreads } from '../started-threads.ts';
+
+const [placement = '', folder = ''] = process.argv.slice(2);
+const threads = startedThreads();
+const log = recordedLog();
+const shared = { logger: log.logger, ...(placement === 'loop' && { thread: false }) };
+
+for (const [n, [name, check]] of Object.entries(inboxChecks).entries()) {
+  threads.splice(0);
+  log.forget();
+  const file = join(folder, `${placement}-${n}.db`);
+  const inboxes: Inbox[] = [];
+  const opened = (inbox: Inbox): Inbox => {
+    inboxes.push(inbox);
+    return inbox;
+  };
+  let failure: string | null = null;
+  try {
+    await check({
+      file,
+      open: (options) => opened(sqliteInbox(file, { ...shared, ...options })),
+      openOn: (database) => opened(sqliteInbox({ database }, shared)),
+      Database,
+      hookbox: { ...hookbox, ...ops },
+      threads,
+      placement: placement === 'loop' ? 'loop' : 'thread',
+    });
+    await Promise.all(inboxes.map((inbox) => inbox.close()));
+    // Where a thread could not be had, it would say so.
+    if (log.lines.length > 0) failure = JSON.stringify(log.lines);
+  } catch (thrown) {
+    failure = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  }
+  console.log(JSON.stringify({ name, failure }));
+}
+// It ends by itself, or something still keeps it alive.

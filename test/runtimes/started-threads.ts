@@ -1,0 +1,25 @@
+import { createRequire } from 'node:module';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
+
+/** A thread that was started, and when it has ended. */
+export interface StartedThread {
+  readonly worker: Worker;
+  /** the name of its file */
+  readonly entry: string;
+  readonly exited: Promise<void>;
+}
+
+/** The threads of this process that are started from now on, on any runtime with `node:worker_threads`. */
+export function startedThreads(): StartedThread[] {
+  const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
+  const started: StartedThread[] = [];
+  workerThreads.Worker = class extends workerThreads.Worker {
+    constructor(entry: URL | string, options?: WorkerOptions) {
+      super(entry, options);
+      const { promise: exited, resolve } = Promise.withResolvers<void>();
+      this.on('exit', () => resolve());
+      started.push({ worker: this, entry: String(entry).replace(/^.*\/|\.\w+$/g, ''), exited });
+    }
+  };
+  return started;
+}
