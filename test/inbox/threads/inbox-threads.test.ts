@@ -291,18 +291,6 @@ describe('where there can be no thread', () => {
     expect(await inbox.get(event)).toMatchObject({ state: 'processed' });
     expect(log.lines).toMatchObject([{ level: 'warn', facts: { file, cause: expect.any(String) as string } }]);
   });
-
-  it('as the file of a merchant’s connection cannot be opened again, likewise', async () => {
-    const log = recordedLog();
-    const database = merchantDatabase();
-    database.pragma('locking_mode = EXCLUSIVE');
-    database.exec('UPDATE orders SET total = total');
-    await using inbox = sqliteInbox({ database }, { logger: log.logger });
-    const results = await Promise.all(severalIncoming(100).map((event) => inbox.accept(event, later())));
-    expect(results.every(({ result }) => result === 'stored')).toBe(true);
-    expect((await inbox.operations?.search({}, { limit: 3 }))?.events).toHaveLength(3);
-    expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.any(String) as string } }]);
-  });
 });
 
 it.each<[string, RegExp, () => SqliteDatabase]>([
@@ -319,6 +307,15 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
           return typeof value === 'function' ? (value.bind(target) as unknown) : value;
         },
       });
+    },
+  ],
+  [
+    'is alone on its file',
+    /EXCLUSIVE/,
+    () => {
+      const database = merchantDatabase();
+      database.pragma('locking_mode = EXCLUSIVE');
+      return database;
     },
   ],
   [
@@ -340,6 +337,22 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
   expect((await inbox.accept(incoming(), later())).result).toBe('stored');
   expect(threads).toEqual([]);
   expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.stringMatching(cause) as string } }]);
+});
+
+it('a lock at the first delivery is waited for, and no reason to do without a thread', async () => {
+  const threads = seenThreads();
+  const log = recordedLog();
+  const file = scratchFile();
+  await using inbox = sqliteInbox({ database: merchantDatabase(file) }, { logger: log.logger });
+  const other = new Database(file);
+  other.exec('BEGIN IMMEDIATE');
+  const accepting = inbox.accept(incoming(), later());
+  await expect.poll(() => threads[0]?.heard.some(({ kind }) => kind === 'ready')).toBe(true);
+  other.exec('ROLLBACK');
+  other.close();
+  expect((await accepting).result).toBe('stored');
+  expect(threads[0]?.heard.some(({ kind }) => kind === 'answer')).toBe(true);
+  expect(log.lines).toEqual([]);
 });
 
 it('threads that were given up end with the inbox, too', async () => {

@@ -94,7 +94,9 @@ export class InboxThreads {
 
   async #tryOut(): Promise<void> {
     const failure = this.#isUsable === false ? null : await this.#writer.start();
-    if (failure === null && this.#isUsable !== false) this.#isUsable = true;
+    // A lock goes away, and until then the writer finds the file busy.
+    const isOpenable = failure === null || failure.code === 'LOCKED';
+    if (isOpenable && this.#isUsable !== false) this.#isUsable = true;
     else throw new NoThread('no thread', { cause: failure && failureFrom(failure) });
   }
 

@@ -8,5 +8,7 @@ export function whyNoSecondConnection(database: SqliteDatabase): string | null {
   // A trigger may call functions that only the merchant's connection has.
   const triggers = "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'";
   if (database.prepare(triggers).get() !== undefined) return "a trigger of the merchant's is on a table of hookbox";
+  if (database.pragma('locking_mode', { simple: true }) === 'exclusive')
+    return 'the connection has locking_mode = EXCLUSIVE';
   return null;
 }
