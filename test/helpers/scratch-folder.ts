@@ -19,14 +19,14 @@ function isRoomInMemory(): boolean {
 }
 
 /** A new folder for a suite, which removes it itself with `using`. */
-export function ownFolder(): Disposable & { readonly path: string } {
-  const path = mkdtempSync(join(PLACE, 'hookbox-test-'));
+export function ownFolder(place = PLACE): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(place, 'hookbox-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** A new folder for the tests of a file or a `describe`, gone after them. */
-export function suiteFolder(): string {
-  const folder = ownFolder();
+export function suiteFolder(place?: string): string {
+  const folder = ownFolder(place);
   afterAll(() => folder[Symbol.dispose]());
   return folder.path;
 }

@@ -1,10 +1,11 @@
 import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { expectAccepted } from '../adapters/expected-answer.ts';
 import { send } from '../adapters/wire.ts';
-import { scratchFile, suiteFolder } from '../helpers/scratch-folder.ts';
+import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { signedEvent } from '../helpers/signed-event.ts';
 import { inboxChecks, PLACEMENTS } from './inbox-checks.ts';
 import { remoteHost } from './remote-host.ts';
@@ -20,7 +21,7 @@ const checked = z.object({ name: z.string(), failure: z.string().nullable() });
  */
 export function testSqliteInbox(runtime: string, command: () => readonly string[], server: string): void {
   describe.each(PLACEMENTS)(`an inbox in SQLite on ${runtime}, written by its %s`, (placement) => {
-    const folder = suiteFolder();
+    const folder = onDisk();
     let running: Promise<ReadonlyMap<string, string | null>> | undefined;
     const checks = (): Promise<ReadonlyMap<string, string | null>> => (running ??= check());
 
@@ -37,7 +38,7 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
 
     it('keeps what it has answered 200 when the process is killed', async () => {
       const start = () => startProcess(command(), server);
-      const inbox = { file: scratchFile(), thread: placement === 'thread' };
+      const inbox = { file: join(folder, 'killed.db'), thread: placement === 'thread' };
       const events = Array.from({ length: 20 }, () => signedEvent());
       const killed = await start();
       const first = await remoteHost(killed, 'hookbox/sqlite').open({ inbox });
@@ -57,8 +58,14 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
     });
   });
 
+  const idle = onDisk();
   it(`keeps no process alive on ${runtime} that leaves its inbox open`, async () => {
-    const { lines } = await runProcess(command(), 'idle-inbox.ts', [scratchFile()]);
+    const { lines } = await runProcess(command(), 'idle-inbox.ts', [join(idle, 'idle.db')]);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([{ stored: 1, threads: 2 }]);
   });
+}
+
+/** Not in memory: there, Deno would want every permission there is. */
+function onDisk(): string {
+  return suiteFolder(tmpdir());
 }

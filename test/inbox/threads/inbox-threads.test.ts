@@ -362,7 +362,7 @@ it('threads that were given up end with the inbox, too', async () => {
   await inbox.operations?.search({}, {});
   await inbox.accept(incoming(), later());
   await inbox.close();
-  expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
+  await expect.poll(() => threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
 });
 
 it('an export whose thread dies does not look whole', async () => {

@@ -126,7 +126,7 @@ describe('the filter bar', () => {
           { path: 'data.b', value: '">' },
         ],
       },
-      { before: 9, limit: 50 },
+      { before: 9, limit: 50, signal: expect.any(AbortSignal) },
     );
   });
 
