@@ -17,7 +17,10 @@ export class ConfigurationError extends HookboxError {
   }
 }
 
-/** An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`. */
+/**
+ * An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`; an inbox of
+ * `postgresInbox` opens when it is first asked for something, which rejects with it then.
+ */
 export class InboxOpenError extends HookboxError {
   override readonly name = 'InboxOpenError';
   readonly code:
@@ -29,6 +32,10 @@ export class InboxOpenError extends HookboxError {
     | 'EPHEMERAL_HOST'
     | 'NODE_TOO_OLD'
     | 'LOCKED'
+    | 'SCHEMA_MISSING'
+    | 'ACCESS_DENIED'
+    | 'SERVER_TOO_OLD'
+    | 'READ_ONLY'
     | 'CANNOT_OPEN';
 
   constructor(code: InboxOpenError['code'], message: string, options?: ErrorOptions) {

@@ -67,7 +67,12 @@ export default defineConfig({
       { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
       {
         extends: true,
-        test: { name: 'apart', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...TOGETHER] },
+        test: {
+          name: 'apart',
+          include: ['test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...TOGETHER],
+          globalSetup: 'test/helpers/postgres-on-demand.ts',
+        },
       },
     ],
     testTimeout: 60_000,

@@ -22,6 +22,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'verifySignature',
   ],
   'hookbox/sqlite': ['sqliteInbox'],
+  'hookbox/postgres': ['postgresInbox'],
   'hookbox/memory': ['memoryInbox'],
   'hookbox/ops': [
     'auditLines',

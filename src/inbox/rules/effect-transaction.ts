@@ -1,16 +1,8 @@
-import type { AttemptError, Lease, Settlement } from '../work.ts';
+import type { Lease } from '../work.ts';
+import { COMMITTED_ALONE } from './committed-alone.ts';
 import type { Counting, Endings, RunningEvent } from './engine.ts';
 import { settle } from './settle.ts';
 import type { Steps } from './steps.ts';
-
-/** What the error says of an event whose function has committed by itself. */
-export const COMMITTED_BY_ITSELF =
-  'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
-  'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
-  'written before you rerun it.';
-
-const ERROR: AttemptError = { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null };
-const DEAD: Settlement = { outcome: 'dead', reason: 'failed', error: ERROR };
 
 /** What an engine is asked for whose merchants can write in a transaction of its own. */
 export interface Effects extends Counting, Pick<Endings, 'raiseHighWater'> {
@@ -29,7 +21,7 @@ export interface Effects extends Counting, Pick<Endings, 'raiseHighWater'> {
  * @returns `false` when the lease was lost
  */
 export function beforeEffect(engine: Endings, lease: Lease, now: number): Steps<boolean> {
-  return settle(engine, lease, DEAD, now);
+  return settle(engine, lease, COMMITTED_ALONE, now);
 }
 
 /** The last step of such a transaction: what it said of the event until here is taken back. */

@@ -1,6 +1,7 @@
 import type { EventKey } from '../event.ts';
 import type { ClaimRequest, Lease } from '../work.ts';
-import { crashEnding } from './attempt-end.ts';
+import { crashEnding, endingOf } from './attempt-end.ts';
+import { COMMITTED_ALONE } from './committed-alone.ts';
 import type { LatestTime, Leases, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
@@ -42,7 +43,8 @@ export function* releaseRanOut(
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
       yield* engine.renew(event, now + leaseMs);
     } else {
-      yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
+      const ending = event.hasEffect === true ? endingOf(COMMITTED_ALONE, now) : crashEnding(event.crashes, now);
+      yield* endAttempt(engine, event, ending, now, slice);
     }
   }
   return ranOut.length === RAN_OUT_BATCH;

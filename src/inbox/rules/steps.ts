@@ -30,6 +30,21 @@ export function answer<T>(value: T): Steps<T> {
 /** The answer of a statement that only writes. */
 export const DONE: Steps<void> = answer(undefined);
 
+/** What an engine gives back that has to be waited for. */
+export function* asked<T>(answer: Promise<T>): Steps<T> {
+  return (yield answer) as T; // whoever runs the rule gives back what the promise resolves with
+}
+
+/** Takes the steps of a rule one after the other, waiting for each. */
+export async function awaited<T>(steps: Steps<T>): Promise<T> {
+  const running = steps[Symbol.iterator]();
+  for (let given: unknown; ;) {
+    const step = running.next(given);
+    if (step.done === true) return step.value;
+    given = await step.value;
+  }
+}
+
 /** Takes the steps of a rule whose engine answers at once. */
 export function atOnce<T>(steps: Steps<T>): T {
   const { done, value } = steps[Symbol.iterator]().next();

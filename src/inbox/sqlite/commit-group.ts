@@ -1,11 +1,6 @@
-import { InboxOpenError, InboxUnavailableError, messageOf } from '../../errors.ts';
+import { InboxOpenError, InboxUnavailableError } from '../../errors.ts';
+import { unavailable, type CommitOutcome } from '../group-commit.ts';
 import { isBusy, isRowFault } from './opening/database.ts';
-
-/** What became of one job: it is on disk, or has failed; `busy` when somebody else has the lock and it is to be done again. */
-export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
-
-/** Commits jobs together; their outcomes, in the same order, at once or later. */
-export type CommitGroup<Job> = (jobs: readonly Job[]) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
 
 /** What a group commit needs of its connection. */
 export interface Transactions<Store> {
@@ -103,9 +98,4 @@ function oneByOne<Store>(transactions: Transactions<Store>, group: readonly Work
 
 function failed(failure: unknown): CommitOutcome {
   return { failure: unavailable(failure) };
-}
-
-/** A failure as whoever has asked hears of it. */
-export function unavailable(failure: unknown): InboxUnavailableError {
-  return new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
 }

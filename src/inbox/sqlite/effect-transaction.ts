@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
-import { afterEffect, beforeEffect, COMMITTED_BY_ITSELF, type Effects } from '../rules/effect-transaction.ts';
+import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
+import { afterEffect, beforeEffect, type Effects } from '../rules/effect-transaction.ts';
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';

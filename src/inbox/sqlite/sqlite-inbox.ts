@@ -4,6 +4,7 @@ import { messageOf } from '../../errors.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
+import { GroupCommit } from '../group-commit.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
@@ -11,7 +12,6 @@ import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
 import { fileOf, type SqliteDatabase } from './opening/database.ts';
 import { effectTransaction } from './effect-transaction.ts';
-import { GroupCommit } from './group-commit.ts';
 import {
   runMove,
   runRead,

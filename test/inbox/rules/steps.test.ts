@@ -6,14 +6,14 @@ import { acceptEvent } from '../../../src/inbox/rules/accept-event.ts';
 import { claim } from '../../../src/inbox/rules/claim.ts';
 import type { Engine } from '../../../src/inbox/rules/engine.ts';
 import { settle } from '../../../src/inbox/rules/settle.ts';
-import { answer, atOnce, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
+import { answer, asked, atOnce, awaited as run, DONE, type Steps } from '../../../src/inbox/rules/steps.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming } from '../../helpers/incoming-event.ts';
 
 /** An engine that has to be waited for, as one behind a network. */
 function awaited(engine: Engine): Engine {
   function* later<T>(ask: () => Steps<T>): Steps<T> {
-    yield turn();
+    yield* asked(turn());
     return yield* ask();
   }
   return new Proxy(engine, {
@@ -23,15 +23,6 @@ function awaited(engine: Engine): Engine {
       return (...parameters: unknown[]) => later(() => statement(...parameters));
     },
   });
-}
-
-async function run<T>(steps: Steps<T>): Promise<T> {
-  const running = steps[Symbol.iterator]();
-  for (let given: unknown; ;) {
-    const step = running.next(given);
-    if (step.done === true) return step.value;
-    given = await step.value;
-  }
 }
 
 const request = { ...EVERYTHING, now: 2_000_000_000_000, leaseMs: 1_000, ordered: true };

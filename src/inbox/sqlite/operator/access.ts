@@ -1,7 +1,7 @@
 import type { Work } from '../commit-group.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
-import type { GroupCommit } from '../group-commit.ts';
+import type { GroupCommit } from '../../group-commit.ts';
 import type { Statements } from '../statements.ts';
 import { FREE, type BorrowLock } from '../threads/write-lock.ts';
 import { waitedSince } from '../waited-time.ts';

@@ -1,5 +1,5 @@
 import type { Operations } from '../../operator/operations.ts';
-import type { CommitOutcome } from '../commit-group.ts';
+import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, ReadName } from '../jobs.ts';
 import { failureFrom } from './failure-data.ts';
 import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';

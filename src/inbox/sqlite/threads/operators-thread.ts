@@ -7,7 +7,7 @@ import { InboxUnavailableError } from '../../../errors.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
-import { GroupCommit } from '../group-commit.ts';
+import { GroupCommit } from '../../group-commit.ts';
 import { accessOf } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';

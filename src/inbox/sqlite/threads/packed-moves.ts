@@ -1,5 +1,5 @@
 import type { Acceptance, IncomingEvent } from '../../event.ts';
-import type { CommitOutcome } from '../commit-group.ts';
+import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move } from '../jobs.ts';
 import { failureData, failureFrom, type FailureData } from './failure-data.ts';
 import type { InboxUnavailableError } from '../../../errors.ts';

@@ -6,7 +6,7 @@
  */
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
-import { GroupCommit } from '../group-commit.ts';
+import { GroupCommit } from '../../group-commit.ts';
 import { runMove, runRead } from '../jobs.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';

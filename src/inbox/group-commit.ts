@@ -1,5 +1,15 @@
-import { InboxUnavailableError } from '../../errors.ts';
-import { unavailable, type CommitGroup, type CommitOutcome } from './commit-group.ts';
+import { InboxUnavailableError, messageOf } from '../errors.ts';
+
+/** What became of one job: it is durable, or has failed; `busy` when somebody else has the lock and it is to be done again. */
+export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
+
+/** Commits jobs together; their outcomes, in the same order, at once or later. */
+export type CommitGroup<Job> = (jobs: readonly Job[]) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
+
+/** A failure as whoever has asked hears of it. */
+export function unavailable(failure: unknown): InboxUnavailableError {
+  return new InboxUnavailableError('FAILED', messageOf(failure), { cause: failure });
+}
 
 /** A piece of work that becomes durable together with others. */
 interface Waiting<Job> {
@@ -17,6 +27,8 @@ export interface QueueLimits {
   readonly maxWaiting: number;
   /** how many bytes of bodies may wait */
   readonly maxWaitingBytes: number;
+  /** how many groups may be under way; two unless set */
+  readonly mostUnderWay?: number;
 }
 
 /** Nobody waits long for a commit, so it must not grow with the queue. */
@@ -110,7 +122,7 @@ export class GroupCommit<Job> {
 
   #schedule(delayMs = 0): void {
     // Beside one that finds the lock taken, the next might find it free and come first.
-    const most = this.#busyTurns > 0 ? 1 : MOST_UNDER_WAY;
+    const most = this.#busyTurns > 0 ? 1 : (this.#limits.mostUnderWay ?? MOST_UNDER_WAY);
     if (this.#scheduled || this.#groupsUnderWay >= most) return;
     this.#scheduled = true;
     // setImmediate runs after all sockets of this turn were read: that is what forms the group.

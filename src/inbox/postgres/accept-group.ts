@@ -1,0 +1,98 @@
+import { InboxUnavailableError } from '../../errors.ts';
+import type { Acceptance, IncomingEvent } from '../event.ts';
+import type { CommitOutcome } from '../group-commit.ts';
+import { acceptAgain } from '../rules/accept-event.ts';
+import { awaited } from '../rules/steps.ts';
+import { hasSameBody } from '../rules/tombstone.ts';
+import { DatabaseFailure } from './driver/faults.ts';
+import { insertEvents } from './engine/insert-events.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
+import { slotOf } from './sql/slots.ts';
+import type { Store } from './store.ts';
+
+const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
+
+/** A delivery on its way in. It remembers whether it was sent to Postgres without an answer. */
+export interface Arrival {
+  readonly event: IncomingEvent;
+  isUnsure: boolean;
+}
+
+/**
+ * Takes in what has arrived together. What is new is stored by one statement, which is its own transaction; what is known
+ * already goes to a second one, by the rule that every engine shares.
+ */
+export async function acceptGroup(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
+  try {
+    return await acceptTogether(store, group);
+  } catch (failure) {
+    // One row, most likely: each is tried alone.
+    const isRefused = failure instanceof DatabaseFailure && failure.fault === 'refused';
+    if (!isRefused || group.length === 1) return group.map(() => failed(failure));
+  }
+  const outcomes: CommitOutcome[] = [];
+  for (const arrival of group) outcomes.push(...(await acceptGroup(store, [arrival])));
+  return outcomes;
+}
+
+function failed(failure: unknown): CommitOutcome {
+  if (failure instanceof InboxUnavailableError) return { failure };
+  const words = failure instanceof Error ? failure.message : 'Postgres has not stored it';
+  return { failure: new InboxUnavailableError('FAILED', words) };
+}
+
+async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
+  const { database, moves, time } = store;
+  const { events, stored } = await database.alone(async (session) => {
+    await time.follow(session);
+    const events = group.map(({ event }) => ({ ...event, receivedAt: time.toDatabase(event.receivedAt) }));
+    try {
+      return { events, stored: await insertEvents(session, moves, events) };
+    } catch (failure) {
+      // It may have been committed all the same.
+      for (const arrival of group) arrival.isUnsure = true;
+      throw failure;
+    }
+  });
+  const known = events.filter((_, at) => stored[at] === false);
+  const unsure = new Set(events.filter((_, at) => group[at]?.isUnsure === true));
+  const again = known.length === 0 ? [] : await acceptKnown(store, known, unsure);
+  let next = 0;
+  return stored.map((isStored) => ({ result: isStored ? STORED : again[next++] }));
+}
+
+/** Deliveries whose keys are known, each by the rule, in the order of arrival. */
+async function acceptKnown(
+  store: Store,
+  events: readonly IncomingEvent[],
+  unsure: ReadonlySet<IncomingEvent>,
+): Promise<readonly Acceptance[]> {
+  return store.database.transaction({
+    async work(session) {
+      const scene = store.scene(session, { ordered: false, exclusive: false });
+      const engine = postgresEngine(scene);
+      await scene.locks.takeOfKeys(events);
+      await scene.locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
+      const acceptances: Acceptance[] = [];
+      for (const event of events) {
+        const isOwn = unsure.has(event) && (await isOwnCommit(store, session, event));
+        acceptances.push(isOwn ? STORED : await awaited(acceptAgain(engine, event)));
+      }
+      return acceptances;
+    },
+  });
+}
+
+/** The answer to a commit of ours was lost: the event is there as we have sent it. */
+async function isOwnCommit(
+  store: Store,
+  session: Parameters<Store['scene']>[0],
+  event: IncomingEvent,
+): Promise<boolean> {
+  const known = await awaited(postgresEngine(store.scene(session, { ordered: false, exclusive: false })).known(event));
+  if (!hasSameBody(known, event.body)) return false;
+  const row = await session.row<{ received_ms: number }>(`SELECT received_ms FROM ${store.t.events} WHERE seq = $1`, [
+    known.seq,
+  ]);
+  return row?.received_ms === event.receivedAt;
+}

@@ -1,0 +1,72 @@
+import type { EventKey } from '../event.ts';
+import { claim, claimOne } from '../rules/claim.ts';
+import { awaited } from '../rules/steps.ts';
+import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
+import type { Session } from './driver/session.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
+import type { Store } from './store.ts';
+
+/** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
+export async function claimDue(store: Store, asked: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]> {
+  for (;;) {
+    let claimed: readonly ClaimedEvent[] = [];
+    const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
+      before: (session) => store.writeAt(session, asked.now),
+      async work(session) {
+        const request = onDatabaseClock(store, asked);
+        const engine = postgresEngine(store.scene(session, { ordered: asked.ordered, exclusive: true }));
+        const step = await awaited(claim(engine, request, limit, { freshUpTo: null }));
+        claimed = step === 'more' ? [] : step;
+        return step;
+      },
+      async wasDone(session) {
+        return claimed.length > 0 && (await isHeld(store, session, claimed)) ? { result: claimed } : undefined;
+      },
+    });
+    if (step !== 'more') return step;
+  }
+}
+
+export async function claimByKey(
+  store: Store,
+  key: EventKey,
+  asked: ClaimRequest,
+): Promise<ClaimedEvent | 'busy' | 'settled'> {
+  for (;;) {
+    let claimed: ClaimedEvent | undefined;
+    const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
+      before: (session) => store.writeAt(session, asked.now),
+      async work(session) {
+        const request = onDatabaseClock(store, asked);
+        const engine = postgresEngine(store.scene(session, { ordered: asked.ordered, exclusive: false }));
+        const step = await awaited(claimOne(engine, key, request));
+        claimed = typeof step === 'string' ? undefined : step;
+        return step;
+      },
+      async wasDone(session) {
+        return claimed !== undefined && (await isHeld(store, session, [claimed])) ? { result: claimed } : undefined;
+      },
+    });
+    if (step !== 'more') return step;
+  }
+}
+
+/** As the database has the times of a request. */
+function onDatabaseClock({ time }: Store, request: ClaimRequest): ClaimRequest {
+  const { now, ranOutBy, takenSince } = request;
+  return {
+    ...request,
+    now: time.toDatabase(now),
+    ...(ranOutBy !== undefined && { ranOutBy: time.toDatabase(ranOutBy) }),
+    ...(takenSince !== undefined && { takenSince: time.toDatabase(takenSince) }),
+  };
+}
+
+/** Whether leases stand. Waits for the transaction that has given them, should it be under way still. */
+async function isHeld(store: Store, session: Session, claimed: readonly { readonly lease: Lease }[]): Promise<boolean> {
+  const rows = await session.rows<Lease>(
+    `SELECT seq, fence FROM ${store.t.queue} WHERE seq = ANY($1::bigint[]) ORDER BY seq FOR UPDATE`,
+    [claimed.map(({ lease }) => lease.seq)],
+  );
+  return claimed.every(({ lease }) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
+}

@@ -1,0 +1,47 @@
+import type { Session } from './driver/session.ts';
+
+/**
+ * Which times an inbox writes. The clocks of machines that share one may be hours apart, so it writes the database's: what a
+ * caller says of its own clock is carried over by how far that lies from now. What is given back for a caller to wait for is
+ * carried back. Tests whose clock is not the machine's say so, and their times are taken as they are.
+ */
+export interface DatabaseTime {
+  /** Asks the database for the time, where that is needed. */
+  follow(session: Session): Promise<void>;
+  /** A time of the caller's clock, as the database has it. */
+  toDatabase(ms: number): number;
+  toCaller(ms: number): number;
+}
+
+/** Of callers whose times are taken as they are. */
+export const callersTime: DatabaseTime = { follow: async () => {}, toDatabase: (ms) => ms, toCaller: (ms) => ms };
+
+/** Clocks drift by less than a millisecond in that. */
+const ASK_EVERY_MS = 60_000;
+
+export function databaseTime(): DatabaseTime {
+  /** what to add to the monotonic clock of this process, which nobody sets */
+  let offset: number | null = null;
+  let askedAt = 0;
+  /** the machine slept if its own clock has gone further than the monotonic one */
+  let wall = 0;
+  const apart = (): number => {
+    if (offset === null) throw new Error('the time of the database is not known yet');
+    return Math.round(offset + performance.now() - Date.now());
+  };
+  return {
+    async follow(session) {
+      const now = performance.now();
+      if (offset !== null && now - askedAt < ASK_EVERY_MS && Math.abs(Date.now() - now - wall) < 1_000) return;
+      const row = await session.row<{ ms: number }>(
+        'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms',
+      );
+      const answeredAt = performance.now();
+      offset = (row?.ms ?? 0) - (now + answeredAt) / 2;
+      askedAt = answeredAt;
+      wall = Date.now() - answeredAt;
+    },
+    toDatabase: (ms) => ms + apart(),
+    toCaller: (ms) => ms - apart(),
+  };
+}

@@ -1,0 +1,38 @@
+/** What hookbox asks of a connection of `pg`; one of any version that answers so will do. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresResult>;
+}
+
+/** A connection that was taken out of a pool, or opened for hookbox, with what lets go of it. */
+export interface PostgresConnection extends PostgresClient {
+  on(event: 'error', listener: (failure: Error) => void): unknown;
+  removeListener(event: 'error', listener: (failure: Error) => void): unknown;
+  /** gives it back to its pool; with `true` it is thrown away */
+  release?(destroy?: boolean): void;
+  /** closes one that no pool has */
+  end?(): Promise<void>;
+}
+
+/** What hookbox asks of a pool of `pg`: connections. */
+export interface PostgresPool<Connection extends PostgresConnection = PostgresConnection> {
+  connect(): Promise<Connection>;
+}
+
+/** A query as `pg` takes it. */
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** prepared under this name, on connections where that works */
+  readonly name?: string;
+  /** each row is a list of its columns */
+  readonly rowMode?: 'array';
+  /** how columns are read, whatever the merchant's own settings of `pg` are */
+  readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
+}
+
+export interface PostgresResult {
+  readonly rows: readonly unknown[];
+  readonly rowCount: number | null;
+  /** what Postgres says it has done: `ROLLBACK` may be the answer to COMMIT */
+  readonly command: string;
+}

@@ -1,0 +1,94 @@
+import { InboxOpenError } from '../../../errors.ts';
+import type { PostgresConnection, PostgresPool } from './client.ts';
+
+/** Where connections come from. */
+export interface Connections {
+  take(): Promise<PostgresConnection>;
+  /** @param isBroken - nothing more is asked of it */
+  giveBack(connection: PostgresConnection, isBroken: boolean): void;
+  /** Lets go of what was opened here. */
+  close(): Promise<void>;
+}
+
+/** An URL, the merchant's own pool, or what opens one connection, as on hosts where each request has its own. */
+export type PostgresSource<Connection extends PostgresConnection = PostgresConnection> =
+  string | { readonly pool: PostgresPool<Connection> } | { readonly connect: () => Promise<Connection> };
+
+/** Of an inbox that opens its own. */
+const MOST_CONNECTIONS = 10;
+const CONNECT_MS = 10_000;
+
+export function connectionsOf(source: PostgresSource): Connections {
+  const connect = connecting(source);
+  const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
+  return {
+    async take() {
+      const connection = await connect.open();
+      // Postgres ends connections when it restarts; one that nobody listens to would end the process.
+      const listener = (): void => {};
+      listeners.set(connection, listener);
+      connection.on('error', listener);
+      return connection;
+    },
+    giveBack(connection, isBroken) {
+      if (connection.release === undefined) {
+        connection.end?.().catch(() => {}); // it may have ended by itself
+        return;
+      }
+      const listener = listeners.get(connection);
+      // A pool listens to what it has; one that is thrown away may fail once more while it ends.
+      if (listener !== undefined && !isBroken) connection.removeListener('error', listener);
+      connection.release(isBroken);
+    },
+    close: () => connect.close(),
+  };
+}
+
+interface Connecting {
+  open(): Promise<PostgresConnection>;
+  close(): Promise<void>;
+}
+
+function connecting(source: PostgresSource): Connecting {
+  if (typeof source === 'string') return ownPool(source);
+  if ('pool' in source) return { open: () => source.pool.connect(), close: async () => {} };
+  return { open: () => source.connect(), close: async () => {} };
+}
+
+/** `pg` is loaded when it is first needed: who gives a pool may have another copy. */
+function ownPool(url: string): Connecting {
+  let opened: Promise<PostgresPool & { end(): Promise<void> }> | undefined;
+  const open = async (): Promise<PostgresPool & { end(): Promise<void> }> => {
+    const { Pool } = await driver();
+    const settings = { connectionString: url, max: MOST_CONNECTIONS, connectionTimeoutMillis: CONNECT_MS };
+    // One that serves nobody keeps no process alive.
+    const pool = new Pool({ ...settings, pipeline: true, allowExitOnIdle: true });
+    // Idle connections fail when Postgres restarts; the pool drops them by itself.
+    pool.on('error', () => {});
+    return pool;
+  };
+  return {
+    async open() {
+      opened ??= open();
+      return (await opened).connect();
+    },
+    async close() {
+      const pool = await opened?.catch(() => undefined); // what failed to open has nothing to close
+      await pool?.end();
+    },
+  };
+}
+
+type OwnPool = PostgresPool & {
+  end(): Promise<void>;
+  on(event: 'error', listener: () => void): unknown;
+};
+
+async function driver(): Promise<{ readonly Pool: new (settings: Readonly<Record<string, unknown>>) => OwnPool }> {
+  try {
+    const { default: pg } = await import('pg');
+    return pg;
+  } catch {
+    throw new InboxOpenError('CANNOT_OPEN', 'hookbox/postgres needs the package pg. Run: npm install pg');
+  }
+}

@@ -1,0 +1,174 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InboxOpenError, isInstance } from '../../../errors.ts';
+import type { PostgresConnection } from './client.ts';
+import type { Connections } from './connections.ts';
+import { DatabaseFailure } from './faults.ts';
+import { Session, type Preparing } from './session.ts';
+
+/**
+ * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
+ * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
+ * statement has an index to go by.
+ */
+const BEGIN =
+  'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off';
+
+/** So often a transaction is begun anew because of others. */
+const MOST_AGAIN = 25;
+const AGAIN_MS = 3;
+/** And so often because a connection was lost: who has asked has deadlines of their own. */
+const MOST_LOST = 2;
+const LOST_MS = 100;
+
+/** What is asked of one transaction. It may be asked again, of another one, after a rollback. */
+export interface Asked<T> {
+  /** on the same connection, before the transaction begins */
+  readonly before?: (session: Session) => Promise<void>;
+  readonly work: (session: Session) => Promise<T>;
+  /**
+   * The connection was lost before COMMIT was answered: whether it was done nevertheless. Asked in another transaction, which
+   * waits for that one where it needs the same rows.
+   */
+  readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
+}
+
+export interface Opening {
+  /** Asked before anything else, until it has succeeded once. */
+  readonly open: (session: Session) => Promise<void>;
+  /** What is said to who may not even connect. */
+  readonly refusalOf: (failure: DatabaseFailure) => Error;
+}
+
+/** Transactions on connections that may end at any time. */
+export class Database {
+  readonly #connections: Connections;
+  readonly #preparing: Preparing;
+  readonly #opening: Opening;
+  #opened: Promise<void> | undefined;
+
+  constructor(connections: Connections, preparing: Preparing, opening: Opening) {
+    this.#connections = connections;
+    this.#preparing = preparing;
+    this.#opening = opening;
+  }
+
+  /**
+   * @throws InboxOpenError when there is no inbox to be had, whose message says what to change
+   * @throws DatabaseFailure when it was not done
+   */
+  async transaction<T>({ before, work, wasDone }: Asked<T>): Promise<T> {
+    let isUnsure = false;
+    return this.#untilDone(async (session) => {
+      await before?.(session);
+      await session.exec(BEGIN);
+      if (isUnsure) {
+        const done = await wasDone?.(session);
+        if (done !== undefined) {
+          await session.exec('COMMIT');
+          return done.result;
+        }
+        isUnsure = false;
+      }
+      const result = await work(session);
+      isUnsure = true;
+      await committed(session);
+      return result;
+    });
+  }
+
+  /** Statements that are transactions of their own. Each may be asked again after a connection was lost. */
+  alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#untilDone(work);
+  }
+
+  /** Reads, by the plans of `transaction`; there is nothing to be unsure of. */
+  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#untilDone(async (session) => {
+      const [, result] = await Promise.all([session.exec(BEGIN), work(session)]);
+      await session.exec('COMMIT');
+      return result;
+    });
+  }
+
+  /** A connection for whoever ends its transaction; it is given back when that has ended, or thrown away. */
+  async lend<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.#take();
+    let isBroken = true;
+    try {
+      const result = await use(session);
+      isBroken = false;
+      return result;
+    } finally {
+      this.#connections.giveBack(session.connection, isBroken);
+    }
+  }
+
+  async #untilDone<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    let lost = 0;
+    for (let again = 0; ; again += 1) {
+      try {
+        return await this.#once(work);
+      } catch (failure) {
+        if (!isInstance(failure, DatabaseFailure) || failure.fault === 'refused') throw failure;
+        if (failure.fault === 'lost') lost += 1;
+        if (lost > MOST_LOST || again === MOST_AGAIN) throw failure;
+        await delay(Math.random() * (failure.fault === 'lost' ? LOST_MS : AGAIN_MS * again));
+      }
+    }
+  }
+
+  async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.#take();
+    let isBroken = false;
+    try {
+      return await work(session);
+    } catch (failure) {
+      const fault = isInstance(failure, DatabaseFailure) ? failure.fault : 'refused';
+      if (fault === 'unprepared') this.#preparing.named = false;
+      isBroken = fault === 'lost' || !(await rolledBack(session));
+      throw failure;
+    } finally {
+      this.#connections.giveBack(session.connection, isBroken);
+    }
+  }
+
+  async #take(): Promise<Session> {
+    const session = new Session(await this.#connection(), this.#preparing);
+    try {
+      await (this.#opened ??= this.#opening.open(session));
+      return session;
+    } catch (failure) {
+      this.#opened = undefined;
+      this.#connections.giveBack(session.connection, true);
+      throw failure;
+    }
+  }
+
+  async #connection(): Promise<PostgresConnection> {
+    try {
+      return await this.#connections.take();
+    } catch (failure) {
+      if (isInstance(failure, InboxOpenError)) throw failure;
+      throw this.#opening.refusalOf(new DatabaseFailure(failure));
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+}
+
+/** Postgres answers COMMIT with ROLLBACK where a statement before it has failed. */
+export async function committed(session: Session): Promise<void> {
+  const command = await session.exec('COMMIT');
+  if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
+}
+
+async function rolledBack(session: Session): Promise<boolean> {
+  try {
+    await session.exec('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+
+/** What a failure of Postgres means for what was asked of it. */
+export type Fault =
+  /** another transaction came in between: ask again, at once */
+  | 'again'
+  /** a prepared statement is not there, or is somebody else's: there is a pooler in between */
+  | 'unprepared'
+  /** the connection is gone, or the server does not take writes now: another connection, after a while */
+  | 'lost'
+  /** what was asked cannot be done */
+  | 'refused';
+
+/** Postgres has not done it. Its words quote neither a password nor a payload, unlike those of what caused it. */
+export class DatabaseFailure extends Error {
+  override readonly name = 'DatabaseFailure';
+  readonly fault: Fault;
+  /** the SQLSTATE, or what Node says of a socket */
+  readonly code: string | null;
+
+  constructor(cause: unknown) {
+    const code = codeOf(cause);
+    super(wordsOf(cause, code));
+    this.code = code;
+    this.fault = faultOf(code);
+  }
+}
+
+/** Serialization, deadlock, a lock that was not free, and our own unique indexes: of two that meet, one is told so. */
+const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
+const UNPREPARED = new Set(['26000', '42P05']);
+/** A server that ends, starts, is a standby by now, has no connection left, or whose time-outs have ended what was asked. */
+const LOST = /^(08...|57...|53300|25006|25P03|25P04)$/;
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+function codeOf(cause: unknown): string | null {
+  if (typeof cause !== 'object' || cause === null) return null;
+  const code: unknown = Reflect.get(cause, 'code');
+  return typeof code === 'string' ? code : null;
+}
+
+function faultOf(code: string | null): Fault {
+  // `pg` says in words that a connection has ended, and Node in codes of its own.
+  if (code === null || !SQLSTATE.test(code) || LOST.test(code)) return 'lost';
+  if (AGAIN.has(code)) return 'again';
+  return UNPREPARED.has(code) ? 'unprepared' : 'refused';
+}
+
+/** What is said of rights, names, limits and connections quotes no value of a query. */
+const PLAIN = /^(08|25|26|28|3D|3F|40|42|53|55|57)/;
+/** What `pg` itself says. */
+const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
+
+function wordsOf(cause: unknown, code: string | null): string {
+  const message = isInstance(cause, Error) ? cause.message : '';
+  if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
+  if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
+  return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;
+}
+
+/** A failure as whoever has asked an inbox hears of it. */
+export function asUnavailable(failure: unknown): unknown {
+  return isInstance(failure, DatabaseFailure) ? new InboxUnavailableError('FAILED', failure.message) : failure;
+}

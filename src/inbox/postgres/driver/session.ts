@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { PostgresConnection, PostgresResult } from './client.ts';
+import { DatabaseFailure } from './faults.ts';
+import { types } from './values.ts';
+
+/** Whether statements are prepared under names; given up where a pooler in between does not keep them. */
+export interface Preparing {
+  named: boolean;
+}
+
+/** One connection while it is ours: statements are asked in their order, and several may be under way. */
+export class Session {
+  readonly connection: PostgresConnection;
+  readonly #preparing: Preparing;
+
+  constructor(connection: PostgresConnection, preparing: Preparing) {
+    this.connection = connection;
+    this.#preparing = preparing;
+  }
+
+  /** The rows of a statement; whoever asks says what they look like. */
+  async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    return (await this.#ask(text, values)).rows as readonly Row[]; // the columns of the statement
+  }
+
+  async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
+    return (await this.rows<Row>(text, values))[0];
+  }
+
+  /** How many rows it has changed. */
+  async run(text: string, values: readonly unknown[] = []): Promise<number> {
+    return (await this.#ask(text, values)).rowCount ?? 0;
+  }
+
+  /** Statements without parameters, which Postgres takes in one message; answers with what it says of the last one. */
+  async exec(text: string): Promise<string> {
+    const result: unknown = await this.connection.query({ text }).catch(failed);
+    const last: unknown = Array.isArray(result) ? result.at(-1) : result;
+    const command: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'command') : '';
+    return String(command);
+  }
+
+  #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
+    const query = { text, values: [...values], types };
+    return this.connection.query(this.#preparing.named ? { ...query, name: nameOf(text) } : query).catch(failed);
+  }
+}
+
+function failed(cause: unknown): never {
+  throw new DatabaseFailure(cause);
+}
+
+const names = new Map<string, string>();
+
+/** The same statement has the same name in every process, and another one another. */
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `hookbox_${createHash('sha256').update(text).digest('base64url').slice(0, 20)}`;
+    names.set(text, name);
+  }
+  return name;
+}

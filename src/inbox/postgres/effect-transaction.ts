@@ -1,0 +1,195 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
+import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
+import { settle } from '../rules/settle.ts';
+import { awaited } from '../rules/steps.ts';
+import type { Lease, Settlement } from '../work.ts';
+import type { PostgresConnection } from './driver/client.ts';
+import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
+import type { Session } from './driver/session.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
+import type { Store } from './store.ts';
+
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+
+/** For so long a transaction whose COMMIT was not answered is waited for. */
+const UNSURE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** How such a transaction ended, as far as its own connection has told. */
+type Ended<T> =
+  | { readonly result: T }
+  | { readonly thrown: unknown }
+  | { readonly spoiled: 'COMMITTED_BY_ITSELF' | 'ROLLED_BACK_BY_ITSELF'; readonly cause?: unknown }
+  /** COMMIT was sent and not answered */
+  | { readonly unsure: T; readonly id: string };
+
+/**
+ * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the attempt is all
+ * that it holds, so that renewals and takeovers pass; a function that commits by itself commits the marker, which then says
+ * that the effect must not be repeated.
+ *
+ * Not as rules/effect-transaction.ts has it, where the event is dead until the function has returned: that would hold the locks
+ * of the event and of its entity for as long as the function awaits something.
+ */
+export async function effectTransaction<T>(
+  store: Store,
+  lease: Lease,
+  work: (connection: PostgresConnection) => T | Promise<T>,
+  { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
+): Promise<T> {
+  signal.throwIfAborted();
+  try {
+    return await resultOf(store, lease, await carriedOut(store, lease, work, now), now);
+  } catch (failure) {
+    throw asUnavailable(failure);
+  }
+}
+
+function carriedOut<T>(
+  store: Store,
+  lease: Lease,
+  work: (connection: PostgresConnection) => T | Promise<T>,
+  now: () => number,
+): Promise<Ended<T>> {
+  return store.database.lend(async (session) => {
+    await store.writeAt(session, now());
+    await session.exec(BEGIN);
+    const id = await mark(store, session, lease);
+    if (id === null) {
+      await session.exec('ROLLBACK');
+      return { thrown: lost() };
+    }
+    const ended = await runInside(store, session, lease, work, id);
+    if (!('result' in ended)) return ended;
+    if (!(await endAttempt(store, session, lease, { outcome: 'processed' }, now()))) {
+      await session.exec('ROLLBACK');
+      return { thrown: lost() };
+    }
+    return commit(session, ended.result, id);
+  });
+}
+
+function lost(): TransactionError {
+  return new TransactionError('LEASE_LOST', 'The lease on this event was lost; nothing was committed.');
+}
+
+/** @returns the id of the transaction; `null` when the lease is lost */
+async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<string | null> {
+  const marked = await session.row<{ id: string }>(
+    `INSERT INTO ${t.effects} (seq, fence)
+     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL
+     RETURNING pg_current_xact_id()::text AS id`,
+    [seq, fence],
+  );
+  return marked?.id ?? null;
+}
+
+/** The id of the transaction tells whether it is still the one that was begun, even if the function began another one. */
+async function runInside<T>(
+  store: Store,
+  session: Session,
+  lease: Lease,
+  work: (connection: PostgresConnection) => T | Promise<T>,
+  id: string,
+): Promise<Ended<T>> {
+  let ended: { readonly result: T } | { readonly thrown: unknown };
+  try {
+    ended = { result: await work(session.connection) };
+  } catch (thrown) {
+    ended = { thrown };
+  }
+  const open = await transactionOf(session);
+  if (open === id && 'result' in ended) return ended;
+  await session.exec('ROLLBACK');
+  if (open === id) return ended;
+  const cause = 'thrown' in ended ? { cause: ended.thrown } : {};
+  if (await isMarked(store, session, lease)) return { spoiled: 'COMMITTED_BY_ITSELF', ...cause };
+  if (open !== 'failed') return { spoiled: 'ROLLED_BACK_BY_ITSELF', ...cause };
+  return 'thrown' in ended ? ended : { thrown: new Error(CAUGHT) };
+}
+
+/** `failed` where a statement has failed, so that nothing can be asked of the transaction any more. */
+async function transactionOf(session: Session): Promise<string | null> {
+  try {
+    const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
+    return row?.id ?? null;
+  } catch (failure) {
+    if (isInstance(failure, DatabaseFailure) && failure.code === '25P02') return 'failed';
+    throw failure;
+  }
+}
+
+async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): Promise<boolean> {
+  return (await session.row(`SELECT 1 FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [seq, fence])) !== undefined;
+}
+
+/** By the rule that every settlement follows, and without the marker; `false` when the lease is lost. */
+async function endAttempt(
+  { scene, time, t }: Store,
+  session: Session,
+  lease: Lease,
+  settlement: Settlement,
+  now: number,
+): Promise<boolean> {
+  const place = scene(session, { ordered: false, exclusive: false });
+  await place.locks.takeOf([lease.seq]);
+  if (!(await awaited(settle(postgresEngine(place), lease, settlement, time.toDatabase(now))))) return false;
+  await session.run(`DELETE FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [lease.seq, lease.fence]);
+  return true;
+}
+
+/** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */
+async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
+  try {
+    const { command } = await session.connection.query({ text: 'COMMIT' });
+    return command === 'COMMIT' ? { result } : { thrown: new Error(CAUGHT) };
+  } catch (failure) {
+    return new DatabaseFailure(failure).fault === 'lost' ? { unsure: result, id } : { thrown: failure };
+  }
+}
+
+async function resultOf<T>(store: Store, lease: Lease, ended: Ended<T>, now: () => number): Promise<T> {
+  if ('result' in ended) return ended.result;
+  if ('thrown' in ended) throw ended.thrown;
+  if ('unsure' in ended) {
+    if (await wasCommitted(store, ended.id)) return ended.unsure;
+    throw new InboxUnavailableError('FAILED', 'The connection to Postgres was lost; nothing was committed.');
+  }
+  const { spoiled, ...options } = ended;
+  if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
+  await store.database
+    .transaction({
+      before: (session) => store.writeAt(session, now()),
+      work: (session) => endAttempt(store, session, lease, COMMITTED_ALONE, now()),
+    })
+    .catch(() => {}); // Whoever finds that the lease has run out finds the marker too.
+  throw new TransactionError(spoiled, COMMITTED_BY_ITSELF, options);
+}
+
+/** Its server process may still be at it. */
+async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
+  for (const until = performance.now() + UNSURE_MS; ;) {
+    try {
+      const row = await database.alone((session) =>
+        session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]),
+      );
+      if (row?.status !== 'in progress') return row?.status === 'committed';
+    } catch (failure) {
+      // Of a server that has taken over and has never heard of it.
+      if (isInstance(failure, DatabaseFailure) && failure.code === '22023') return false;
+      if (performance.now() > until) throw failure;
+    }
+    if (performance.now() > until) return false;
+    await delay(LOOK_MS);
+  }
+}
+
+const CAUGHT =
+  'A statement of the function given to ctx.transaction has failed, which ends a transaction in Postgres, and the function ' +
+  'has caught that. Nothing was committed. Let it be thrown, or use a SAVEPOINT.';
+
+const ROLLED_BACK =
+  'The function given to ctx.transaction ended the transaction itself with ROLLBACK. What it wrote after that is ' +
+  'committed on its own, so the event is dead instead of being run again. Leave the transaction to hookbox; throw to roll ' +
+  'back.';

@@ -1,0 +1,80 @@
+import type { Candidate } from '../../rules/engine.ts';
+import type { ClaimRequest } from '../../work.ts';
+import { fromText, toText } from '../driver/values.ts';
+import { fromKey, toKey } from '../sql/keys.ts';
+import { createdOf } from '../sql/records.ts';
+import { readyEndpoints } from './takers.ts';
+import type { Scene } from './scene.ts';
+
+export interface CandidateRow {
+  readonly seq: number;
+  readonly endpoint: string;
+  readonly entity: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly crashes: number;
+}
+
+const READY = 'lease_until_ms IS NULL AND NOT parked';
+
+/**
+ * The longest due of a scope whose slots are free. They are looked for without a lock, so that nobody waits for who else
+ * looks; then locked, and read again, as somebody may have had them in between. What another transaction has locked is left to
+ * it, and what comes behind is looked at in its place.
+ */
+export async function candidates(
+  scene: Scene,
+  request: ClaimRequest,
+  suspects: boolean,
+  limit: number,
+): Promise<readonly Candidate[]> {
+  const { session, t, locks } = scene;
+  for (const passedOver: number[] = []; ;) {
+    const found = await dueOf(scene, request, suspects, limit, passedOver);
+    if (found.length === 0) return [];
+    const free = await locks.takeFree(found.map(({ slot }) => slot));
+    const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
+    const rows = await session.rows<CandidateRow>(
+      `SELECT seq, endpoint, entity, created_ms, created_ns, crashes FROM ${t.queue}
+       WHERE seq = ANY($1::bigint[]) AND ${READY} AND due_ms <= $2 AND (crashes = 0 OR $3::boolean) ORDER BY due_ms, seq`,
+      [ours, request.now, suspects],
+    );
+    if (rows.length > 0 || found.length < limit) return rows.map(candidateOf);
+    passedOver.push(...found.map(({ seq }) => seq));
+  }
+}
+
+async function dueOf(
+  scene: Scene,
+  { endpoints, types, now }: ClaimRequest,
+  suspects: boolean,
+  limit: number,
+  passedOver: readonly number[],
+): Promise<readonly { readonly seq: number; readonly slot: number }[]> {
+  const { session, t } = scene;
+  const named = [...new Set(await readyEndpoints(scene, endpoints))].map(toText);
+  if (named.length === 0) return [];
+  const columns = 'queue.seq, queue.slot, queue.due_ms';
+  const where = `queue.endpoint = named.endpoint AND ${READY} AND (queue.crashes = 0 OR $3::boolean)
+    AND queue.seq <> ALL($5::bigint[])`;
+  const text =
+    types === '*'
+      ? `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
+           SELECT ${columns} FROM ${t.queue} AS queue WHERE ${where} AND queue.due_ms + 0 <= $2::bigint
+           ORDER BY queue.due_ms + 0, queue.seq LIMIT $4
+         ) AS due ORDER BY due.due_ms, due.seq LIMIT $4`
+      : `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($6::text[]) AS wanted (type)
+         CROSS JOIN LATERAL (
+           SELECT ${columns} FROM ${t.queue} AS queue WHERE ${where} AND queue.type = wanted.type AND queue.due_ms <= $2::bigint
+           ORDER BY queue.due_ms, queue.seq LIMIT $4
+         ) AS due ORDER BY due.due_ms, due.seq LIMIT $4`;
+  const values = [named, now, suspects, limit, passedOver];
+  return session.rows(text, types === '*' ? values : [...values, [...new Set(types)].map(toKey)]);
+}
+
+export function candidateOf(row: CandidateRow): Candidate {
+  const { seq, endpoint, entity, crashes } = row;
+  const named = entity === null ? null : fromKey(entity);
+  // A row of the queue has no body that a change of it would write again.
+  return { seq, endpoint: fromText(endpoint), entity: named, created: createdOf(row), crashes, bytes: 0 };
+}

@@ -1,0 +1,243 @@
+import type { EventKey } from '../../event.ts';
+import type { Claims, Counting, EntityQueue, EventToRun, RanOutEvent, RunningEvent } from '../../rules/engine.ts';
+import { answer, asked, DONE } from '../../rules/steps.ts';
+import type { DeadReason, EventState } from '../../state.ts';
+import type { Attempt } from '../../work.ts';
+import { fromText, textOrNull, toText } from '../driver/values.ts';
+import { fromKey, keyOrNull } from '../sql/keys.ts';
+import { createdOf, joined, STATE } from '../sql/records.ts';
+import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
+import { followClock } from './follow-clock.ts';
+import type { Scene } from './scene.ts';
+
+interface RowToRun extends CandidateRow {
+  readonly type: string | null;
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly pruned: boolean;
+  readonly discarded: boolean;
+}
+
+interface ClaimedRow {
+  readonly seq: number;
+  readonly fence: number;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly body: Buffer;
+  readonly verified: boolean;
+  readonly received_ms: number;
+}
+
+interface RunningRow extends Omit<CandidateRow, 'crashes'> {
+  readonly fence: number;
+  readonly type: string;
+  readonly attempts: number;
+  readonly trigger: Attempt['trigger'];
+  readonly claimed_ms: number;
+}
+
+interface RanOutRow extends RunningRow {
+  readonly crashes: number;
+  readonly has_effect: boolean;
+}
+
+const RUNNING = 'seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms';
+
+/** Processors take events, hold them, and say how their attempts ended. */
+export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof EntityQueue> {
+  const { session, t, moves, leases } = scene;
+  /** the one event that was asked for by its key */
+  let toRun: EventToRun | undefined;
+
+  async function claim(seq: number, now: number, until: number): Promise<ClaimedRow | undefined> {
+    if (toRun?.seq === seq && (toRun.state === 'dead' || toRun.state === 'ignored')) {
+      await session.run(moves.unshelve, [
+        seq,
+        keyOrNull(toRun.type),
+        keyOrNull(toRun.entity),
+        null,
+        false,
+        false,
+        null,
+      ]);
+    }
+    return session.row<ClaimedRow>(moves.claim, [seq, now, until, leases.ordered, leases.exclusive]);
+  }
+
+  return {
+    // Before the transaction (latest-time.ts): who holds the row of the clock would hold up everybody else.
+    noteTime: () => DONE,
+    followClock: ({ now, leaseMs }) => asked(followClock(scene, now, leaseMs)),
+    // What arrives is in the indexes for work at once.
+    newestSeq: () => answer(0),
+    lookAtFresh: ({ now }) => asked(session.run(moves.lookAtFresh, [now]).then(() => false)),
+    isSuspectRunning: () =>
+      asked(
+        session
+          .row(`SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`)
+          .then((found) => found !== undefined),
+      ),
+    candidates: (request, suspects, limit) => asked(candidates(scene, request, suspects, limit)),
+    eventToRun: (key) =>
+      asked(
+        eventToRun(scene, key).then((event) => {
+          toRun = event;
+          return event;
+        }),
+      ),
+    isSuperseded: ({ endpoint, entity, created }) =>
+      asked(
+        session
+          .row(
+            `SELECT 1 FROM ${t.entities}
+             WHERE entity = $1 AND endpoint = $2 AND (created_ms, created_ns) > ($3::bigint, $4::integer)`,
+            [keyOrNull(entity), toText(endpoint), created?.ms ?? null, created?.ns ?? null],
+          )
+          .then((found) => found !== undefined),
+      ),
+    claim: (seq, now, until) => asked(claim(seq, now, until).then(claimedOf)),
+    renew: ({ seq, fence }, until) =>
+      asked(session.run(moves.renew, [seq, fence, until]).then((changes) => changes === 1)),
+    ranOut: (by, limit, before) => asked(ranOut(scene, by, limit, before)),
+    held: ({ seq, fence }) =>
+      asked(
+        session
+          .row<RunningRow>(
+            `SELECT ${RUNNING} FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL`,
+            [seq, fence],
+          )
+          .then((row) => row && runningOf(row)),
+      ),
+    end(seq, ending, now) {
+      const { failed, crashed } = ending;
+      switch (ending.state) {
+        case 'processed':
+          return asked(session.run(moves.toProcessed, [seq]).then(() => {}));
+        case 'pending':
+          return asked(session.run(moves.toRetry, [seq, ending.dueAt, failed, crashed]).then(() => {}));
+        case 'dead': {
+          const values = [seq, ending.deadReason, now, ending.fingerprint, failed, crashed];
+          return asked(session.run(moves.toDead, values).then(() => {}));
+        }
+      }
+    },
+    addAttempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
+      const values = [
+        seq,
+        attempt,
+        trigger,
+        outcome,
+        fence,
+        toText(endpoint),
+        claimedAt,
+        now,
+        outcome === 'processed',
+        textOrNull(error?.name ?? null),
+        textOrNull(error?.message ?? null),
+        textOrNull(error?.stack ?? null),
+      ];
+      const text = `
+        INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable,
+          error_name, error_message, error_stack)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+      return asked(session.run(text, values).then(() => {}));
+    },
+    raiseHighWater({ endpoint, entity, created }) {
+      if (created === null) return DONE;
+      const text = `
+        INSERT INTO ${t.entities} AS known (entity, endpoint, created_ms, created_ns) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (entity, endpoint) DO UPDATE SET created_ms = excluded.created_ms, created_ns = excluded.created_ns
+        WHERE (excluded.created_ms, excluded.created_ns) > (known.created_ms, known.created_ns)`;
+      return asked(session.run(text, [keyOrNull(entity), toText(endpoint), created.ms, created.ns]).then(() => {}));
+    },
+  };
+}
+
+/** The event of a key, whose slot is held until the transaction ends. */
+async function eventToRun({ session, t, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
+  await locks.takeOfKeys([key]);
+  const row = await session.row<RowToRun>(
+    `SELECT events.seq, events.endpoint, events.type, events.entity, events.created_ms, events.created_ns,
+       coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
+       shelf.discarded_ms IS NOT NULL AS discarded
+     FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
+    [toText(key.id), toText(key.endpoint)],
+  );
+  if (row === undefined) return undefined;
+  return {
+    ...candidateOf(row),
+    entity: row.entity === null ? null : fromText(row.entity),
+    type: row.type === null ? null : fromText(row.type),
+    state: row.state,
+    isInvalid: row.dead_reason === 'invalid',
+    isPruned: row.pruned,
+    isDiscarded: row.discarded,
+  };
+}
+
+/** As candidates are: looked for, locked as far as nobody else has them, and read again. */
+async function ranOut(
+  { session, t, locks }: Scene,
+  by: number,
+  limit: number,
+  before: EventKey | undefined,
+): Promise<readonly RanOutEvent[]> {
+  const ended = 'lease_until_ms IS NOT NULL AND lease_until_ms <= $1::bigint';
+  const found: { seq: number; slot: number }[] = [];
+  if (before === undefined) {
+    const text = `SELECT seq, slot FROM ${t.queue} WHERE ${ended} ORDER BY lease_until_ms LIMIT $2`;
+    found.push(...(await session.rows<{ seq: number; slot: number }>(text, [by, limit])));
+  } else {
+    await locks.takeOfKeys([before]);
+    const text = `
+      SELECT queue.seq, queue.slot FROM ${t.queue} AS queue
+      WHERE ${ended} AND (
+        seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4)
+        OR (entity = (SELECT entity FROM ${t.queue} WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $3 AND endpoint = $4))
+          AND endpoint = $4)
+      ) LIMIT $2`;
+    const values = [by, limit, toText(before.id), toText(before.endpoint)];
+    found.push(...(await session.rows<{ seq: number; slot: number }>(text, values)));
+  }
+  if (found.length === 0) return [];
+  const free = await locks.takeFree(found.map(({ slot }) => slot));
+  const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
+  const rows = await session.rows<RanOutRow>(
+    `SELECT ${RUNNING}, crashes,
+       EXISTS (SELECT 1 FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence)
+         AS has_effect
+     FROM ${t.queue} AS queue WHERE ${ended} AND seq = ANY($2::bigint[]) ORDER BY lease_until_ms`,
+    [by, ours],
+  );
+  return rows.map((row) => ({ ...runningOf(row), crashes: row.crashes, bytes: 0, hasEffect: row.has_effect }));
+}
+
+function claimedOf(row: ClaimedRow | undefined) {
+  if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
+  return {
+    lease: { seq: row.seq, fence: row.fence },
+    endpoint: fromText(row.endpoint),
+    id: fromText(row.id),
+    body: row.body,
+    verified: row.verified,
+    receivedAt: new Date(row.received_ms),
+    attempt: row.attempts,
+    failures: row.failures,
+  };
+}
+
+export function runningOf(row: RunningRow): RunningEvent {
+  return {
+    seq: row.seq,
+    fence: row.fence,
+    endpoint: fromText(row.endpoint),
+    type: fromKey(row.type),
+    entity: row.entity === null ? null : fromKey(row.entity),
+    created: createdOf(row),
+    attempt: row.attempts,
+    trigger: row.trigger,
+    claimedAt: row.claimed_ms,
+  };
+}

@@ -1,0 +1,42 @@
+import type { EventKey, IncomingEvent } from '../../event.ts';
+import { firstStateOf } from '../../rules/first-state.ts';
+import type { Session } from '../driver/session.ts';
+import { fromText, textOrNull, toText } from '../driver/values.ts';
+import { keyOrNull } from '../sql/keys.ts';
+import { slotOf } from '../sql/slots.ts';
+import type { Scene } from './scene.ts';
+
+/**
+ * Stores events whose keys are new, in their order, by one statement that is a transaction of its own unless it is in one.
+ *
+ * @returns of each whether it was stored; of those with one key, the first
+ */
+export async function insertEvents(
+  session: Session,
+  moves: Scene['moves'],
+  events: readonly IncomingEvent[],
+): Promise<readonly boolean[]> {
+  const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
+  const rows = await session.rows<EventKey>(moves.insert, [
+    column(({ endpoint }) => toText(endpoint)),
+    column(({ id }) => toText(id)),
+    column(({ type }) => textOrNull(type)),
+    column(({ created }) => created?.ms ?? null),
+    column(({ created }) => created?.ns ?? null),
+    column(({ entity }) => textOrNull(entity)),
+    column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
+    column(({ verified }) => verified),
+    column(({ receivedAt }) => receivedAt),
+    column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+    column(({ type }) => keyOrNull(type)),
+    column(({ entity }) => keyOrNull(entity)),
+    column((event) => firstStateOf(event).state === 'pending'),
+  ]);
+  const stored = new Set(rows.map(({ endpoint, id }) => keyOf({ endpoint: fromText(endpoint), id: fromText(id) })));
+  // The first of a key was stored, and the others are known by now.
+  return events.map((event) => stored.delete(keyOf(event)));
+}
+
+function keyOf({ endpoint, id }: EventKey): string {
+  return JSON.stringify([endpoint, id]);
+}

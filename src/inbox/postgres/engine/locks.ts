@@ -1,0 +1,59 @@
+import type { EventKey } from '../../event.ts';
+import type { Session } from '../driver/session.ts';
+import { toText } from '../driver/values.ts';
+import type { Tables } from '../sql/tables.ts';
+
+/** The slots (sql/slots.ts) whose locks one transaction holds. */
+export interface Locks {
+  /** Waits for them. In the order of the slots, so that two who want several do not wait for each other. */
+  take(slots: readonly number[]): Promise<void>;
+  /** Those of them that are free, or held already; waits for nobody. */
+  takeFree(slots: readonly number[]): Promise<ReadonlySet<number>>;
+  /** Waits for those of events in the queue. */
+  takeOf(seqs: readonly number[]): Promise<void>;
+  /** Waits for those of events by their keys; an event that is not there has none. */
+  takeOfKeys(keys: readonly EventKey[]): Promise<void>;
+}
+
+export function locksOf(session: Session, t: Tables): Locks {
+  const held = new Set<number>();
+  const named = `SELECT slot FROM ${t.slots} WHERE slot = ANY($1::smallint[]) ORDER BY slot FOR UPDATE`;
+  const ofEvents = `
+    SELECT slot FROM ${t.slots} WHERE slot = ANY(ARRAY(SELECT slot FROM ${t.queue} WHERE seq = ANY($1::bigint[])))
+    ORDER BY slot FOR UPDATE`;
+  const note = (rows: readonly { slot: number }[]): void => {
+    for (const { slot } of rows) held.add(slot);
+  };
+  const missing = (slots: readonly number[]): number[] => [...new Set(slots)].filter((slot) => !held.has(slot));
+  const ofKeys = `
+    SELECT DISTINCT events.slot FROM unnest($1::text[], $2::text[]) AS given (id, endpoint)
+    JOIN ${t.events} AS events ON events.id = given.id AND events.endpoint = given.endpoint`;
+
+  async function take(slots: readonly number[]): Promise<boolean> {
+    const wanted = missing(slots);
+    if (wanted.length > 0) note(await session.rows(named, [wanted]));
+    return wanted.length > 0;
+  }
+
+  return {
+    async take(slots) {
+      await take(slots);
+    },
+    async takeFree(slots) {
+      const wanted = missing(slots);
+      if (wanted.length > 0) note(await session.rows(`${named} SKIP LOCKED`, [wanted]));
+      return held;
+    },
+    async takeOf(seqs) {
+      if (seqs.length > 0) note(await session.rows(ofEvents, [seqs]));
+    },
+    async takeOfKeys(keys) {
+      const values = [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))];
+      // Somebody may have moved one to another slot while this one was waited for.
+      for (;;) {
+        const slots = await session.rows<{ slot: number }>(ofKeys, values);
+        if (!(await take(slots.map(({ slot }) => slot)))) return;
+      }
+    },
+  };
+}

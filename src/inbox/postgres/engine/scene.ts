@@ -1,0 +1,14 @@
+import type { Session } from '../driver/session.ts';
+import type { Tables } from '../sql/tables.ts';
+import type { movesOf } from '../moves.ts';
+import type { Locks } from './locks.ts';
+
+/** One transaction, as the statements of the engine see it. */
+export interface Scene {
+  readonly session: Session;
+  readonly t: Tables;
+  readonly moves: ReturnType<typeof movesOf>;
+  readonly locks: Locks;
+  /** What leases of this transaction keep others from having: their entity, and the place of the one suspect. */
+  readonly leases: { readonly ordered: boolean; readonly exclusive: boolean };
+}

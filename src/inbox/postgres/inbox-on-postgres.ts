@@ -1,0 +1,136 @@
+import { InboxUnavailableError } from '../../errors.ts';
+import type { Inbox } from '../contract.ts';
+import { GroupCommit } from '../group-commit.ts';
+import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
+import { acceptGroup, type Arrival } from './accept-group.ts';
+import { claimByKey, claimDue } from './claims.ts';
+import type { DatabaseTime } from './database-time.ts';
+import type { PostgresConnection } from './driver/client.ts';
+import { connectionsOf, type PostgresSource } from './driver/connections.ts';
+import { Database } from './driver/database.ts';
+import { asUnavailable } from './driver/faults.ts';
+import { toText } from './driver/values.ts';
+import { effectTransaction } from './effect-transaction.ts';
+import { LatestTime } from './latest-time.ts';
+import { listEvents } from './listing.ts';
+import { movesOf } from './moves.ts';
+import { connectionRefusal, openSchema } from './opening/open.ts';
+import { settleGroup, type SettlementJob } from './settlements.ts';
+import { selectStored, storedEvent } from './sql/records.ts';
+import { tablesIn } from './sql/tables.ts';
+import { storeOf, type Store } from './store.ts';
+import { workQueue } from './work-queue.ts';
+
+export interface InboxSettings {
+  readonly schema: string;
+  readonly migrates: boolean;
+  readonly prepares: boolean;
+  readonly maxWaiting: number;
+  readonly maxWaitingBytes: number;
+  readonly time: DatabaseTime;
+}
+
+/** Roughly what a waiting delivery holds beside its body. */
+const OVERHEAD_BYTES = 512;
+
+/** The parts of an inbox, put together. */
+export function inboxOnPostgres<Connection extends PostgresConnection>(
+  source: PostgresSource<Connection>,
+  { schema, migrates, prepares, maxWaiting, maxWaitingBytes, time }: InboxSettings,
+): Inbox<Connection> {
+  const t = tablesIn(schema);
+  const database = new Database(
+    connectionsOf(source),
+    { named: prepares },
+    { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
+  );
+  const store: Store = storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t) });
+
+  const listeners = new Set<() => void>();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
+  };
+
+  // One group at a time keeps the order of arrival.
+  const arrivals = new GroupCommit<Arrival>((group) => acceptGroup(store, group), {
+    maxWaiting,
+    maxWaitingBytes,
+    mostUnderWay: 1,
+  });
+  const settlements = new GroupCommit<SettlementJob>((jobs) => settleGroup(store, jobs));
+  const queue = workQueue(store);
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  /** What is asked of the inbox: failures are such as whoever asks may know, and `close` waits for it. */
+  async function asked<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new InboxUnavailableError('CLOSED', 'the inbox is closed');
+    const promise = work();
+    underWay.add(promise);
+    try {
+      return await promise;
+    } catch (failure) {
+      throw asUnavailable(failure);
+    } finally {
+      underWay.delete(promise);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    isClosed = true;
+    await Promise.all([arrivals.close(), settlements.close()]);
+    await Promise.allSettled(underWay);
+    await database.close();
+  }
+
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= stop());
+
+  return {
+    async accept(event, deadline) {
+      const arrival: Arrival = { event, isUnsure: false };
+      const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
+      const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
+      if (acceptance.result === 'stored' || acceptance.replaced) notify();
+      return acceptance;
+    },
+    get: (key) => asked(() => eventOf(store, key)),
+    list: ({ after = 0, limit = 100 } = {}) => asked(() => listEvents(store, after, limit)),
+    claim: (request, limit) => asked(() => claimDue(store, request, limit)),
+    claimOne: (key, request) => asked(() => claimByKey(store, key, request)),
+    renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
+    settle: (lease, settlement, now) => settlements.submitMove({ lease, settlement, now }) as Promise<boolean>,
+    transaction: <T>(
+      lease: Parameters<Inbox['transaction']>[0],
+      work: (database: Connection) => T,
+      attempt: Parameters<Inbox['transaction']>[2],
+    ) =>
+      // The connection is one of the source's, and a promise of a promise is the promise itself.
+      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
+    noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
+    nextDue: (scope) => asked(() => queue.nextDue(scope)),
+    announce: (scope, now, ignoreBefore) => asked(() => queue.announce(scope, now, ignoreBefore)),
+    unhandled: (now, takenSince) => asked(() => queue.unhandled(now, takenSince)),
+    ignoredSince: (scope, since, now) => asked(() => queue.ignoredSince(scope, since, now)),
+    attempts: (key) => asked(() => queue.attempts(key)),
+    async rerun(key, content, now, readFrom) {
+      const moved = await asked(() => queue.rerun(key, content, now, readFrom));
+      if (moved) notify();
+      return moved;
+    },
+    prune: (endpoints, processedBefore, limit) => asked(() => queue.prune(endpoints, processedBefore, limit)),
+    onPending(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function eventOf({ database, t }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
+  const row = await database.read((session) =>
+    session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [toText(id), toText(endpoint)]),
+  );
+  return row === undefined ? null : storedEvent(row);
+}

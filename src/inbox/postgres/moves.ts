@@ -1,0 +1,128 @@
+import { TOLERATED_MS } from '../rules/set-back.ts';
+import type { Tables } from './sql/tables.ts';
+
+/** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
+export const HELD = 'seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL';
+
+/**
+ * A counter would give out the same fence again after a crash or a fail-over that takes claims back; the time and a random
+ * number do not. Whole numbers up to 2^53, until the year 2109.
+ */
+const NEXT_FENCE = `greatest(fence + 1,
+  (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 2048 + floor(random() * 2048)::bigint)`;
+
+const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL, leased_suspect = NULL';
+
+/** Every write of where an event stands, each named for the move it makes; nothing else writes `events`, `queue` and `shelf`. */
+export function movesOf(t: Tables) {
+  return {
+    // A delivery comes in.
+    /** As many as are new, in the order they are given; known ones are passed over. */
+    insert: `
+      WITH stored AS (
+        INSERT INTO ${t.events}
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
+          $8::boolean[], $9::bigint[], $10::bytea[])
+          WITH ORDINALITY AS given
+            (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, place)
+        ORDER BY place
+        ON CONFLICT (id, endpoint) DO NOTHING
+        RETURNING seq, endpoint, id, created_ms, created_ns, slot, received_ms
+      ), about AS (
+        SELECT stored.*, first.type_key, first.entity_key, first.valid
+        FROM stored JOIN (
+          SELECT DISTINCT ON (id, endpoint) id, endpoint, type_key, entity_key, valid
+          FROM unnest($1::text[], $2::text[], $11::text[], $12::text[], $13::boolean[])
+            WITH ORDINALITY AS given (endpoint, id, type_key, entity_key, valid, place)
+          ORDER BY id, endpoint, place
+        ) AS first USING (id, endpoint)
+      ), queued AS (
+        INSERT INTO ${t.queue} (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh)
+        SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, true FROM about WHERE valid
+      ), shelved AS (
+        INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
+        SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
+      )
+      SELECT seq, endpoint, id FROM stored`,
+    markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = $1`,
+    /** An event gets what another body, or today's schemas, say of it. */
+    replaceEvent: `
+      UPDATE ${t.events}
+      SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6, verified = $7, body = $8, body_sha256 = NULL
+      WHERE seq = $1`,
+    describe: `
+      UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6 WHERE seq = $1`,
+    /** What stood in the queue goes on from there as if it had just arrived. */
+    requeue: `
+      UPDATE ${t.queue}
+      SET type = $2, entity = $3, slot = $4, created_ms = $5, created_ns = $6, fresh = true, parked = false, failures = 0,
+        crashes = 0
+      WHERE seq = $1`,
+    /** From the shelf into the queue, with what its events row says by now; due when it was, unless told otherwise. */
+    unshelve: `
+      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = $1 RETURNING *)
+      INSERT INTO ${t.queue}
+        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger, fence)
+      SELECT taken.seq, taken.endpoint, $2, $3, events.slot, events.created_ms, events.created_ns,
+        coalesce($4::bigint, taken.due_ms), $5::boolean, taken.attempts, CASE WHEN $6::boolean THEN 0 ELSE taken.failures END,
+        CASE WHEN $6::boolean THEN 0 ELSE taken.crashes END, coalesce($7, taken.trigger), taken.fence
+      FROM taken JOIN ${t.events} AS events ON events.seq = taken.seq`,
+    /** What a body that fits no schema takes the place of. */
+    shelveInvalid: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
+      INSERT INTO ${t.shelf}
+        (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts, trigger, fence)
+      SELECT seq, 'dead', 'invalid', endpoint, $2, $3, due_ms, attempts, trigger, fence FROM taken`,
+    stayInvalid: `
+      UPDATE ${t.shelf}
+      SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL, discarded_ms = NULL,
+        failures = 0, crashes = 0
+      WHERE seq = $1`,
+
+    // A processor learns of it, runs it, and says how that ended.
+    /** Nothing arrives in the future: what says so arrived before the clock was set back. */
+    lookAtFresh: `
+      UPDATE ${t.queue} SET due_ms = $1::bigint, fresh = false WHERE fresh AND due_ms + 1 > $1::bigint + ${TOLERATED_MS + 1}`,
+    park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = $1`,
+    unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = $1 AND parked`,
+    claim: `
+      WITH claimed AS (
+        UPDATE ${t.queue}
+        SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
+          fresh = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
+          leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
+        WHERE seq = $1 AND lease_until_ms IS NULL
+        RETURNING seq, fence, attempts, failures
+      )
+      SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms
+      FROM claimed JOIN ${t.events} AS events ON events.seq = claimed.seq`,
+    renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
+    toProcessed: `DELETE FROM ${t.queue} WHERE seq = $1`,
+    toRetry: `
+      UPDATE ${t.queue}
+      SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, trigger = 'auto', ${NO_LEASE} WHERE seq = $1`,
+    toDead: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
+      INSERT INTO ${t.shelf}
+        (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, attempts, failures, crashes, fence)
+      SELECT seq, 'dead', $2, endpoint, type, $3, due_ms, $4, attempts, failures + $5::integer, crashes + $6::integer, fence
+      FROM taken`,
+    toIgnored: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      INSERT INTO ${t.shelf}
+        (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
+      SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
+
+    // The clock was set back.
+    moveLeases: `
+      UPDATE ${t.queue} SET lease_until_ms = greatest($2::bigint, lease_until_ms - $1::bigint) WHERE lease_until_ms > $2::bigint`,
+    moveDue: `
+      UPDATE ${t.queue} SET due_ms = greatest($2::bigint, due_ms - $1::bigint)
+      WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
+
+    // It is kept as a tombstone.
+    prune: `UPDATE ${t.events} SET body = NULL, body_sha256 = $2 WHERE seq = $1`,
+  } as const;
+}

@@ -1,0 +1,102 @@
+import { ConfigurationError } from '../../errors.ts';
+import { positive } from '../../number-option.ts';
+import type { Inbox } from '../contract.ts';
+import { databaseTime } from './database-time.ts';
+import type { PostgresConnection } from './driver/client.ts';
+import type { PostgresSource } from './driver/connections.ts';
+import { inboxOnPostgres } from './inbox-on-postgres.ts';
+
+export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/client.ts';
+export type { PostgresSource } from './driver/connections.ts';
+
+export interface PostgresInboxOptions {
+  /** The schema that holds the inbox; `hookbox` unless set. It is made if it is not there. */
+  readonly schema?: string;
+  /** `false` leaves tables alone, where a deploy makes them: a schema that is missing or old is refused then. */
+  readonly migrate?: boolean;
+  /**
+   * Whether statements are prepared: `auto`, which gives it up behind a pooler that does not keep them, unless set; `false`
+   * for never.
+   */
+  readonly prepare?: 'auto' | false;
+  /** How many deliveries may wait for Postgres before new ones are answered 503; 10,000 unless set. */
+  readonly maxWaiting?: number;
+  /** How many bytes of bodies may wait; 64 MiB unless set. */
+  readonly maxWaitingBytes?: number;
+}
+
+const MAX_WAITING = 10_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Names are cut to that by Postgres. */
+const MOST_OF_A_NAME = 63;
+
+/**
+ * The inbox of several machines: events in Postgres, in a schema of their own beside the merchant's tables. Any number of
+ * processes share it; a commit is durable before it is answered. Needs Postgres 14 or newer and the package `pg`.
+ *
+ * It connects when it is first asked for something. Should there be no inbox to be had, that is what rejects, with an
+ * `InboxOpenError` whose message says what to grant or change: no rights, no tables, a server that is too old, a standby,
+ * `fsync` or `synchronous_commit` off.
+ *
+ * @param source - a URL; or `{ pool }` with an open pool of `pg`, which stays the merchant's to close; or `{ connect }`, which
+ * opens one connection for each use, as on hosts where a connection belongs to one request
+ * @throws ConfigurationError `INVALID_OPTION` for an option that cannot work
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { postgresInbox } from 'hookbox/postgres';
+ *
+ * const inbox = postgresInbox('postgres://shop@localhost/shop');
+ * const receiver = createReceiver({ secret: 'a signing secret', inbox });
+ * await receiver.close();
+ * await inbox.close();
+ * ```
+ */
+export function postgresInbox<Connection extends PostgresConnection = PostgresConnection>(
+  source: PostgresSource<Connection>,
+  options: PostgresInboxOptions = {},
+): Inbox<Connection> {
+  const { schema = 'hookbox', migrate = true, prepare = 'auto' } = options;
+  const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
+  positive('maxWaiting', maxWaiting);
+  positive('maxWaitingBytes', maxWaitingBytes);
+  assertSchema(schema);
+  assertSource(source);
+  return inboxOnPostgres(source, {
+    schema,
+    migrates: migrate,
+    prepares: prepare === 'auto',
+    maxWaiting,
+    maxWaitingBytes,
+    time: databaseTime(),
+  });
+}
+
+function assertSchema(schema: unknown): void {
+  const bytes = typeof schema === 'string' ? Buffer.byteLength(schema) : 0;
+  if (bytes > 0 && bytes <= MOST_OF_A_NAME && !String(schema).includes('\0')) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? JSON.stringify(schema) : typeof schema}.`,
+  );
+}
+
+/** Whatever it is, it is not quoted: a URL has a password in it. */
+function assertSource(source: unknown): void {
+  if (typeof source === 'string') {
+    if (/^postgres(ql)?:\/\//.test(source)) return;
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'The URL of a Postgres inbox begins with postgres:// or postgresql://.',
+    );
+  }
+  const isObject = typeof source === 'object' && source !== null;
+  const pool: unknown = isObject ? Reflect.get(source, 'pool') : undefined;
+  const connects = isObject && typeof Reflect.get(source, 'connect') === 'function';
+  const isPool = typeof pool === 'object' && pool !== null && typeof Reflect.get(pool, 'connect') === 'function';
+  if (connects || isPool) return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    'postgresInbox is given a URL, { pool } with a pool of pg, or { connect } with a function. Is DATABASE_URL set?',
+  );
+}

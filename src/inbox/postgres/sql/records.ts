@@ -1,0 +1,91 @@
+import type { Instant } from '../../../events/instant.ts';
+import type { StoredEvent } from '../../event.ts';
+import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
+import type { DeadReason, EventState } from '../../state.ts';
+import { fromText } from '../driver/values.ts';
+import type { Tables } from './tables.ts';
+
+interface CreatedColumns {
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+}
+
+/** The time that an event says of itself; `null` where an invalid one has none. */
+export function createdOf({ created_ms: ms, created_ns: ns }: CreatedColumns): Instant | null {
+  return ms === null ? null : { ms, ns: ns ?? 0 };
+}
+
+export interface TimesColumns {
+  readonly count: number;
+  readonly first_ms: number;
+  readonly last_ms: number;
+  /** JSON array of milliseconds, oldest first */
+  readonly recent: string;
+}
+
+export function timesOf(row: TimesColumns | undefined): Times | null {
+  if (row === undefined) return null;
+  return { count: row.count, first: row.first_ms, last: row.last_ms, recent: JSON.parse(row.recent) as number[] };
+}
+
+/** Where an event stands, of `events` joined with `queue` and `shelf`. */
+export const STATE = `
+  CASE WHEN queue.seq IS NOT NULL THEN CASE WHEN queue.lease_until_ms IS NULL THEN 'pending' ELSE 'processing' END
+    ELSE coalesce(shelf.state, 'processed') END AS state, shelf.dead_reason`;
+
+export function joined(t: Tables): string {
+  return `${t.events} AS events
+    LEFT JOIN ${t.queue} AS queue ON queue.seq = events.seq LEFT JOIN ${t.shelf} AS shelf ON shelf.seq = events.seq`;
+}
+
+interface StoredRow extends CreatedColumns {
+  readonly seq: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly verified: boolean;
+  readonly state: EventState;
+  readonly dead_reason: DeadReason | null;
+  readonly body: Buffer | null;
+  readonly received_ms: number;
+  readonly sent_again: string | null;
+  readonly other: string | null;
+  readonly other_body: Buffer | null;
+}
+
+/** What an inbox shows of events, by a condition on `events`, in one statement: so it is of one moment. */
+export function selectStored(t: Tables, where: string): string {
+  const times = (name: string): string =>
+    `CASE WHEN ${name}.seq IS NOT NULL THEN json_build_object('count', ${name}.count, 'first_ms', ${name}.first_ms,
+       'last_ms', ${name}.last_ms, 'recent', ${name}.recent)::text END`;
+  return `
+    SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
+      events.verified, ${STATE}, events.body, events.received_ms, ${times('again')} AS sent_again,
+      ${times('other')} AS other, other.body AS other_body
+    FROM ${joined(t)}
+      LEFT JOIN ${t.redeliveries} AS again ON again.seq = events.seq
+      LEFT JOIN ${t.conflicts} AS other ON other.seq = events.seq
+    WHERE ${where}`;
+}
+
+export function storedEvent(found: unknown): StoredEvent {
+  const row = found as StoredRow; // the columns of selectStored
+  const times = (text: string | null): Times | null =>
+    timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+  return {
+    seq: row.seq,
+    endpoint: fromText(row.endpoint),
+    id: fromText(row.id),
+    type: row.type === null ? null : fromText(row.type),
+    created: createdOf(row),
+    entity: row.entity === null ? null : fromText(row.entity),
+    verified: row.verified,
+    state: row.state,
+    deadReason: row.dead_reason,
+    body: row.body,
+    receivedAt: new Date(row.received_ms),
+    redeliveries: occurrencesOf(times(row.sent_again)),
+    conflict: row.other_body && { ...occurrencesOf(times(row.other)), body: row.other_body },
+  };
+}

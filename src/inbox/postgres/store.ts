@@ -1,0 +1,33 @@
+import type { Database } from './driver/database.ts';
+import type { Session } from './driver/session.ts';
+import type { DatabaseTime } from './database-time.ts';
+import { locksOf } from './engine/locks.ts';
+import type { Scene } from './engine/scene.ts';
+import type { LatestTime } from './latest-time.ts';
+import type { movesOf } from './moves.ts';
+import type { Tables } from './sql/tables.ts';
+
+/** What the parts of an inbox share. */
+export interface Store {
+  readonly database: Database;
+  readonly t: Tables;
+  readonly moves: ReturnType<typeof movesOf>;
+  readonly time: DatabaseTime;
+  readonly latest: LatestTime;
+  /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
+  readonly writeAt: (session: Session, now: number) => Promise<void>;
+  /** A transaction of this session, as the engine sees it. */
+  readonly scene: (session: Session, leases: Scene['leases']) => Scene;
+}
+
+export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
+  const { t, moves, time, latest } = parts;
+  return {
+    ...parts,
+    async writeAt(session, now) {
+      await time.follow(session);
+      await latest.note(session, time.toDatabase(now));
+    },
+    scene: (session, leases) => ({ session, t, moves, locks: locksOf(session, t), leases }),
+  };
+}

@@ -1,0 +1,153 @@
+import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import { renewLeases } from '../rules/leases.ts';
+import { rerunEvent } from '../rules/rerun-event.ts';
+import { awaited } from '../rules/steps.ts';
+import { pruneSome } from '../rules/tombstone.ts';
+import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
+import type { EventKey } from '../event.ts';
+import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
+import { fromText, textOrNull, toText } from './driver/values.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
+import { readyEndpoints } from './engine/takers.ts';
+import { toKey } from './sql/keys.ts';
+import type { Store } from './store.ts';
+
+const NO_LEASES = { ordered: false, exclusive: false } as const;
+
+type Part = Pick<
+  WorkQueue<never>,
+  'renew' | 'noteLateError' | 'nextDue' | 'announce' | 'unhandled' | 'ignoredSince' | 'attempts' | 'rerun' | 'prune'
+>;
+
+/** What processors ask for beside events and their ends. */
+export function workQueue(store: Store): Part {
+  const { database, t, time, scene, writeAt } = store;
+  /** how far each processor of this process has come with what waits */
+  const sweeps = new Map<string, Sweep>();
+
+  return {
+    /** Each lease on its own: nobody is kept waiting for what two of them share. */
+    renew: (leases, now, leaseMs) =>
+      database.alone(async (session) => {
+        if (leases.length === 0) return [];
+        await writeAt(session, now);
+        const engine = postgresEngine(scene(session, NO_LEASES));
+        return awaited(renewLeases(engine, leases, time.toDatabase(now), leaseMs));
+      }),
+    noteLateError: ({ seq, fence }, error) =>
+      database.alone(async (session) => {
+        const values = [seq, fence, ...wordsOf(error)];
+        await session.run(
+          `UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
+           WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
+             AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`,
+          values,
+        );
+      }),
+    nextDue: (scope) => nextDue(store, scope),
+    async announce(scope, now, ignoreBefore) {
+      const whose = JSON.stringify(scope);
+      const from = sweeps.get(whose) ?? WHOLE_SWEEP;
+      const { sweep, ignored, more } = await database.transaction({
+        before: (session) => writeAt(session, now),
+        work(session) {
+          const engine = postgresEngine(scene(session, NO_LEASES));
+          const before = ignoreBefore === null ? null : time.toDatabase(ignoreBefore);
+          return awaited(announce(engine, scope, time.toDatabase(now), before, from));
+        },
+      });
+      sweeps.set(whose, sweep);
+      return { ignored, more };
+    },
+    unhandled: (now, takenSince) =>
+      database.read(async (session) => {
+        await time.follow(session);
+        const engine = postgresEngine(scene(session, NO_LEASES));
+        const since = takenSince === undefined ? undefined : time.toDatabase(takenSince);
+        return awaited(unhandledTypes(engine, time.toDatabase(now), since));
+      }),
+    ignoredSince: (scope, since, now) =>
+      database.read(async (session) => {
+        await time.follow(session);
+        const engine = postgresEngine(scene(session, NO_LEASES));
+        return awaited(ignoredTypes(engine, scope, time.toDatabase(since), time.toDatabase(now)));
+      }),
+    attempts: (key) => attemptsOf(store, key),
+    rerun: (key, content, now, readFrom) =>
+      database.transaction({
+        before: (session) => writeAt(session, now),
+        work: (session) =>
+          awaited(rerunEvent(postgresEngine(scene(session, NO_LEASES)), key, content, time.toDatabase(now), readFrom)),
+      }),
+    prune: (endpoints, processedBefore, limit) =>
+      database.transaction({
+        before: (session) => time.follow(session),
+        work: (session) =>
+          awaited(
+            pruneSome(postgresEngine(scene(session, NO_LEASES)), endpoints, time.toDatabase(processedBefore), limit),
+          ),
+      }),
+  };
+}
+
+function wordsOf({ name, message, stack }: AttemptError): readonly (string | null)[] {
+  return [toText(name), toText(message), textOrNull(stack)];
+}
+
+/** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
+async function nextDue({ database, t, time, scene }: Store, { endpoints, types }: Scope): Promise<number | null> {
+  return database.read(async (session) => {
+    await time.follow(session);
+    const named = [...new Set(await readyEndpoints(scene(session, NO_LEASES), endpoints))].map(toText);
+    const ready = 'lease_until_ms IS NULL AND NOT parked AND endpoint = named.endpoint';
+    const first =
+      types === '*'
+        ? `SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
+             SELECT due_ms FROM ${t.queue} WHERE ${ready} ORDER BY due_ms + 0, seq LIMIT 1) AS due`
+        : `SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type)
+           CROSS JOIN LATERAL (
+             SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = wanted.type ORDER BY due_ms, seq LIMIT 1) AS due`;
+    const row = await session.row<{ at: number | null }>(
+      `SELECT min(due_ms) AS at FROM (
+         ${first} UNION ALL (
+           SELECT lease_until_ms FROM ${t.queue} WHERE lease_until_ms IS NOT NULL ORDER BY lease_until_ms LIMIT 1)
+       ) AS next`,
+      types === '*' ? [named] : [named, [...new Set(types)].map(toKey)],
+    );
+    return row === undefined || row.at === null ? null : time.toCaller(row.at);
+  });
+}
+
+interface AttemptRow {
+  readonly number: number;
+  readonly trigger: Attempt['trigger'];
+  readonly outcome: Attempt['outcome'];
+  readonly started_ms: number;
+  readonly ended_ms: number;
+  readonly error_name: string | null;
+  readonly error_message: string | null;
+  readonly error_stack: string | null;
+}
+
+async function attemptsOf({ database, t }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
+  const rows = await database.read((session) =>
+    session.rows<AttemptRow>(
+      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack FROM ${t.attempts}
+       WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
+      [toText(id), toText(endpoint)],
+    ),
+  );
+  return rows.map((row) => ({
+    number: row.number,
+    trigger: row.trigger,
+    outcome: row.outcome,
+    startedAt: new Date(row.started_ms),
+    endedAt: new Date(row.ended_ms),
+    error: errorOf(row),
+  }));
+}
+
+function errorOf({ error_name: name, error_message: message, error_stack: stack }: AttemptRow): AttemptError | null {
+  if (name === null) return null;
+  return { name: fromText(name), message: fromText(message ?? ''), stack: stack === null ? null : fromText(stack) };
+}

@@ -1,0 +1,14 @@
+import type { Settlement } from '../work.ts';
+
+/** What the error says of an event whose function has committed by itself. */
+export const COMMITTED_BY_ITSELF =
+  'The function given to ctx.transaction ended the transaction itself with COMMIT. What it wrote until then is ' +
+  'committed, so the event is dead instead of being run again. Leave the transaction to hookbox, and look at what was ' +
+  'written before you rerun it.';
+
+/** How the attempt of such a function ends. */
+export const COMMITTED_ALONE: Settlement = {
+  outcome: 'dead',
+  reason: 'failed',
+  error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },
+};

