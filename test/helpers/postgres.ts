@@ -50,10 +50,10 @@ export async function scratchPool(settings: PoolConfig = {}): Promise<Pool> {
 /** What a test asks of a schema that others have worked in: nothing is in it any more. */
 export async function emptySchema(pool: Pool, schema: string): Promise<void> {
   const t = tablesIn(schema);
-  const emptied = tableNames.filter((name) => !['migrations', 'clock', 'published', 'slots'].includes(name));
+  const emptied = tableNames.filter((name) => !['migrations', 'clock', 'slots'].includes(name));
   await pool.query(
     `BEGIN; ${emptied.map((name) => `DELETE FROM ${t[name]}`).join('; ')};
-     UPDATE ${t.clock} SET latest_ms = 0; UPDATE ${t.published} SET seq = 0;
+     UPDATE ${t.clock} SET latest_ms = 0;
      ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; COMMIT`,
   );
 }
@@ -63,11 +63,11 @@ export async function emptySchema(pool: Pool, schema: string): Promise<void> {
  *
  * @returns what opens one
  */
-export function inboxesOnPostgres(settings: Partial<InboxSettings> = {}): () => Inbox<PoolClient> {
+export function inboxesOnPostgres(connection: PoolConfig = {}): () => Inbox<PoolClient> {
   const schema = schemaName();
   let shared: Pool | undefined;
   const opened = (async () => {
-    const pool = new Pool({ connectionString: await postgresUrl(), max: 8 });
+    const pool = new Pool({ connectionString: await postgresUrl(), max: 8, ...connection });
     pool.on('error', () => {});
     shared = pool;
     return pool;
@@ -86,6 +86,6 @@ export function inboxesOnPostgres(settings: Partial<InboxSettings> = {}): () => 
       return pool;
     })();
     const pool = { connect: async () => (await emptied).connect() };
-    return inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, ...settings, schema });
+    return inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
   };
 }

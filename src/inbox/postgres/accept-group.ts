@@ -15,12 +15,14 @@ const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, re
 /** A delivery on its way in. It remembers whether it was sent to Postgres without an answer. */
 export interface Arrival {
   readonly event: IncomingEvent;
+  /** when it arrived, by the database's clock; `null` until that is known */
+  receivedAt: number | null;
   isUnsure: boolean;
 }
 
 /**
- * Takes in what has arrived together. What is new is stored by one statement, which is its own transaction; what is known
- * already goes to a second one, by the rule that every engine shares.
+ * Takes in what has arrived together. What is new is stored by one statement; what is known already goes to a second
+ * transaction, by the rule that every engine shares.
  */
 export async function acceptGroup(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
   try {
@@ -43,16 +45,21 @@ function failed(failure: unknown): CommitOutcome {
 
 async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
   const { database, moves, time } = store;
-  const { events, stored } = await database.alone(async (session) => {
-    await time.follow(session);
-    const events = group.map(({ event }) => ({ ...event, receivedAt: time.toDatabase(event.receivedAt) }));
-    try {
-      return { events, stored: await insertEvents(session, moves, events) };
-    } catch (failure) {
-      // It may have been committed all the same.
+  const { events, stored } = await database.transaction({
+    before: (session) => time.follow(session),
+    async work(session) {
+      const events = group.map((arrival) => {
+        arrival.receivedAt ??= time.toDatabase(arrival.event.receivedAt);
+        return { ...arrival.event, receivedAt: arrival.receivedAt };
+      });
+      const stored = await insertEvents(session, moves, events);
+      return { events, stored };
+    },
+    // Asked again, it finds them known.
+    async wasDone() {
       for (const arrival of group) arrival.isUnsure = true;
-      throw failure;
-    }
+      return undefined;
+    },
   });
   const known = events.filter((_, at) => stored[at] === false);
   const unsure = new Set(events.filter((_, at) => group[at]?.isUnsure === true));

@@ -12,6 +12,9 @@ import type { Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 
+/** So often it is begun anew. */
+const MOST_LOST = 2;
+
 /** For so long a transaction whose COMMIT was not answered is waited for. */
 const UNSURE_MS = 10_000;
 const LOOK_MS = 50;
@@ -46,13 +49,35 @@ export async function effectTransaction<T>(
   }
 }
 
-function carriedOut<T>(
+/** Until the function has begun, a connection that was lost is no reason to fail. */
+async function carriedOut<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
   now: () => number,
 ): Promise<Ended<T>> {
-  return store.database.lend(async (session) => {
+  for (let left = MOST_LOST; ; left -= 1) {
+    let hasBegun = false;
+    const begun = (connection: PostgresConnection): T | Promise<T> => {
+      hasBegun = true;
+      return work(connection);
+    };
+    try {
+      return await carriedOutOnce(store, lease, begun, now);
+    } catch (failure) {
+      const isOver = hasBegun || left === 0 || !isInstance(failure, DatabaseFailure);
+      if (isOver || failure.fault === 'refused') throw failure;
+    }
+  }
+}
+
+function carriedOutOnce<T>(
+  store: Store,
+  lease: Lease,
+  work: (connection: PostgresConnection) => T | Promise<T>,
+  now: () => number,
+): Promise<Ended<T>> {
+  return store.database.lend(async (session, spoil) => {
     await store.writeAt(session, now());
     await session.exec(BEGIN);
     const id = await mark(store, session, lease);
@@ -60,13 +85,18 @@ function carriedOut<T>(
       await session.exec('ROLLBACK');
       return { thrown: lost() };
     }
-    const ended = await runInside(store, session, lease, work, id);
-    if (!('result' in ended)) return ended;
-    if (!(await endAttempt(store, session, lease, { outcome: 'processed' }, now()))) {
-      await session.exec('ROLLBACK');
-      return { thrown: lost() };
+    let ended = await runInside(store, session, lease, work, id);
+    if ('result' in ended) {
+      if (await endAttempt(store, session, lease, { outcome: 'processed' }, now())) {
+        ended = await commit(session, ended.result, id);
+      } else {
+        await session.exec('ROLLBACK');
+        ended = { thrown: lost() };
+      }
     }
-    return commit(session, ended.result, id);
+    // What the function left on it, or what became of it, nobody knows.
+    if ('spoiled' in ended || 'unsure' in ended) spoil();
+    return ended;
   });
 }
 

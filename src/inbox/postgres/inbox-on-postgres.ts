@@ -12,7 +12,7 @@ import { asUnavailable } from './driver/faults.ts';
 import { toText } from './driver/values.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { LatestTime } from './latest-time.ts';
-import { listEvents } from './listing.ts';
+import { Listing } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
@@ -59,6 +59,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   });
   const settlements = new GroupCommit<SettlementJob>((jobs) => settleGroup(store, jobs));
   const queue = workQueue(store);
+  const listing = new Listing(store);
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -88,14 +89,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   return {
     async accept(event, deadline) {
-      const arrival: Arrival = { event, isUnsure: false };
+      const arrival: Arrival = { event, receivedAt: null, isUnsure: false };
       const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
       const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
       if (acceptance.result === 'stored' || acceptance.replaced) notify();
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
-    list: ({ after = 0, limit = 100 } = {}) => asked(() => listEvents(store, after, limit)),
+    list: ({ after = 0, limit = 100 } = {}) => asked(() => listing.after(after, limit)),
     claim: (request, limit) => asked(() => claimDue(store, request, limit)),
     claimOne: (key, request) => asked(() => claimByKey(store, key, request)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),

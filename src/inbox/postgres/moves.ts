@@ -17,27 +17,29 @@ const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, leased_entity = NULL
 export function movesOf(t: Tables) {
   return {
     // A delivery comes in.
-    /** As many as are new, in the order they are given; known ones are passed over. */
+    /**
+     * As many as are new, in the order they are given; known ones are passed over. They are looked for first, as whoever meets
+     * one in the index of keys has drawn a number for nothing.
+     */
     insert: `
-      WITH stored AS (
+      WITH given AS (
+        SELECT DISTINCT ON (id, endpoint) *
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[])
+          WITH ORDINALITY AS given
+            (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
+             valid, place)
+        ORDER BY id, endpoint, place
+      ), stored AS (
         INSERT INTO ${t.events}
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
-        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[])
-          WITH ORDINALITY AS given
-            (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, place)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body FROM given
+        WHERE (SELECT 1 FROM ${t.events} AS known WHERE known.id = given.id AND known.endpoint = given.endpoint) IS NULL
         ORDER BY place
         ON CONFLICT (id, endpoint) DO NOTHING
-        RETURNING seq, endpoint, id, created_ms, created_ns, slot, received_ms
+        RETURNING seq, endpoint, id
       ), about AS (
-        SELECT stored.*, first.type_key, first.entity_key, first.valid
-        FROM stored JOIN (
-          SELECT DISTINCT ON (id, endpoint) id, endpoint, type_key, entity_key, valid
-          FROM unnest($1::text[], $2::text[], $11::text[], $12::text[], $13::boolean[])
-            WITH ORDINALITY AS given (endpoint, id, type_key, entity_key, valid, place)
-          ORDER BY id, endpoint, place
-        ) AS first USING (id, endpoint)
+        SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
       ), queued AS (
         INSERT INTO ${t.queue} (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh)
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, received_ms, true FROM about WHERE valid

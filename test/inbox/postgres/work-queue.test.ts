@@ -3,7 +3,8 @@ import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
 import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
-const open = inboxesOnPostgres();
+// As an inbox opens its own; a merchant's pool most likely does not pipeline.
+const open = inboxesOnPostgres({ pipeline: true });
 
 testWorkQueue('the work queue in Postgres', () => open() as Inbox<never>);
 testScope('the work queue in Postgres', () => open() as Inbox<never>);

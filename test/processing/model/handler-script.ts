@@ -39,7 +39,7 @@ export interface Stage {
   readonly clock: Clock;
   /** Calls back when the history ends and every handler shall succeed. */
   onHealed(wake: () => void): void;
-  writeEffect(database: SqliteDatabase, name: string): void;
+  writeEffect(database: SqliteDatabase, name: string): void | Promise<void>;
   killProcess(): void;
   /** The handler waits for its transaction and does not mind that it fails. */
   doesWithout(): void;
@@ -63,7 +63,9 @@ export async function perform(
       signal.addEventListener('abort', () => resolve());
       stage.onHealed(resolve);
     });
-  const commit = (): Promise<void> => context.transaction((database) => stage.writeEffect(database, name));
+  const commit = (): Promise<void> =>
+    // A promise where the store has to be waited for, which on SQLite is refused.
+    context.transaction((database): void => stage.writeEffect(database, name) as void);
   const failInside = (): Promise<void> =>
     context.transaction(() => {
       throw new Error('inside the transaction');

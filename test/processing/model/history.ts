@@ -44,7 +44,7 @@ async function live(
   Math.random = () => 0.5;
   const world = new World(
     scheduler,
-    stores.empty(mutant?.undone),
+    await stores.empty(mutant?.undone),
     tally,
     mutant && { mutate: mutant.begin(), of: mutant.of },
   );

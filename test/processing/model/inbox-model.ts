@@ -19,12 +19,15 @@ export class InboxModel {
   /** how often each event's transaction has committed */
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
+  /** the store's fences grow, but not one by one */
+  readonly #hasOwnFences: boolean;
   readonly #byName = new Map<string, ModelEvent>();
   readonly waiting: Waiting;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
-  constructor(count: (move: Move) => void, clock: Clocks) {
+  constructor(count: (move: Move) => void, clock: Clocks, hasOwnFences = false) {
     this.#count = count;
+    this.#hasOwnFences = hasOwnFences;
     this.waiting = new Waiting(this.events, clock);
   }
 
@@ -214,7 +217,8 @@ export class InboxModel {
     const newest = event.entity === null ? null : this.#newestProcessed.get(entityOf(event));
     const isLate = newest !== undefined && newest !== null && compare(newest, event.created) > 0;
     must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
-    const expected = [event.fence + 1, event.attempts.length + 1, event.failures].join();
+    const fence = this.#hasOwnFences ? Math.max(event.fence + 1, lease.fence) : event.fence + 1;
+    const expected = [fence, event.attempts.length + 1, event.failures].join();
     const actual = [lease.fence, attempt, failures].join();
     must(
       actual === expected,

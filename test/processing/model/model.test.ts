@@ -5,13 +5,19 @@ import { directedHistories } from './directed-histories.ts';
 import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './history.ts';
 import { calls, moves, table, Tally } from './moves.ts';
 import { seed } from './seed.ts';
+import { postgresStores } from './postgres-stores.ts';
 import { storeKinds, threaded } from './stores.ts';
 
-/** A history in SQLite costs twice as much, and one in threads ten times. */
-const HISTORIES = { memory: times(1_300, 200), sqlite: times(1_000, 150), threads: times(80, 10) };
+/** A history in SQLite costs twice as much, one in threads ten times, and one in Postgres forty times. */
+const HISTORIES = {
+  memory: times(1_300, 200),
+  sqlite: times(1_000, 150),
+  threads: times(80, 10),
+  postgres: times(40, 5),
+};
 /** Calls may interleave in many ways. */
-const DIRECTED = { memory: 5, sqlite: 5, threads: 1 };
-const kinds = [...storeKinds, threaded];
+const DIRECTED = { memory: 5, sqlite: 5, threads: 1, postgres: 1 };
+const kinds = [...storeKinds, threaded, { name: 'postgres', open: postgresStores } as const];
 const tallies = new Map<string, Tally>();
 
 afterAll(() => {
@@ -19,7 +25,7 @@ afterAll(() => {
 });
 
 test.each(kinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, open }) => {
-  using stores = open();
+  await using stores = open();
   const tally = new Tally();
   tallies.set(name, tally);
   await fc.assert(everyHistoryKeepsItsPromises({ stores, tally }), {
@@ -34,7 +40,7 @@ const directed = directedHistories.flatMap((history) =>
 );
 
 test.each(directed)('every promise is kept: $name', async ({ history, open, numRuns }) => {
-  using stores = open();
+  await using stores = open();
   await fc.assert(thisHistoryKeepsItsPromises(history, { stores, tally: new Tally() }), { seed, numRuns });
 });
 

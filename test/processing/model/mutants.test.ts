@@ -17,7 +17,7 @@ const cases = mutants.flatMap((mutant) =>
 );
 
 test.each(cases)('the histories find the mutant: $name', { timeout: 120_000 }, async ({ mutant, open, name }) => {
-  using stores = open();
+  await using stores = open();
   const tally = new Tally();
   const run = { stores, tally, mutant };
   const { history } = mutant;

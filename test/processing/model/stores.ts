@@ -32,24 +32,26 @@ export interface Store {
   readonly inboxes: readonly Inbox[];
   rows(): Promise<readonly StoredRow[]>;
   /** What a handler writes through its transaction. */
-  writeEffect(database: SqliteDatabase, id: string): void;
+  writeEffect(database: SqliteDatabase, id: string): void | Promise<void>;
   /** The ids that were written, doubles included. */
-  effects(): readonly string[];
+  effects(): Promise<readonly string[]>;
+  /** Fences are whatever is greater than the one before, and not the next number. */
+  readonly hasOwnFences?: boolean;
 }
 
 /** The family of stores that the histories run on. */
-export interface StoreKind extends Disposable {
+export interface StoreKind extends AsyncDisposable {
   /**
    * An empty one; the one before is not used any more.
    *
    * @param undone - a condition in SQL: updates of events for which it holds are left undone, where that can be
    */
-  empty(undone?: string): Store;
+  empty(undone?: string): Promise<Store>;
 }
 
 function memoryStores(): StoreKind {
   return {
-    empty() {
+    async empty() {
       const inbox = memoryInbox();
       const effects: string[] = [];
       return {
@@ -59,10 +61,10 @@ function memoryStores(): StoreKind {
           return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, work: null }));
         },
         writeEffect: (_, id) => void effects.push(id),
-        effects: () => effects,
+        effects: async () => effects,
       };
     },
-    [Symbol.dispose]() {},
+    async [Symbol.asyncDispose]() {},
   };
 }
 
@@ -93,7 +95,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
       return read.rows;
     },
     writeEffect: (database, name) => void database.prepare('INSERT INTO effects (id) VALUES (?)').run(name),
-    effects: () => allEffects.all() as string[],
+    effects: async () => allEffects.all() as string[],
   };
   function readRows(): StoredRow[] {
     return allRows.all().map((found) => {
@@ -118,7 +120,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
     });
   }
   return {
-    empty(undone) {
+    async empty(undone) {
       read = null;
       own.exec('DROP TRIGGER IF EXISTS undone');
       own.exec('DELETE FROM effects');
@@ -130,7 +132,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
       }
       return store;
     },
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
       own.close();
       for (const inbox of inboxes) void inbox.close();
       rmSync(folder, { recursive: true, force: true });

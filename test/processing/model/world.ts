@@ -53,7 +53,7 @@ export class World {
 
   constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
     const { clock, runs } = this;
-    const model = new InboxModel((move) => tally.count(move), clock);
+    const model = new InboxModel((move) => tally.count(move), clock, store.hasOwnFences);
     const onCrash = (life: Life, call: string): void => {
       tally.crashedAt(call);
       // Found dead in an ambush.
@@ -212,7 +212,7 @@ export class World {
     const leased = rows.filter(({ state, entity }) => state === 'processing' && entity !== null);
     const entities = new Set(leased.map(({ endpoint, entity }) => `${endpoint}/${entity}`));
     must(entities.size === leased.length, 'one live lease an entity', () => leased.map(nameOf).join());
-    const written = this.#store.effects().toSorted().join();
+    const written = (await this.#store.effects()).toSorted().join();
     const expected = [...this.model.effects].flatMap(([id, times]) => Array<string>(times).fill(id));
     const isOnce = [...this.model.effects.values()].every((times) => times === 1);
     must(

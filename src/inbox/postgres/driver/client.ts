@@ -5,6 +5,8 @@ export interface PostgresClient {
 
 /** A connection that was taken out of a pool, or opened for hookbox, with what lets go of it. */
 export interface PostgresConnection extends PostgresClient {
+  /** it takes queries before it has answered those before them */
+  readonly pipeline?: boolean;
   on(event: 'error', listener: (failure: Error) => void): unknown;
   removeListener(event: 'error', listener: (failure: Error) => void): unknown;
   /** gives it back to its pool; with `true` it is thrown away */

@@ -90,17 +90,31 @@ export class Database {
     });
   }
 
-  /** A connection for whoever ends its transaction; it is given back when that has ended, or thrown away. */
-  async lend<T>(use: (session: Session) => Promise<T>): Promise<T> {
+  /**
+   * A connection for whoever ends its transaction.
+   *
+   * @param use - says with `spoil` that nobody is to have it after that; so is one where it fails
+   */
+  async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>): Promise<T> {
     const session = await this.#take();
-    let isBroken = true;
+    let isSpoiled = false;
+    const spoil = (): void => {
+      isSpoiled = true;
+    };
     try {
-      const result = await use(session);
-      isBroken = false;
-      return result;
+      return await use(session, spoil);
+    } catch (failure) {
+      spoil();
+      this.#learn(failure);
+      throw failure;
     } finally {
-      this.#connections.giveBack(session.connection, isBroken);
+      this.#connections.giveBack(session.connection, isSpoiled);
     }
+  }
+
+  /** That a pooler does not keep prepared statements. */
+  #learn(failure: unknown): void {
+    if (isInstance(failure, DatabaseFailure) && failure.fault === 'unprepared') this.#preparing.named = false;
   }
 
   async #untilDone<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -124,7 +138,7 @@ export class Database {
       return await work(session);
     } catch (failure) {
       const fault = isInstance(failure, DatabaseFailure) ? failure.fault : 'refused';
-      if (fault === 'unprepared') this.#preparing.named = false;
+      this.#learn(failure);
       isBroken = fault === 'lost' || !(await rolledBack(session));
       throw failure;
     } finally {
@@ -139,6 +153,7 @@ export class Database {
       return session;
     } catch (failure) {
       this.#opened = undefined;
+      this.#learn(failure);
       this.#connections.giveBack(session.connection, true);
       throw failure;
     }

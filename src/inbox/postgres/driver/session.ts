@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PostgresConnection, PostgresResult } from './client.ts';
+import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import { DatabaseFailure } from './faults.ts';
 import { types } from './values.ts';
 
@@ -12,6 +12,8 @@ export interface Preparing {
 export class Session {
   readonly connection: PostgresConnection;
   readonly #preparing: Preparing;
+  /** when the last one that was asked is over, where one has to wait for the other */
+  #over: Promise<unknown> = Promise.resolve();
 
   constructor(connection: PostgresConnection, preparing: Preparing) {
     this.connection = connection;
@@ -34,7 +36,7 @@ export class Session {
 
   /** Statements without parameters, which Postgres takes in one message; answers with what it says of the last one. */
   async exec(text: string): Promise<string> {
-    const result: unknown = await this.connection.query({ text }).catch(failed);
+    const result: unknown = await this.#inTurn({ text });
     const last: unknown = Array.isArray(result) ? result.at(-1) : result;
     const command: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'command') : '';
     return String(command);
@@ -42,7 +44,15 @@ export class Session {
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
     const query = { text, values: [...values], types };
-    return this.connection.query(this.#preparing.named ? { ...query, name: nameOf(text) } : query).catch(failed);
+    return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
+  }
+
+  /** A connection that pipelines takes the next before it has answered the last; of others `pg` wants one at a time. */
+  #inTurn(query: PostgresQuery): Promise<PostgresResult> {
+    if (this.connection.pipeline === true) return this.connection.query(query).catch(failed);
+    const answered = this.#over.then(() => this.connection.query(query)).catch(failed);
+    this.#over = answered.catch(() => {});
+    return answered;
   }
 }
 

@@ -165,11 +165,9 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (seq, fence)
       );
 
-      -- The latest time at which leases and due times were written, and up to which event all are there to be listed.
+      -- The latest time at which leases and due times were written.
       CREATE TABLE ${t.clock} (latest_ms bigint NOT NULL);
       INSERT INTO ${t.clock} VALUES (0);
-      CREATE TABLE ${t.published} (seq bigint NOT NULL);
-      INSERT INTO ${t.published} VALUES (0);
 
       CREATE TABLE ${t.slots} (slot smallint PRIMARY KEY) WITH (fillfactor = 50);
       INSERT INTO ${t.slots} SELECT generate_series(0, ${SLOTS - 1});

@@ -13,7 +13,6 @@ export const tableNames = [
   'conflicts',
   'effects',
   'clock',
-  'published',
   'slots',
 ] as const;
 

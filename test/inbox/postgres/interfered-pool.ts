@@ -1,0 +1,50 @@
+import type { Pool, PoolClient, QueryResult } from 'pg';
+
+/**
+ * What happens to a query: `lost` before it is sent, as when a connection ends; `unanswered` when that happens after Postgres
+ * has done it; or a SQLSTATE, with which Postgres refuses it.
+ */
+export type Interference = 'lost' | 'unanswered' | { readonly code: string } | null;
+
+/** A pool between an inbox and Postgres. */
+export function interferedPool(
+  pool: Pick<Pool, 'connect'>,
+  interfere: (text: string) => Interference,
+): { connect(): Promise<PoolClient> } {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return new Proxy(client, {
+        get(target, name) {
+          if (name === 'query') {
+            return (query: string | { readonly text: string }, values?: unknown[]) =>
+              asked(
+                () => target.query(query as string, values),
+                interfere(typeof query === 'string' ? query : query.text),
+              );
+          }
+          const value: unknown = Reflect.get(target, name);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+}
+
+async function asked(query: () => Promise<QueryResult>, interference: Interference): Promise<QueryResult> {
+  if (interference === null) return query();
+  if (interference === 'unanswered') await query();
+  if (typeof interference === 'string') throw new Error('Connection terminated unexpectedly');
+  throw Object.assign(new Error('refused by the test'), interference);
+}
+
+/** Interferes once, with the first query that fits, and counts how often there was one. */
+export function once(fits: (text: string) => boolean, interference: Exclude<Interference, null>, times = 1) {
+  const seen = { count: 0 };
+  const interfere = (text: string): Interference => {
+    if (!fits(text)) return null;
+    seen.count += 1;
+    return seen.count <= times ? interference : null;
+  };
+  return { seen, interfere };
+}

@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { times } from '../../helpers/times.ts';
+
+const schema = schemaName();
+let pool: Pool;
+
+beforeAll(async () => {
+  pool = new Pool({ connectionString: await postgresUrl(), max: 20 });
+  await using inbox = machine();
+  await inbox.list();
+});
+
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+
+beforeEach(() => emptySchema(pool, schema));
+
+/** An inbox as each machine has its own; of this one nothing is shared but the tables. */
+function machine(): Inbox<PoolClient> {
+  return inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
+}
+
+const ERROR = { name: 'Error', message: 'again', stack: null };
+
+it('a cursor beside four who write misses nothing, and sees each event once', async () => {
+  const writers = Array.from({ length: 4 }, () => machine());
+  await using reader = machine();
+  const each = times(400, 150);
+  let writing = writers.length;
+  const written = writers.map(async (inbox, w) => {
+    for (let n = 0; n < each; n += 5) {
+      const events = Array.from({ length: 5 }, (_, k) => incoming({ id: `w${w}-${n + k}`, entity: null }));
+      await Promise.all(events.map((event) => inbox.accept(event, later())));
+    }
+    writing -= 1;
+  });
+  const seen: string[] = [];
+  for (let after = 0, isLast = false; ;) {
+    isLast = writing === 0;
+    const page = await reader.list({ after, limit: 7 });
+    seen.push(...page.map(({ id }) => id));
+    after = page.at(-1)?.seq ?? after;
+    if (isLast && page.length === 0) break;
+  }
+  await Promise.all(written);
+  await Promise.all(writers.map((inbox) => inbox.close()));
+  expect(new Set(seen).size).toBe(seen.length);
+  expect(seen).toHaveLength(4 * each);
+});
+
+/** Works like a processor of its own, and notes what it runs. */
+async function work(inbox: Inbox<PoolClient>, running: Running, isDone: () => boolean, random: () => number) {
+  const request = { ...EVERYTHING, leaseMs: 60_000, ordered: true };
+  while (!isDone()) {
+    const claimed = await inbox.claim({ ...request, now: Date.now() }, 5);
+    if (claimed.length === 0) await delay(2);
+    await Promise.all(
+      claimed.map(async (event) => {
+        running.begin(event);
+        await delay(random() * 4);
+        running.end(event);
+        const settlement: Settlement =
+          random() < 0.2 ? { outcome: 'retry', error: ERROR, dueAt: Date.now() } : { outcome: 'processed' };
+        if (settlement.outcome === 'processed') running.processed.push(event.id);
+        if (!(await inbox.settle(event.lease, settlement, Date.now())))
+          running.wrong.push(`${event.id} lost its lease`);
+      }),
+    );
+  }
+}
+
+class Running {
+  readonly wrong: string[] = [];
+  readonly processed: string[] = [];
+  readonly #entities = new Set<string>();
+
+  begin({ id }: ClaimedEvent): void {
+    const entity = entityOf(id);
+    if (this.#entities.has(entity)) this.wrong.push(`two events of ${entity} run at once`);
+    this.#entities.add(entity);
+  }
+
+  end({ id }: ClaimedEvent): void {
+    this.#entities.delete(entityOf(id));
+  }
+}
+
+const entityOf = (id: string): string => id.split('-')[0] ?? '';
+
+it('five machines run one event of an entity at a time, in their order, and nothing is stuck', async () => {
+  const inboxes = Array.from({ length: 5 }, () => machine());
+  const entities = 6;
+  const each = times(60, 25);
+  const [first] = inboxes;
+  if (first === undefined) throw new Error('there is one');
+  await first.announce(EVERYTHING, Date.now(), null);
+  for (let n = 0; n < each; n += 1) {
+    const events = Array.from({ length: entities }, (_, e) =>
+      incoming({ id: `e${e}-${n}`, entity: `e${e}`, created: { ms: n, ns: 0 }, receivedAt: Date.now() }),
+    );
+    await Promise.all(events.map((event) => first.accept(event, later())));
+  }
+  const running = new Running();
+  const until = performance.now() + 40_000;
+  const isDone = () => running.processed.length === entities * each || performance.now() > until;
+  await Promise.all(inboxes.map((inbox) => work(inbox, running, isDone, Math.random)));
+  expect(running.wrong).toEqual([]);
+  expect(running.processed).toHaveLength(entities * each);
+  for (let e = 0; e < entities; e += 1) {
+    const order = running.processed.filter((id) => entityOf(id) === `e${e}`);
+    expect(order).toEqual(Array.from({ length: each }, (_, n) => `e${e}-${n}`));
+  }
+  expect((await pool.query(`SELECT 1 FROM ${tablesIn(schema).queue}`)).rows).toEqual([]);
+  await Promise.all(inboxes.map((inbox) => inbox.close()));
+});
+
+it('suspects of several machines run one at a time', async () => {
+  const inboxes = Array.from({ length: 5 }, () => machine());
+  const [first] = inboxes;
+  if (first === undefined) throw new Error('there is one');
+  const events = Array.from({ length: 10 }, (_, n) => incoming({ id: `s${n}-0`, entity: `s${n}`, receivedAt: 0 }));
+  await Promise.all(events.map((event) => first.accept(event, later())));
+  const request = { ...EVERYTHING, ordered: true };
+  expect(await first.claim({ ...request, now: 1_000, leaseMs: 1 }, 10)).toHaveLength(10);
+  const at = 2_000;
+  const claims = await Promise.all(inboxes.map((inbox) => inbox.claim({ ...request, now: at, leaseMs: 60_000 }, 10)));
+  expect(claims.flat()).toHaveLength(1);
+  await Promise.all(inboxes.map((inbox) => inbox.close()));
+});
+
+it('the same events from four machines at once are stored once each', async () => {
+  const inboxes = Array.from({ length: 4 }, () => machine());
+  const events = Array.from({ length: 40 }, (_, n) => incoming({ id: `evt_${n}`, body: `{"n":${n}}` }));
+  const results = await Promise.all(
+    inboxes.flatMap((inbox, at) => {
+      const order = at % 2 === 0 ? events : events.toReversed();
+      return order.map((event) => inbox.accept(event, later()));
+    }),
+  );
+  expect(results.filter(({ result }) => result === 'stored')).toHaveLength(40);
+  expect(results.filter(({ conflict }) => conflict)).toHaveLength(0);
+  const stored = await inboxes[0]?.list();
+  expect(stored?.map(({ redeliveries }) => redeliveries.count)).toEqual(events.map(() => 3));
+  await Promise.all(inboxes.map((inbox) => inbox.close()));
+});
+
+it('machines whose clocks are hours apart take one another for no one that is late', async () => {
+  const { databaseTime } = await import('../../../src/inbox/postgres/database-time.ts');
+  const real = () => inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema, time: databaseTime() });
+  await using ahead = real();
+  await using behind = real();
+  const hours = 3 * 3_600_000;
+  const clock = Date.now;
+  /** What is asked by a machine whose clock shows something else. */
+  async function on<T>(offset: number, ask: (now: number) => Promise<T>): Promise<T> {
+    Date.now = () => clock() + offset;
+    try {
+      return await ask(Date.now());
+    } finally {
+      Date.now = clock;
+    }
+  }
+  await on(hours, (now) => ahead.accept(incoming({ receivedAt: now }), later()));
+  const request = { ...EVERYTHING, leaseMs: 60_000, ordered: true };
+  const [claimed] = await on(-hours, (now) => behind.claim({ ...request, now }, 1));
+  expect(claimed).toMatchObject({ id: 'evt_1' });
+  expect(await on(hours, (now) => ahead.claim({ ...request, now }, 1))).toEqual([]);
+  const due = await on(hours, async (now) => [((await ahead.nextDue(EVERYTHING)) ?? 0) - now]);
+  expect(due[0]).toBeGreaterThan(0);
+  expect(due[0]).toBeLessThanOrEqual(60_000 + 5);
+  if (claimed === undefined) throw new Error('nothing was claimed');
+  const retry = (now: number): Settlement => ({ outcome: 'retry', error: ERROR, dueAt: now + 30_000 });
+  expect(await on(-hours, (now) => behind.settle(claimed.lease, retry(now), now))).toBe(true);
+  const next = await on(hours, async (now) => ((await ahead.nextDue(EVERYTHING)) ?? 0) - now);
+  expect(next).toBeGreaterThan(0);
+  expect(next).toBeLessThanOrEqual(30_000 + 5);
+});

@@ -1,0 +1,121 @@
+import { Pool, type PoolClient } from 'pg';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import type { Store, StoredRow, StoreKind } from './stores.ts';
+
+/** Two machines on one schema, which is emptied for each history. */
+export function postgresStores(): StoreKind {
+  const schema = schemaName();
+  const t = tablesIn(schema);
+  const effects = `${quoted(schema)}.effects_of_handlers`;
+  let opened: Promise<Pool> | undefined;
+
+  async function open(): Promise<Pool> {
+    const pool = new Pool({ connectionString: await postgresUrl(), max: 8 });
+    pool.on('error', () => {});
+    await using inbox = inboxOnPostgres({ pool }, { ...SETTINGS, schema });
+    await inbox.list();
+    // No unique constraint: a double must show.
+    await pool.query(`CREATE TABLE ${effects} (id text NOT NULL)`);
+    return pool;
+  }
+
+  return {
+    async empty() {
+      const pool = await (opened ??= open());
+      await emptySchema(pool, schema);
+      await pool.query(`DELETE FROM ${effects}`);
+      // A call at a time, as in a file: how calls meet is for the tests of several machines.
+      const inTurn = turns();
+      const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema })));
+      const store: Store = {
+        inboxes,
+        hasOwnFences: true,
+        rows: () => rowsOf(pool, t),
+        // What a transaction is given is the pool's connection here.
+        writeEffect: async (client: unknown, id) =>
+          void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
+        effects: async () => (await pool.query<{ id: string }>(`SELECT id FROM ${effects}`)).rows.map(({ id }) => id),
+      };
+      return store;
+    },
+    async [Symbol.asyncDispose]() {
+      const pool = await opened;
+      if (pool === undefined) return;
+      await dropSchema(pool, schema);
+      await pool.end();
+    },
+  };
+}
+
+function turns(): (inbox: Inbox<PoolClient>) => Inbox {
+  let over: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(ask: () => Promise<T>): Promise<T> => {
+    const asked = over.then(ask);
+    over = asked.catch(() => {});
+    return asked;
+  };
+  return (inbox) => ({
+    ...(inbox as Inbox<never>),
+    accept: (...given) => inTurn(() => inbox.accept(...given)),
+    claim: (...given) => inTurn(() => inbox.claim(...given)),
+    renew: (...given) => inTurn(() => inbox.renew(...given)),
+    settle: (...given) => inTurn(() => inbox.settle(...given)),
+    transaction: (lease, work, attempt) => inTurn(() => inbox.transaction(lease, work as never, attempt)),
+    noteLateError: (...given) => inTurn(() => inbox.noteLateError(...given)),
+    announce: (...given) => inTurn(() => inbox.announce(...given)),
+    rerun: (...given) => inTurn(() => inbox.rerun(...given)),
+    prune: (...given) => inTurn(() => inbox.prune(...given)),
+  });
+}
+
+interface Columns {
+  readonly seq: string;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly entity: string | null;
+  readonly created_ms: string | null;
+  readonly body: Buffer | null;
+  readonly state: string;
+  readonly dead_reason: string | null;
+  readonly due_ms: string | null;
+  readonly failures: number | null;
+  readonly crashes: number | null;
+  readonly fence: string | null;
+  readonly lease_until_ms: string | null;
+}
+
+async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<readonly StoredRow[]> {
+  const { rows } = await pool.query<Columns>(`
+    SELECT events.seq, events.endpoint, events.id, events.entity, events.created_ms, events.body,
+      CASE WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
+        ELSE coalesce(shelf.state, 'processed') END AS state,
+      shelf.dead_reason, coalesce(queue.due_ms, shelf.due_ms) AS due_ms, coalesce(queue.failures, shelf.failures) AS failures,
+      coalesce(queue.crashes, shelf.crashes) AS crashes, coalesce(queue.fence, shelf.fence) AS fence, queue.lease_until_ms
+    FROM ${t.events} AS events LEFT JOIN ${t.queue} AS queue USING (seq) LEFT JOIN ${t.shelf} AS shelf USING (seq)
+    ORDER BY events.seq`);
+  return rows.map((row) => ({
+    seq: Number(row.seq),
+    endpoint: row.endpoint,
+    id: row.id,
+    state: row.state,
+    deadReason: row.dead_reason,
+    entity: row.entity,
+    createdMs: row.created_ms === null ? null : Number(row.created_ms),
+    body: row.body,
+    // Of what was processed only the attempts are left.
+    work: row.fence === null ? null : workOf(row),
+  }));
+}
+
+function workOf({ due_ms, failures, crashes, fence, lease_until_ms: until }: Columns): StoredRow['work'] {
+  return {
+    dueAt: Number(due_ms),
+    failures: failures ?? 0,
+    crashes: crashes ?? 0,
+    fence: Number(fence),
+    leaseUntil: until === null ? null : Number(until),
+  };
+}
