@@ -2,13 +2,12 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
-import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import { DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
+import type { Scene } from './engine/scene.ts';
 import { slotOf } from './sql/slots.ts';
-import type { Store } from './store.ts';
+import { carriedOut, type Store } from './store.ts';
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 
@@ -77,13 +76,12 @@ async function acceptKnown(
   return store.database.transaction({
     async work(session) {
       const scene = store.scene(session, { ordered: false, exclusive: false });
-      const engine = postgresEngine(scene);
       await scene.locks.takeOfKeys(events);
       await scene.locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
       const acceptances: Acceptance[] = [];
       for (const event of events) {
-        const isOwn = unsure.has(event) && (await isOwnCommit(store, session, event));
-        acceptances.push(isOwn ? STORED : await awaited(acceptAgain(engine, event)));
+        const isOwn = unsure.has(event) && (await isOwnCommit(store, scene, event));
+        acceptances.push(isOwn ? STORED : await carriedOut(scene, (engine) => acceptAgain(engine, event)));
       }
       return acceptances;
     },
@@ -91,15 +89,12 @@ async function acceptKnown(
 }
 
 /** The answer to a commit of ours was lost: the event is there as we have sent it. */
-async function isOwnCommit(
-  store: Store,
-  session: Parameters<Store['scene']>[0],
-  event: IncomingEvent,
-): Promise<boolean> {
-  const known = await awaited(postgresEngine(store.scene(session, { ordered: false, exclusive: false })).known(event));
+async function isOwnCommit(store: Store, scene: Scene, event: IncomingEvent): Promise<boolean> {
+  const known = await carriedOut(scene, (engine) => engine.known(event));
   if (!hasSameBody(known, event.body)) return false;
-  const row = await session.row<{ received_ms: number }>(`SELECT received_ms FROM ${store.t.events} WHERE seq = $1`, [
-    known.seq,
-  ]);
+  const row = await scene.session.row<{ received_ms: number }>(
+    `SELECT received_ms FROM ${store.t.events} WHERE seq = $1`,
+    [known.seq],
+  );
   return row?.received_ms === event.receivedAt;
 }

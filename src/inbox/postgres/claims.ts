@@ -1,10 +1,8 @@
 import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
-import { awaited } from '../rules/steps.ts';
 import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
 import type { Session } from './driver/session.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
-import type { Store } from './store.ts';
+import { carriedOut, type Store } from './store.ts';
 
 /** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
 export async function claimDue(store: Store, asked: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]> {
@@ -14,8 +12,8 @@ export async function claimDue(store: Store, asked: ClaimRequest, limit: number)
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
         const request = onDatabaseClock(store, asked);
-        const engine = postgresEngine(store.scene(session, { ordered: asked.ordered, exclusive: true }));
-        const step = await awaited(claim(engine, request, limit, { freshUpTo: null }));
+        const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
+        const step = await carriedOut(scene, (engine) => claim(engine, request, limit, { freshUpTo: null }));
         claimed = step === 'more' ? [] : step;
         return step;
       },
@@ -38,8 +36,8 @@ export async function claimByKey(
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
         const request = onDatabaseClock(store, asked);
-        const engine = postgresEngine(store.scene(session, { ordered: asked.ordered, exclusive: false }));
-        const step = await awaited(claimOne(engine, key, request));
+        const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
+        const step = await carriedOut(scene, (engine) => claimOne(engine, key, request));
         claimed = typeof step === 'string' ? undefined : step;
         return step;
       },

@@ -2,13 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { settle } from '../rules/settle.ts';
-import { awaited } from '../rules/steps.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
-import type { Store } from './store.ts';
+import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 
@@ -43,14 +41,14 @@ export async function effectTransaction<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   try {
-    return await resultOf(store, lease, await carriedOut(store, lease, work, now), now);
+    return await resultOf(store, lease, await run(store, lease, work, now), now);
   } catch (failure) {
     throw asUnavailable(failure);
   }
 }
 
 /** Until the function has begun, a connection that was lost is no reason to fail. */
-async function carriedOut<T>(
+async function run<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
@@ -63,7 +61,7 @@ async function carriedOut<T>(
       return work(connection);
     };
     try {
-      return await carriedOutOnce(store, lease, begun, now);
+      return await runOnce(store, lease, begun, now);
     } catch (failure) {
       const isOver = hasBegun || left === 0 || !isInstance(failure, DatabaseFailure);
       if (isOver || failure.fault === 'refused') throw failure;
@@ -71,7 +69,7 @@ async function carriedOut<T>(
   }
 }
 
-function carriedOutOnce<T>(
+function runOnce<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
@@ -164,7 +162,7 @@ async function endAttempt(
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  if (!(await awaited(settle(postgresEngine(place), lease, settlement, time.toDatabase(now))))) return false;
+  if (!(await carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now))))) return false;
   await session.run(`DELETE FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [lease.seq, lease.fence]);
   return true;
 }

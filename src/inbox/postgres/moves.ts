@@ -1,5 +1,5 @@
 import { TOLERATED_MS } from '../rules/set-back.ts';
-import type { Tables } from './sql/tables.ts';
+import { rowOf, type Tables } from './sql/tables.ts';
 
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
 export const HELD = 'seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL';
@@ -70,7 +70,7 @@ export function movesOf(t: Tables) {
       SELECT taken.seq, taken.endpoint, $2, $3, events.slot, events.created_ms, events.created_ns,
         coalesce($4::bigint, taken.due_ms), $5::boolean, taken.attempts, CASE WHEN $6::boolean THEN 0 ELSE taken.failures END,
         CASE WHEN $6::boolean THEN 0 ELSE taken.crashes END, coalesce($7, taken.trigger), taken.fence
-      FROM taken JOIN ${t.events} AS events ON events.seq = taken.seq`,
+      FROM taken CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
     /** What a body that fits no schema takes the place of. */
     shelveInvalid: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
@@ -87,7 +87,7 @@ export function movesOf(t: Tables) {
     /** Nothing arrives in the future: what says so arrived before the clock was set back. */
     lookAtFresh: `
       UPDATE ${t.queue} SET due_ms = $1::bigint, fresh = false WHERE fresh AND due_ms + 1 > $1::bigint + ${TOLERATED_MS + 1}`,
-    park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = $1`,
+    park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = ANY($1::bigint[])`,
     unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = $1 AND parked`,
     claim: `
       WITH claimed AS (
@@ -99,7 +99,7 @@ export function movesOf(t: Tables) {
         RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms
-      FROM claimed JOIN ${t.events} AS events ON events.seq = claimed.seq`,
+      FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
     renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = $1`,
     toRetry: `

@@ -5,6 +5,7 @@ import { awaited } from '../rules/steps.ts';
 import type { Lease, Settlement } from '../work.ts';
 import { asUnavailable } from './driver/faults.ts';
 import type { Session } from './driver/session.ts';
+import { readRunning } from './engine/handling.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Store } from './store.ts';
 
@@ -28,12 +29,16 @@ export async function settleGroup(
       async work(session) {
         const place = scene(session, { ordered: false, exclusive: false });
         const engine = postgresEngine(place);
-        await place.locks.takeOf(jobs.map(({ lease }) => lease.seq));
-        return together(
+        const seqs = jobs.map(({ lease }) => lease.seq);
+        await place.locks.takeOf(seqs);
+        await readRunning(place, seqs);
+        const held = await together(
           jobs.map(({ lease, settlement, now }) =>
             awaited(settle(engine, lease, onDatabaseClock(time, settlement), time.toDatabase(now))),
           ),
         );
+        await place.writes.flush();
+        return held;
       },
       wasDone: (session) => wereDone(session, t.attempts, jobs),
     });

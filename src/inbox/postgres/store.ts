@@ -1,8 +1,13 @@
 import type { Database } from './driver/database.ts';
 import type { Session } from './driver/session.ts';
 import type { DatabaseTime } from './database-time.ts';
+import type { Engine } from '../rules/engine.ts';
+import { awaited, type Steps } from '../rules/steps.ts';
+import { Facts } from './engine/facts.ts';
 import { locksOf } from './engine/locks.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
+import { writesOf } from './engine/writes.ts';
 import type { LatestTime } from './latest-time.ts';
 import type { movesOf } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
@@ -28,6 +33,21 @@ export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
       await time.follow(session);
       await latest.note(session, time.toDatabase(now));
     },
-    scene: (session, leases) => ({ session, t, moves, locks: locksOf(session, t), leases }),
+    scene: (session, leases) => ({
+      session,
+      t,
+      moves,
+      locks: locksOf(session, t),
+      facts: new Facts(),
+      writes: writesOf(session, t, moves),
+      leases,
+    }),
   };
+}
+
+/** Carries out a rule in a transaction, and writes what it has left to be written. */
+export async function carriedOut<T>(scene: Scene, rule: (engine: Engine) => Steps<T>): Promise<T> {
+  const result = await awaited(rule(postgresEngine(scene)));
+  await scene.writes.flush();
+  return result;
 }

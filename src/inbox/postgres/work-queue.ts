@@ -1,16 +1,15 @@
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
+import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
-import { awaited } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
 import { fromText, textOrNull, toText } from './driver/values.ts';
-import { postgresEngine } from './engine/postgres-engine.ts';
 import { readyEndpoints } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
-import type { Store } from './store.ts';
+import { carriedOut, type Store } from './store.ts';
 
 const NO_LEASES = { ordered: false, exclusive: false } as const;
 
@@ -26,23 +25,29 @@ export function workQueue(store: Store): Part {
   const sweeps = new Map<string, Sweep>();
 
   return {
-    /** Each lease on its own: nobody is kept waiting for what two of them share. */
     renew: (leases, now, leaseMs) =>
-      database.alone(async (session) => {
-        if (leases.length === 0) return [];
-        await writeAt(session, now);
-        const engine = postgresEngine(scene(session, NO_LEASES));
-        return awaited(renewLeases(engine, leases, time.toDatabase(now), leaseMs));
-      }),
+      leases.length === 0
+        ? Promise.resolve([])
+        : database.transaction({
+            before: (session) => writeAt(session, now),
+            async work(session) {
+              const place = scene(session, NO_LEASES);
+              // As settlements do, so that none waits for a renewal that waits for it.
+              await place.locks.takeOf(leases.map(({ seq }) => seq));
+              return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now), leaseMs));
+            },
+          }),
     noteLateError: ({ seq, fence }, error) =>
-      database.alone(async (session) => {
-        const values = [seq, fence, ...wordsOf(error)];
-        await session.run(
-          `UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
-           WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
-             AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`,
-          values,
-        );
+      database.transaction({
+        async work(session) {
+          const values = [seq, fence, ...wordsOf(error)];
+          await session.run(
+            `UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
+             WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
+               AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`,
+            values,
+          );
+        },
       }),
     nextDue: (scope) => nextDue(store, scope),
     async announce(scope, now, ignoreBefore) {
@@ -51,9 +56,9 @@ export function workQueue(store: Store): Part {
       const { sweep, ignored, more } = await database.transaction({
         before: (session) => writeAt(session, now),
         work(session) {
-          const engine = postgresEngine(scene(session, NO_LEASES));
           const before = ignoreBefore === null ? null : time.toDatabase(ignoreBefore);
-          return awaited(announce(engine, scope, time.toDatabase(now), before, from));
+          const rule = (engine: Engine) => announce(engine, scope, time.toDatabase(now), before, from);
+          return carriedOut(scene(session, NO_LEASES), rule);
         },
       });
       sweeps.set(whose, sweep);
@@ -62,29 +67,30 @@ export function workQueue(store: Store): Part {
     unhandled: (now, takenSince) =>
       database.read(async (session) => {
         await time.follow(session);
-        const engine = postgresEngine(scene(session, NO_LEASES));
         const since = takenSince === undefined ? undefined : time.toDatabase(takenSince);
-        return awaited(unhandledTypes(engine, time.toDatabase(now), since));
+        return carriedOut(scene(session, NO_LEASES), (engine) => unhandledTypes(engine, time.toDatabase(now), since));
       }),
     ignoredSince: (scope, since, now) =>
       database.read(async (session) => {
         await time.follow(session);
-        const engine = postgresEngine(scene(session, NO_LEASES));
-        return awaited(ignoredTypes(engine, scope, time.toDatabase(since), time.toDatabase(now)));
+        const [from, until] = [time.toDatabase(since), time.toDatabase(now)];
+        return carriedOut(scene(session, NO_LEASES), (engine) => ignoredTypes(engine, scope, from, until));
       }),
     attempts: (key) => attemptsOf(store, key),
     rerun: (key, content, now, readFrom) =>
       database.transaction({
         before: (session) => writeAt(session, now),
         work: (session) =>
-          awaited(rerunEvent(postgresEngine(scene(session, NO_LEASES)), key, content, time.toDatabase(now), readFrom)),
+          carriedOut(scene(session, NO_LEASES), (engine) =>
+            rerunEvent(engine, key, content, time.toDatabase(now), readFrom),
+          ),
       }),
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),
         work: (session) =>
-          awaited(
-            pruneSome(postgresEngine(scene(session, NO_LEASES)), endpoints, time.toDatabase(processedBefore), limit),
+          carriedOut(scene(session, NO_LEASES), (engine) =>
+            pruneSome(engine, endpoints, time.toDatabase(processedBefore), limit),
           ),
       }),
   };

@@ -17,6 +17,8 @@ export interface PostgresConnection extends PostgresClient {
 
 /** What hookbox asks of a pool of `pg`: connections. */
 export interface PostgresPool<Connection extends PostgresConnection = PostgresConnection> {
+  // Twice, as that of `pg` has a second one with a callback, and TypeScript infers from the last of as many as there are here.
+  connect(): Promise<Connection>;
   connect(): Promise<Connection>;
 }
 

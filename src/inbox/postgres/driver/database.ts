@@ -10,8 +10,11 @@ import { Session, type Preparing } from './session.ts';
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
  * statement has an index to go by.
  */
-const BEGIN =
-  'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off';
+export const BEGIN = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
+  'SET LOCAL jit = off',
+].join('; ');
 
 /** So often a transaction is begun anew because of others. */
 const MOST_AGAIN = 25;

@@ -2,6 +2,7 @@ import type { Candidate } from '../../rules/engine.ts';
 import type { ClaimRequest } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
+import type { Tables } from '../sql/tables.ts';
 import { createdOf } from '../sql/records.ts';
 import { readyEndpoints } from './takers.ts';
 import type { Scene } from './scene.ts';
@@ -28,17 +29,15 @@ export async function candidates(
   suspects: boolean,
   limit: number,
 ): Promise<readonly Candidate[]> {
-  const { session, t, locks } = scene;
+  const { session, t, locks, writes } = scene;
+  await writes.flush();
   for (const passedOver: number[] = []; ;) {
     const found = await dueOf(scene, request, suspects, limit, passedOver);
     if (found.length === 0) return [];
     const free = await locks.takeFree(found.map(({ slot }) => slot));
     const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
-    const rows = await session.rows<CandidateRow>(
-      `SELECT seq, endpoint, entity, created_ms, created_ns, crashes FROM ${t.queue}
-       WHERE seq = ANY($1::bigint[]) AND ${READY} AND due_ms <= $2 AND (crashes = 0 OR $3::boolean) ORDER BY due_ms, seq`,
-      [ours, request.now, suspects],
-    );
+    const rows = await session.rows<JudgedRow>(judged(t), [ours, request.now, suspects]);
+    for (const row of rows) note(scene, row);
     if (rows.length > 0 || found.length < limit) return rows.map(candidateOf);
     passedOver.push(...found.map(({ seq }) => seq));
   }
@@ -70,6 +69,44 @@ async function dueOf(
          ) AS due ORDER BY due.due_ms, due.seq LIMIT $4`;
   const values = [named, now, suspects, limit, passedOver];
   return session.rows(text, types === '*' ? values : [...values, [...new Set(types)].map(toKey)]);
+}
+
+interface JudgedRow extends CandidateRow {
+  readonly has_lease: boolean;
+  readonly superseded: boolean;
+  readonly front: number | null;
+  readonly front_type: string | null;
+  readonly front_ms: number | null;
+  readonly front_ns: number | null;
+}
+
+/** Candidates with what decides about them; each entity is judged by one step through an index to its front. */
+function judged(t: Tables): string {
+  const same = 'entity IS NOT NULL AND entity = due.entity AND endpoint = due.endpoint';
+  return `
+    SELECT due.seq, due.endpoint, due.entity, due.created_ms, due.created_ns, due.crashes,
+      EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease,
+      EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
+        AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS superseded,
+      front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns
+    FROM ${t.queue} AS due LEFT JOIN LATERAL (
+      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL
+      ORDER BY created_ms, created_ns, seq LIMIT 1
+    ) AS front ON true
+    WHERE due.seq = ANY($1::bigint[]) AND due.lease_until_ms IS NULL AND NOT due.parked AND due.due_ms <= $2
+      AND (due.crashes = 0 OR $3::boolean)
+    ORDER BY due.due_ms, due.seq`;
+}
+
+function note({ facts }: Scene, row: JudgedRow): void {
+  const { seq, endpoint, entity } = candidateOf(row);
+  facts.superseded.set(seq, row.superseded);
+  const { front, front_type: type, front_ms: ms, front_ns: ns } = row;
+  const hasFront = front !== null && type !== null && ms !== null && ns !== null;
+  facts.note(
+    { seq, endpoint, entity },
+    { hasLease: row.has_lease, front: hasFront ? { seq: front, type: fromKey(type), created: { ms, ns } } : undefined },
+  );
 }
 
 export function candidateOf(row: CandidateRow): Candidate {

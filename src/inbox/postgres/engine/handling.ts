@@ -3,7 +3,7 @@ import type { Claims, Counting, EntityQueue, EventToRun, RanOutEvent, RunningEve
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt } from '../../work.ts';
-import { fromText, textOrNull, toText } from '../driver/values.ts';
+import { fromText, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
 import { createdOf, joined, STATE } from '../sql/records.ts';
 import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
@@ -47,7 +47,7 @@ const RUNNING = 'seq, fence, endpoint, type, entity, created_ms, created_ns, att
 
 /** Processors take events, hold them, and say how their attempts ended. */
 export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof EntityQueue> {
-  const { session, t, moves, leases } = scene;
+  const { session, t, moves, leases, facts, writes } = scene;
   /** the one event that was asked for by its key */
   let toRun: EventToRun | undefined;
 
@@ -87,30 +87,29 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
           return event;
         }),
       ),
-    isSuperseded: ({ endpoint, entity, created }) =>
-      asked(
-        session
-          .row(
-            `SELECT 1 FROM ${t.entities}
-             WHERE entity = $1 AND endpoint = $2 AND (created_ms, created_ns) > ($3::bigint, $4::integer)`,
-            [keyOrNull(entity), toText(endpoint), created?.ms ?? null, created?.ns ?? null],
-          )
-          .then((found) => found !== undefined),
-      ),
-    claim: (seq, now, until) => asked(claim(seq, now, until).then(claimedOf)),
+    isSuperseded({ seq, endpoint, entity, created }) {
+      const known = facts.superseded.get(seq);
+      if (known !== undefined) return answer(known);
+      const text = `
+        SELECT 1 FROM ${t.entities}
+        WHERE entity = $1 AND endpoint = $2 AND (created_ms, created_ns) > ($3::bigint, $4::integer)`;
+      const values = [keyOrNull(entity), toText(endpoint), created?.ms ?? null, created?.ns ?? null];
+      return asked(session.row(text, values).then((found) => found !== undefined));
+    },
+    claim(seq, now, until) {
+      facts.claimed(seq);
+      return asked(claim(seq, now, until).then(claimedOf));
+    },
     renew: ({ seq, fence }, until) =>
       asked(session.run(moves.renew, [seq, fence, until]).then((changes) => changes === 1)),
     ranOut: (by, limit, before) => asked(ranOut(scene, by, limit, before)),
-    held: ({ seq, fence }) =>
-      asked(
-        session
-          .row<RunningRow>(
-            `SELECT ${RUNNING} FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL`,
-            [seq, fence],
-          )
-          .then((row) => row && runningOf(row)),
-      ),
+    held(lease) {
+      if (facts.running.has(lease.seq)) return answer(facts.held(lease));
+      return asked(readRunning(scene, [lease.seq]).then(() => facts.held(lease)));
+    },
     end(seq, ending, now) {
+      facts.running.delete(seq);
+      facts.entities.clear();
       const { failed, crashed } = ending;
       switch (ending.state) {
         case 'processed':
@@ -123,34 +122,13 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
         }
       }
     },
-    addAttempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
-      const values = [
-        seq,
-        attempt,
-        trigger,
-        outcome,
-        fence,
-        toText(endpoint),
-        claimedAt,
-        now,
-        outcome === 'processed',
-        textOrNull(error?.name ?? null),
-        textOrNull(error?.message ?? null),
-        textOrNull(error?.stack ?? null),
-      ];
-      const text = `
-        INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable,
-          error_name, error_message, error_stack)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
-      return asked(session.run(text, values).then(() => {}));
+    addAttempt(event, ended, now) {
+      writes.attempt(event, ended, now);
+      return DONE;
     },
-    raiseHighWater({ endpoint, entity, created }) {
-      if (created === null) return DONE;
-      const text = `
-        INSERT INTO ${t.entities} AS known (entity, endpoint, created_ms, created_ns) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (entity, endpoint) DO UPDATE SET created_ms = excluded.created_ms, created_ns = excluded.created_ns
-        WHERE (excluded.created_ms, excluded.created_ns) > (known.created_ms, known.created_ns)`;
-      return asked(session.run(text, [keyOrNull(entity), toText(endpoint), created.ms, created.ns]).then(() => {}));
+    raiseHighWater(event) {
+      writes.processed(event);
+      return DONE;
     },
   };
 }
@@ -228,7 +206,17 @@ function claimedOf(row: ClaimedRow | undefined) {
   };
 }
 
-export function runningOf(row: RunningRow): RunningEvent {
+/** What is in processing of some events, whose slots are held. */
+export async function readRunning({ session, t, facts }: Scene, seqs: readonly number[]): Promise<void> {
+  const rows = await session.rows<RunningRow>(
+    `SELECT ${RUNNING} FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL`,
+    [seqs],
+  );
+  for (const seq of seqs) facts.running.set(seq, undefined);
+  for (const row of rows) facts.running.set(row.seq, runningOf(row));
+}
+
+function runningOf(row: RunningRow): RunningEvent {
   return {
     seq: row.seq,
     fence: row.fence,

@@ -1,7 +1,7 @@
 import type { EventKey } from '../../event.ts';
 import type { Session } from '../driver/session.ts';
 import { toText } from '../driver/values.ts';
-import type { Tables } from '../sql/tables.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
 
 /** The slots (sql/slots.ts) whose locks one transaction holds. */
 export interface Locks {
@@ -27,7 +27,7 @@ export function locksOf(session: Session, t: Tables): Locks {
   const missing = (slots: readonly number[]): number[] => [...new Set(slots)].filter((slot) => !held.has(slot));
   const ofKeys = `
     SELECT DISTINCT events.slot FROM unnest($1::text[], $2::text[]) AS given (id, endpoint)
-    JOIN ${t.events} AS events ON events.id = given.id AND events.endpoint = given.endpoint`;
+    CROSS JOIN ${rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint')}`;
 
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);

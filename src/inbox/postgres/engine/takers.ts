@@ -1,12 +1,12 @@
 import type { Takers } from '../../rules/engine.ts';
-import { asked } from '../../rules/steps.ts';
+import { answer, asked } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Scene } from './scene.ts';
 
 /** Who handles what. */
-export function takers({ session, t }: Pick<Scene, 'session' | 't'>): Takers {
+export function takers({ session, t, facts }: Scene): Takers {
   const isThere = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     (await session.row(text, values)) !== undefined;
   return {
@@ -19,12 +19,23 @@ export function takers({ session, t }: Pick<Scene, 'session' | 't'>): Takers {
         ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`;
       const named = endpoints === '*' ? ['*'] : endpoints.map(toText);
       const wanted = types === '*' ? ['*'] : types.map(toKey);
+      facts.taken.clear();
       return asked(session.run(text, [named, wanted, now]).then(() => {}));
     },
     takenTypes(endpoint, since) {
+      // Asked for each event of a transaction, most of them of one time.
+      const name = `${since} ${endpoint}`;
+      const known = facts.taken.get(name);
+      if (known !== undefined) return answer(known);
       const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
       const found = session.rows<{ type: string }>(text, [toText(endpoint), since]);
-      return asked(found.then((rows) => typesOf(rows.map(({ type }) => fromKey(type)))));
+      return asked(
+        found.then((rows) => {
+          const types = typesOf(rows.map(({ type }) => fromKey(type)));
+          facts.taken.set(name, types);
+          return types;
+        }),
+      );
     },
     lastSeen(endpoint, type) {
       const text = `SELECT max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') AND type IN ($2, '*')`;

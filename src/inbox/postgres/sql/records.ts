@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import { fromText } from '../driver/values.ts';
-import type { Tables } from './tables.ts';
+import { rowOf, type Tables } from './tables.ts';
 
 interface CreatedColumns {
   readonly created_ms: number | null;
@@ -34,8 +34,9 @@ export const STATE = `
     ELSE coalesce(shelf.state, 'processed') END AS state, shelf.dead_reason`;
 
 export function joined(t: Tables): string {
+  const same = 'found.seq = events.seq';
   return `${t.events} AS events
-    LEFT JOIN ${t.queue} AS queue ON queue.seq = events.seq LEFT JOIN ${t.shelf} AS shelf ON shelf.seq = events.seq`;
+    LEFT JOIN ${rowOf(t.queue, 'queue', same)} ON true LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true`;
 }
 
 interface StoredRow extends CreatedColumns {
@@ -64,8 +65,8 @@ export function selectStored(t: Tables, where: string): string {
       events.verified, ${STATE}, events.body, events.received_ms, ${times('again')} AS sent_again,
       ${times('other')} AS other, other.body AS other_body
     FROM ${joined(t)}
-      LEFT JOIN ${t.redeliveries} AS again ON again.seq = events.seq
-      LEFT JOIN ${t.conflicts} AS other ON other.seq = events.seq
+      LEFT JOIN ${rowOf(t.redeliveries, 'again', 'found.seq = events.seq')} ON true
+      LEFT JOIN ${rowOf(t.conflicts, 'other', 'found.seq = events.seq')} ON true
     WHERE ${where}`;
 }
 

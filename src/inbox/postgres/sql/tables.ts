@@ -23,6 +23,14 @@ export function tablesIn(schema: string): Tables {
   return Object.fromEntries(named) as Tables; // one for each name
 }
 
+/**
+ * The row of a table that belongs to another one, for FROM. The LIMIT is what it is about: a join may be planned from one end of
+ * the table to the other where its statistics say that it is empty, and such a plan may be kept until it has millions of rows.
+ */
+export function rowOf(table: string, as: string, where: string): string {
+  return `LATERAL (SELECT * FROM ${table} AS found WHERE ${where} LIMIT 1) AS ${as}`;
+}
+
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,0 +1,65 @@
+import type { Attempt } from '../../work.ts';
+import type { RunningEvent } from '../../rules/engine.ts';
+import type { Session } from '../driver/session.ts';
+import { textOrNull, toText } from '../driver/values.ts';
+import { keyOrNull } from '../sql/keys.ts';
+import type { Tables } from '../sql/tables.ts';
+import type { movesOf } from '../moves.ts';
+
+/** What no statement of the same rule looks for, or only candidates do: it is written together, once for many events. */
+export interface Writes {
+  park(seq: number): void;
+  attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error'>, now: number): void;
+  processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
+  /** Before the next candidates are looked for, and before the commit. */
+  flush(): Promise<void>;
+}
+
+export function writesOf(session: Session, t: Tables, moves: ReturnType<typeof movesOf>): Writes {
+  let parked: number[] = [];
+  let attempts: (readonly unknown[])[] = [];
+  let marks: (readonly unknown[])[] = [];
+  return {
+    park: (seq) => void parked.push(seq),
+    attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
+      const words = [error?.name, error?.message, error?.stack].map((text) => textOrNull(text ?? null));
+      const isProcessed = outcome === 'processed';
+      attempts.push([seq, attempt, trigger, outcome, fence, toText(endpoint), claimedAt, now, isProcessed, ...words]);
+    },
+    processed({ endpoint, entity, created }) {
+      if (created !== null) marks.push([keyOrNull(entity), toText(endpoint), created.ms, created.ns]);
+    },
+    async flush() {
+      const writing: Promise<unknown>[] = [];
+      if (parked.length > 0) writing.push(session.run(moves.park, [parked]));
+      if (attempts.length > 0) writing.push(session.run(addAttempts(t), columns(attempts, 12)));
+      if (marks.length > 0) writing.push(session.run(raiseHighWater(t), columns(marks, 4)));
+      parked = [];
+      attempts = [];
+      marks = [];
+      await Promise.all(writing);
+    },
+  };
+}
+
+function columns(rows: readonly (readonly unknown[])[], count: number): unknown[][] {
+  return Array.from({ length: count }, (_, at) => rows.map((row) => row[at]));
+}
+
+function addAttempts(t: Tables): string {
+  return `
+    INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable,
+      error_name, error_message, error_stack)
+    SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
+      $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[])`;
+}
+
+function raiseHighWater(t: Tables): string {
+  return `
+    INSERT INTO ${t.entities} AS known (entity, endpoint, created_ms, created_ns)
+    SELECT DISTINCT ON (entity, endpoint) entity, endpoint, created_ms, created_ns
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::integer[]) AS given (entity, endpoint, created_ms, created_ns)
+    ORDER BY entity, endpoint, created_ms DESC, created_ns DESC
+    ON CONFLICT (entity, endpoint) DO UPDATE SET created_ms = excluded.created_ms, created_ns = excluded.created_ns
+    WHERE (excluded.created_ms, excluded.created_ns) > (known.created_ms, known.created_ns)`;
+}

@@ -1,0 +1,169 @@
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { BEGIN } from '../../../src/inbox/postgres/driver/database.ts';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { movesOf } from '../../../src/inbox/postgres/moves.ts';
+import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { times } from '../../helpers/times.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+import { interferedPool } from './interfered-pool.ts';
+
+const schema = schemaName();
+const t = tablesIn(schema);
+const ERROR = { name: 'Error', message: 'fails', stack: null };
+const seen = new Set<string>();
+let asked = 0;
+let pool: Pool;
+
+beforeAll(async () => {
+  pool = new Pool({ connectionString: await postgresUrl() });
+  await using inbox = counted();
+  await inbox.list();
+});
+
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+
+function counted(): Inbox<PoolClient> {
+  const source = interferedPool(pool, (text) => {
+    seen.add(text);
+    asked += 1;
+    return null;
+  });
+  return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
+}
+
+const key = (id: string) => ({ endpoint: 'default', id });
+
+/** Asks an inbox for everything there is to ask. */
+async function everything(inbox: Inbox<PoolClient>): Promise<void> {
+  const request = { leaseMs: 1_000, ordered: true } as const;
+  const content = { type: 'order.created', created: { ms: START, ns: 0 }, entity: 'a' };
+  await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
+  for (const [id, entity] of ['a', 'a', 'a', 'b', 'c', 'd'].entries()) {
+    await inbox.accept(incoming({ id: `evt_${id}`, entity, receivedAt: START }), later());
+    await inbox.accept(incoming({ id: `evt_${id}`, entity, body: 'other', receivedAt: START }), later());
+  }
+  await inbox.accept(incoming({ id: 'untaken', type: 'order.refunded', entity: 'a', receivedAt: START }), later());
+  for (const types of ['*', ['order.created', 'order.ready']] as const) {
+    for (const endpoints of ['*', ['default']] as const) {
+      for (let now = START + 1; now < START + 4_000; now += 1_100) {
+        const claimed = await inbox.claim({ ...request, endpoints, types, now }, 10);
+        await inbox.renew(
+          claimed.map(({ lease }) => lease),
+          now,
+          1_000,
+        );
+        const [one, two, three, four] = claimed;
+        if (one) await inbox.settle(one.lease, { outcome: 'retry', error: ERROR, dueAt: now }, now);
+        if (two) await inbox.settle(two.lease, { outcome: 'processed' }, now);
+        if (three) await inbox.settle(three.lease, { outcome: 'dead', reason: 'failed', error: ERROR }, now);
+        if (three) await inbox.rerun(key(three.id), content, now);
+        if (four) await inbox.settle(four.lease, { outcome: 'interrupted' }, now);
+        await inbox.nextDue({ endpoints, types });
+      }
+    }
+  }
+  await inbox.claim({ ...request, ...EVERYTHING, now: START - 60_000 }, 10); // by a clock that was set back
+  const last = await inbox.claimOne(key('evt_0'), { ...request, ...EVERYTHING, now: START + 20_000 });
+  if (typeof last !== 'string') {
+    const attempt = { now: () => START + 20_000, signal: new AbortController().signal };
+    await inbox.transaction(last.lease, () => {}, attempt);
+    await inbox.noteLateError(last.lease, ERROR);
+  }
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
+  await inbox.unhandled(START + 2 * TAKER_MS);
+  await inbox.ignoredSince(EVERYTHING, START, START + 2 * TAKER_MS);
+  await inbox.ignoredSince({ endpoints: ['default'], types: ['order.created'] }, START, START + 2 * TAKER_MS);
+  await inbox.prune('*', START + 30_000, 10);
+  await inbox.get(key('evt_0'));
+  await inbox.attempts(key('evt_0'));
+  await inbox.list({ after: 3 });
+}
+
+/** The statements whose plan reads a table from one end to the other. */
+async function scans(): Promise<readonly string[]> {
+  const client = await pool.connect();
+  const found: string[] = [];
+  try {
+    // As they are few: who handles what, the one row of the clock, and the slots, whose plan is by their numbers.
+    const small = new Set<string>(['migrations', 'takers', 'clock']);
+    const large = tableNames.filter((name) => !small.has(name));
+    for (const text of seen) {
+      if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(text) || !large.some((name) => text.includes(t[name])))
+        continue;
+      // The clock was set back: everything that is due later is moved, once.
+      if (text === movesOf(t).moveDue) continue;
+      await client.query(BEGIN);
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN (GENERIC_PLAN) ${text}`);
+      await client.query('ROLLBACK');
+      const plan = rows.map((row) => row['QUERY PLAN']);
+      for (const [at, line] of plan.entries()) {
+        const isRead = large.some((name) => new RegExp(String.raw`Seq Scan on ${name}\b`).test(line));
+        // An index of all rows, by which nothing is looked for.
+        const isFirstOnly = plan[at - 1]?.includes('Limit') === true;
+        const isWalked =
+          !isFirstOnly &&
+          /Scan (Backward )?using (\w+_pkey|events_by_key)/.test(line) &&
+          !plan[at + 1]?.includes('Index Cond');
+        if (isRead || isWalked) found.push(`${line.trim()}: ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`);
+      }
+    }
+  } finally {
+    client.release();
+  }
+  return found;
+}
+
+it('no statement reads a whole table, whatever the statistics say', async () => {
+  await using inbox = counted();
+  await everything(inbox);
+  expect(seen.size).toBeGreaterThan(50);
+  await emptySchema(pool, schema);
+  // Taken while there is nothing, or next to nothing.
+  await pool.query(`ANALYZE ${tableNames.map((name) => t[name]).join(', ')}`);
+  expect(await scans()).toEqual([]);
+  await inbox.accept(incoming(), later());
+  await pool.query(`VACUUM (ANALYZE) ${t.events}, ${t.queue}`);
+  expect(await scans()).toEqual([]);
+  // And of many.
+  const many = Array.from({ length: times(9_000, 2_000) }, (_, n) => incoming({ id: `m${n}`, entity: `m${n}` }));
+  await Promise.all(many.map((event) => inbox.accept(event, later())));
+  expect(await scans()).toEqual([]);
+  await pool.query(`ANALYZE ${tableNames.map((name) => t[name]).join(', ')}`);
+  expect(await scans()).toEqual([]);
+});
+
+it('many events behind one that fails cost a claim no more than a few statements', async () => {
+  await emptySchema(pool, schema);
+  await using inbox = counted();
+  await inbox.announce(EVERYTHING, START, null);
+  const behind = Array.from({ length: times(10_000, 1_000) }, (_, n) =>
+    incoming({ id: `evt_${n}`, receivedAt: START }),
+  );
+  await Promise.all(behind.map((event) => inbox.accept(event, later())));
+  const request = { leaseMs: 1_000, ...EVERYTHING, ordered: true } as const;
+  const costs: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const now = START + round * 100;
+    asked = 0;
+    const [failing, ...others] = await inbox.claim({ ...request, now }, 10);
+    expect([failing?.id, others]).toEqual(['evt_0', []]);
+    if (failing === undefined) throw new Error('nothing was claimed');
+    expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
+    expect(await inbox.settle(failing.lease, { outcome: 'retry', error: ERROR, dueAt: now + 100 }, now)).toBe(true);
+    expect(await inbox.claim({ ...request, now }, 10)).toEqual([]);
+    expect(await inbox.nextDue(EVERYTHING)).toBe(now + 100);
+    costs.push(asked);
+  }
+  // The first round finds out once for each event that it has to wait, and writes that for many at once.
+  expect(Math.max(...costs.slice(1))).toBeLessThan(80);
+  expect(costs[0]).toBeLessThan(behind.length);
+});

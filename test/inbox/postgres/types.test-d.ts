@@ -1,0 +1,41 @@
+import type { Pool, PoolClient } from 'pg';
+import { describe, expectTypeOf, it } from 'vitest';
+import { createProcessor, createReceiver } from '../../../src/index.ts';
+import { postgresInbox, type PostgresConnection } from '../../../src/inbox/postgres/postgres-inbox.ts';
+
+describe('ctx.transaction of an inbox in Postgres', () => {
+  it("is given a connection of the merchant's pool, and may be asynchronous", () => {
+    const inbox = postgresInbox({ pool: {} as Pool });
+    createReceiver({
+      secret: 'a signing secret',
+      inbox,
+      handlers: {
+        'order.created': async (event, ctx) => {
+          const id = await ctx.transaction(async (client) => {
+            expectTypeOf(client).toEqualTypeOf<PoolClient>();
+            await client.query('INSERT INTO orders (id) VALUES ($1)', [event.data.id]);
+            return event.id;
+          });
+          expectTypeOf(id).toEqualTypeOf<string>();
+        },
+      },
+    });
+    createProcessor({
+      inbox,
+      handlers: { '*': (_, ctx) => ctx.transaction((client) => client.query('SELECT 1')) },
+    });
+  });
+
+  it('is given what hookbox asks of one where it opens them itself', () => {
+    createProcessor({
+      inbox: postgresInbox('postgres://localhost/shop'),
+      handlers: {
+        '*': (_, ctx) =>
+          ctx.transaction((connection) => {
+            expectTypeOf(connection).toEqualTypeOf<PostgresConnection>();
+            return connection.query({ text: 'SELECT 1' });
+          }),
+      },
+    });
+  });
+});
