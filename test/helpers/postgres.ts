@@ -25,6 +25,7 @@ export const SETTINGS: InboxSettings = {
   maxWaiting: 10_000,
   maxWaitingBytes: 64 * 1024 * 1024,
   time: callersTime,
+  listenAt: null,
 };
 
 let schemas = 0;

@@ -19,6 +19,7 @@ import { settleGroup, type SettlementJob } from './settlements.ts';
 import { selectStored, storedEvent } from './sql/records.ts';
 import { tablesIn } from './sql/tables.ts';
 import { storeOf, type Store } from './store.ts';
+import { WakeUp } from './wake-up.ts';
 import { workQueue } from './work-queue.ts';
 
 export interface InboxSettings {
@@ -28,6 +29,8 @@ export interface InboxSettings {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly time: DatabaseTime;
+  /** where to listen to other machines; `null` for nowhere, and then they are not told either */
+  readonly listenAt: string | null;
 }
 
 /** Roughly what a waiting delivery holds beside its body. */
@@ -36,7 +39,7 @@ const OVERHEAD_BYTES = 512;
 /** The parts of an inbox, put together. */
 export function inboxOnPostgres<Connection extends PostgresConnection>(
   source: PostgresSource<Connection>,
-  { schema, migrates, prepares, maxWaiting, maxWaitingBytes, time }: InboxSettings,
+  { schema, migrates, prepares, maxWaiting, maxWaitingBytes, time, listenAt }: InboxSettings,
 ): Inbox<Connection> {
   const t = tablesIn(schema);
   const database = new Database(
@@ -49,6 +52,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const listeners = new Set<() => void>();
   const notify = (): void => {
     for (const listener of listeners) listener();
+  };
+
+  const wakeUp = listenAt === null ? null : new WakeUp(database, listenAt, schema, notify);
+  const stored = (): void => {
+    notify();
+    wakeUp?.tell();
   };
 
   // One group at a time keeps the order of arrival.
@@ -81,6 +90,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     isClosed = true;
     await Promise.all([arrivals.close(), settlements.close()]);
     await Promise.allSettled(underWay);
+    await wakeUp?.close();
     await database.close();
   }
 
@@ -92,7 +102,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       const arrival: Arrival = { event, receivedAt: null, isUnsure: false };
       const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
       const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
-      if (acceptance.result === 'stored' || acceptance.replaced) notify();
+      if (acceptance.result === 'stored' || acceptance.replaced) stored();
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
@@ -116,11 +126,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     attempts: (key) => asked(() => queue.attempts(key)),
     async rerun(key, content, now, readFrom) {
       const moved = await asked(() => queue.rerun(key, content, now, readFrom));
-      if (moved) notify();
+      if (moved) stored();
       return moved;
     },
     prune: (endpoints, processedBefore, limit) => asked(() => queue.prune(endpoints, processedBefore, limit)),
     onPending(listener) {
+      wakeUp?.listen();
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

@@ -19,6 +19,11 @@ export interface PostgresInboxOptions {
    * for never.
    */
   readonly prepare?: 'auto' | false;
+  /**
+   * Where it listens to other machines, which are told when something is stored: a URL past any pooler; `auto`, which takes that
+   * of the inbox where there is one, unless set; `false` for nowhere. Without it they look for events once a second.
+   */
+  readonly listen?: 'auto' | false | (string & {});
   /** How many deliveries may wait for Postgres before new ones are answered 503; 10,000 unless set. */
   readonly maxWaiting?: number;
   /** How many bytes of bodies may wait; 64 MiB unless set. */
@@ -56,7 +61,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   source: PostgresSource<Connection>,
   options: PostgresInboxOptions = {},
 ): Inbox<Connection> {
-  const { schema = 'hookbox', migrate = true, prepare = 'auto' } = options;
+  const { schema = 'hookbox', migrate = true, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
@@ -69,7 +74,14 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
     maxWaiting,
     maxWaitingBytes,
     time: databaseTime(),
+    listenAt: listeningUrl(source, listen),
   });
+}
+
+function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {
+  if (listen === false) return null;
+  if (listen !== 'auto') return assertUrl(listen);
+  return typeof source === 'string' ? source : null;
 }
 
 function assertSchema(schema: unknown): void {
@@ -84,11 +96,8 @@ function assertSchema(schema: unknown): void {
 /** Whatever it is, it is not quoted: a URL has a password in it. */
 function assertSource(source: unknown): void {
   if (typeof source === 'string') {
-    if (/^postgres(ql)?:\/\//.test(source)) return;
-    throw new ConfigurationError(
-      'INVALID_OPTION',
-      'The URL of a Postgres inbox begins with postgres:// or postgresql://.',
-    );
+    assertUrl(source);
+    return;
   }
   const isObject = typeof source === 'object' && source !== null;
   const pool: unknown = isObject ? Reflect.get(source, 'pool') : undefined;
@@ -98,5 +107,13 @@ function assertSource(source: unknown): void {
   throw new ConfigurationError(
     'INVALID_OPTION',
     'postgresInbox is given a URL, { pool } with a pool of pg, or { connect } with a function. Is DATABASE_URL set?',
+  );
+}
+
+function assertUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url)) return url;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    'The URL of a Postgres inbox begins with postgres:// or postgresql://.',
   );
 }

@@ -46,10 +46,10 @@ export function loadingSuite(installed: () => Installed): void {
     expect(packages).not.toContain('better-sqlite3');
   });
 
-  it('hookbox loads nothing of the inboxes for SQLite and memory', async () => {
+  it('hookbox loads nothing of the inboxes for SQLite, Postgres and memory', async () => {
     const { files } = await loadedBy(plain(), 'hookbox');
     expect(files).toContain('dist/src/receive/receiver.js');
-    expect(files.filter((file) => /inbox\/(?:sqlite|memory)|adapters|src\/page/.test(file))).toEqual([]);
+    expect(files.filter((file) => /inbox\/(?:sqlite|postgres|memory)|adapters|src\/page/.test(file))).toEqual([]);
   });
 
   it.each(ADAPTERS)('%s loads itself and what hookbox loads', async (path) => {

@@ -84,7 +84,22 @@ type OwnPool = PostgresPool & {
   on(event: 'error', listener: () => void): unknown;
 };
 
-async function driver(): Promise<{ readonly Pool: new (settings: Readonly<Record<string, unknown>>) => OwnPool }> {
+/** A connection that hears of notifications. */
+export interface ListeningClient {
+  connect(): Promise<unknown>;
+  query(query: { readonly text: string }): Promise<unknown>;
+  end(): Promise<void>;
+  unref?(): void;
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+}
+
+interface Driver {
+  readonly Pool: new (settings: Readonly<Record<string, unknown>>) => OwnPool;
+  readonly Client: new (settings: Readonly<Record<string, unknown>>) => ListeningClient;
+}
+
+export async function driver(): Promise<Driver> {
   try {
     const { default: pg } = await import('pg');
     return pg;

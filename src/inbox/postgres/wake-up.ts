@@ -1,0 +1,120 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Database } from './driver/database.ts';
+import { driver, type ListeningClient } from './driver/connections.ts';
+
+/** NOTIFY takes one lock over all commits of the server, so a process sends it seldom, and never in a commit of its own work. */
+const EVERY_MS = 50;
+/** In so long a notification of our own has come back, or there is a pooler in between that keeps none. */
+const ECHO_MS = 3_000;
+/** A connection that was lost is opened again after a while, not by all machines at once. */
+const AGAIN_MS = 5_000;
+
+/**
+ * Tells other machines that something was stored, and hears of it from them: they look once a second in any case, so it may fail
+ * at any time and nothing is late by more than that.
+ */
+export class WakeUp {
+  readonly #database: Database;
+  readonly #url: string;
+  readonly #channel: string;
+  readonly #own = randomUUID();
+  readonly #wake: () => void;
+  #sending: NodeJS.Timeout | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #listening: ListeningClient | undefined;
+  #echo: ((isThere: boolean) => void) | undefined;
+  #isStarted = false;
+  #isClosed = false;
+
+  /** @param wake - called when another machine has stored something */
+  constructor(database: Database, url: string, schema: string, wake: () => void) {
+    this.#database = database;
+    this.#url = url;
+    // Names are cut to 63 bytes by Postgres.
+    this.#channel = `hookbox_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
+    this.#wake = wake;
+  }
+
+  /** Something was stored here. */
+  tell(): void {
+    if (this.#isClosed || this.#sending !== undefined) return;
+    this.#sending = setTimeout(() => {
+      this.#sending = undefined;
+      void this.#send(this.#own);
+    }, EVERY_MS * Math.random());
+    this.#sending.unref();
+  }
+
+  /** Somebody here wants to hear of others. */
+  listen(): void {
+    if (this.#isStarted || this.#isClosed) return;
+    this.#isStarted = true;
+    void this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#sending);
+    clearTimeout(this.#again);
+    this.#echo?.(false);
+    await this.#listening?.end().catch(() => {}); // it may have ended by itself
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const { Client } = await driver();
+      const client = new Client({ connectionString: this.#url, keepAlive: true });
+      client.on('error', () => this.#lost(client));
+      client.on('end', () => this.#lost(client));
+      client.on('notification', ({ payload }) => this.#heard(payload ?? ''));
+      this.#listening = client;
+      await client.connect();
+      // One that only listens keeps no process alive.
+      client.unref?.();
+      await client.query({ text: `LISTEN ${this.#channel}` });
+      if (await this.#isHeard()) return;
+      this.#listening = undefined;
+      await client.end();
+    } catch {
+      this.#lost(this.#listening);
+    }
+  }
+
+  /** Behind a pooler LISTEN may succeed and mean nothing. */
+  async #isHeard(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#echo = resolve;
+    const timeout = setTimeout(() => resolve(false), ECHO_MS);
+    timeout.unref();
+    await this.#send(`${this.#own} echo`);
+    const isThere = await promise;
+    clearTimeout(timeout);
+    this.#echo = undefined;
+    return isThere;
+  }
+
+  #heard(payload: string): void {
+    if (payload === `${this.#own} echo`) this.#echo?.(true);
+    else if (payload !== this.#own && !payload.endsWith(' echo') && !this.#isClosed) this.#wake();
+  }
+
+  #lost(client: ListeningClient | undefined): void {
+    if (this.#listening !== client || this.#isClosed) return;
+    this.#listening = undefined;
+    this.#again = setTimeout(() => void this.#connect(), AGAIN_MS * (0.5 + Math.random()));
+    this.#again.unref();
+  }
+
+  /** In a transaction that nobody waits for: a notification that is lost in a crash is missed by nobody. */
+  async #send(payload: string): Promise<void> {
+    try {
+      await this.#database.alone(async (session) => {
+        await session.exec('BEGIN; SET LOCAL synchronous_commit = off');
+        await session.rows('SELECT pg_notify($1, $2)', [this.#channel, payload]);
+        await session.exec('COMMIT');
+      });
+    } catch {
+      // They look by themselves.
+    }
+  }
+}
