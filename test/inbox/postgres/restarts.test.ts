@@ -73,7 +73,9 @@ it(NAME, { timeout: 240_000 }, async () => {
   const receivers = [0, 1, 2].map(receiving);
   const processors = [0, 1, 2].map(handling);
   for (let crash = 0; crash < times(20, 3); crash += 1) {
-    await delay(300 + Math.random() * 400);
+    const before = acknowledged.length;
+    await expect.poll(() => acknowledged.length, { interval: 20 }).toBeGreaterThan(before + 20);
+    await delay(Math.random() * 200);
     await server.stop('immediate');
     await server.run();
   }

@@ -13,6 +13,7 @@ import { Session, type Preparing } from './session.ts';
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
+  'SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL jit = off',
 ].join('; ');
 
