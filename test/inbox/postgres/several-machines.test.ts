@@ -132,9 +132,30 @@ it('suspects of several machines run one at a time', async () => {
   await Promise.all(events.map((event) => first.accept(event, later())));
   const request = { ...EVERYTHING, ordered: true };
   expect(await first.claim({ ...request, now: 1_000, leaseMs: 1 }, 10)).toHaveLength(10);
-  const at = 2_000;
-  const claims = await Promise.all(inboxes.map((inbox) => inbox.claim({ ...request, now: at, leaseMs: 60_000 }, 1)));
-  expect(claims.flat()).toHaveLength(1);
+  const claim = (inbox: Inbox<PoolClient>) => inbox.claim({ ...request, now: 2_000, leaseMs: 60_000 }, 1);
+  // All of them are suspects from here on.
+  await first.claim({ ...request, types: [], now: 2_000, leaseMs: 60_000 }, 1);
+  // One has chosen and not committed yet while the others choose.
+  const gate = Promise.withResolvers<void>();
+  const slow = {
+    async connect() {
+      const client = await pool.connect();
+      const query = async (asked: { readonly text: string }) => {
+        if (asked.text === 'COMMIT') await gate.promise;
+        return client.query(asked);
+      };
+      return new Proxy(client, {
+        get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)),
+      });
+    },
+  };
+  await using late = inboxOnPostgres<PoolClient>({ pool: slow }, { ...SETTINGS, schema });
+  const claims = [claim(late)];
+  await delay(200);
+  claims.push(...inboxes.map(claim));
+  await delay(200);
+  gate.resolve();
+  expect((await Promise.all(claims)).flat()).toHaveLength(1);
   await Promise.all(inboxes.map((inbox) => inbox.close()));
 });
 
