@@ -197,7 +197,8 @@ export class GroupCommit<Job> {
 
   /** Once in a while, until the next group can be handed over. */
   #lookForLate(): void {
-    this.#lateLook ??= setTimeout(() => {
+    if (this.#lateLook !== undefined) return;
+    this.#lateLook = setTimeout(() => {
       this.#lateLook = undefined;
       this.#giveUpLate();
       if (this.#waiting.length > 0) this.#lookForLate();
