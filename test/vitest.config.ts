@@ -33,7 +33,8 @@ const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
  * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
  */
 const TOGETHER = [
-  'test/{check,events,explain,inbox/rules,sender,testing}/*.test.ts',
+  'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
+  'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',
