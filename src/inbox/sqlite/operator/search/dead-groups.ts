@@ -69,6 +69,6 @@ function groupOf(database: SqliteDatabase, print: string, count: number): DeadGr
 function endOf(database: SqliteDatabase, print: string, order: 'ASC' | 'DESC'): SummaryRow | undefined {
   const sql = `
     SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e
-    WHERE e.seq = (SELECT seq FROM ${DEAD} AND ${PRINT} = :print ORDER BY seq ${order} LIMIT 1)`;
+    WHERE e.seq = (SELECT seq FROM ${DEAD} AND ${PRINT} = +:print ORDER BY seq ${order} LIMIT 1)`;
   return statement(database, sql).get({ print }) as SummaryRow | undefined;
 }
