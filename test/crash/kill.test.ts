@@ -1,14 +1,13 @@
 import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { times } from '../helpers/times.ts';
 import { orderBody } from '../helpers/order-delivery.ts';
+import { bundledScript } from '../helpers/bundled-script.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
-const DELIVERING = fileURLToPath(new URL('delivering-process.ts', import.meta.url));
 const ROUNDS = times(20, 4);
 
 interface Round {
@@ -20,11 +19,12 @@ interface Round {
 
 it(`what was answered 200 survives kill -9, ${ROUNDS} times on one file at random moments under load`, async () => {
   const file = scratchFile();
+  const delivering = await bundledScript(new URL('delivering-process.ts', import.meta.url));
   const stored = new Set<string>();
   let duplicates = 0;
 
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const killed = await killUnderLoad(file, round);
+    const killed = await killUnderLoad(delivering, file, round);
     const about = `round ${round}, killed after ${killed.killedAfterMs} ms`;
     for (const id of killed.stored) {
       // One answer may be lost with the process, but no event is ever new twice.
@@ -59,9 +59,9 @@ it(`what was answered 200 survives kill -9, ${ROUNDS} times on one file at rando
 }, 180_000);
 
 /** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement. */
-async function killUnderLoad(file: string, round: number): Promise<Round> {
+async function killUnderLoad(delivering: string, file: string, round: number): Promise<Round> {
   const killedAfterMs = 50 + Math.floor(Math.random() * 350);
-  const child = spawn(process.execPath, [DELIVERING, file, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [delivering, file, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

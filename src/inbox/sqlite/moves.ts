@@ -36,7 +36,7 @@ export function prepareMoves(database: SqliteDatabase) {
     lookAtFresh: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
-        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
       )
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),

@@ -67,7 +67,7 @@ export async function indexNew(access: Access, limit: number): Promise<number> {
 function indexBatch(database: SqliteDatabase, limit: number): number {
   const slice = timeSlice(0);
   let indexed = indexedUpTo(database);
-  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?');
+  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?');
   for (const found of rows.all(indexed, limit)) {
     const row = found as TermRow;
     addTerms(database, row);
