@@ -10,6 +10,7 @@ export const LONG: readonly string[] = [
   'test/hosts/**',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
+  'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
   'test/ops/page/page-script.test.ts',

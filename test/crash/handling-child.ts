@@ -21,8 +21,14 @@ export interface HandlingChild {
 }
 
 /** Starts one for the running test, after which it is gone in any case. */
-export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kill'): HandlingChild {
-  const child = spawn(process.execPath, [HANDLING, file, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+export function startHandling(
+  file: string,
+  behaviour: 'effects' | 'exit' | 'kill',
+  placement = 'thread',
+): HandlingChild {
+  const child = spawn(process.execPath, [HANDLING, file, behaviour, placement], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');
   let output = '';

@@ -13,8 +13,12 @@ const DUPLICATE: Acceptance = { result: 'duplicate', conflict: false, replaced: 
 const CONFLICT: Acceptance = { result: 'duplicate', conflict: true, replaced: false };
 const REPLACED: Acceptance = { result: 'duplicate', conflict: false, replaced: true };
 
-/** What every inbox must do. `open` gives a new empty one for each test, which closes it. */
-export function testInbox(name: string, open: () => Inbox): void {
+/**
+ * What every inbox must do. `open` gives a new empty one for each test, which closes it.
+ *
+ * @param openToClose - the same for the tests of the close, where `open` gives one that nobody may close
+ */
+export function testInbox(name: string, open: () => Inbox, openToClose = open): void {
   describe(name, () => {
     describe('an event', () => {
       it('is stored once and comes back as it was', async () => {
@@ -375,7 +379,7 @@ export function testInbox(name: string, open: () => Inbox): void {
       });
 
       it('is everything after close: CLOSED', async () => {
-        await using inbox = open();
+        await using inbox = openToClose();
         await inbox.close();
         expect(await refusal(inbox.accept(incoming(), later()))).toBe('CLOSED');
       });
@@ -383,7 +387,7 @@ export function testInbox(name: string, open: () => Inbox): void {
 
     describe('close', () => {
       it('finishes what is waiting', async () => {
-        const inbox = open();
+        const inbox = openToClose();
         const events = severalIncoming(600);
         const results: Acceptance[] = [];
         const accepting = events.map(async (event) => results.push(await inbox.accept(event, later())));
@@ -393,7 +397,7 @@ export function testInbox(name: string, open: () => Inbox): void {
       });
 
       it('may be called twice, also at once', async () => {
-        const inbox = open();
+        const inbox = openToClose();
         const accepting = inbox.accept(incoming(), later());
         await Promise.all([inbox.close(), inbox.close()]);
         await inbox.close();
@@ -401,7 +405,7 @@ export function testInbox(name: string, open: () => Inbox): void {
       });
 
       it('is what await using does', async () => {
-        const inbox = open();
+        const inbox = openToClose();
         {
           await using scoped = inbox;
           await scoped.accept(incoming(), later());
