@@ -14,9 +14,10 @@ const CONFLICT: Acceptance = { result: 'duplicate', conflict: true, replaced: fa
 const REPLACED: Acceptance = { result: 'duplicate', conflict: false, replaced: true };
 
 /**
- * What every inbox must do. `open` gives a new empty one for each test, which closes it.
+ * What every inbox must do.
  *
- * @param openToClose - the same for the tests of the close, where `open` gives one that nobody may close
+ * @param open - gives an empty one for each test
+ * @param openToClose - gives one that may be closed, where `open` gives out the same again
  */
 export function testInbox(name: string, open: () => Inbox, openToClose = open): void {
   describe(name, () => {

@@ -18,7 +18,7 @@ import { runCases } from './stand-in.ts';
 
 const [, onLoop] = storeKinds;
 /** One in threads costs twice as much. */
-const HISTORIES = { loop: 20, thread: 10 };
+const HISTORIES = { loop: 15, thread: 10 };
 
 describe.each(PLACEMENTS)('%s', (placement) => {
   const open = (file: string) => sqliteInbox(file, { thread: placement === 'thread' });
