@@ -21,9 +21,13 @@ export interface HandlingChild {
 }
 
 /** Starts one for the running test, after which it is gone in any case. */
-export async function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kill'): Promise<HandlingChild> {
+export async function startHandling(
+  file: string,
+  behaviour: 'effects' | 'exit' | 'kill',
+  placement = 'thread',
+): Promise<HandlingChild> {
   const script = await (handling ??= bundledScript(new URL('handling-process.ts', import.meta.url)));
-  const child = spawn(process.execPath, [script, file, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, file, behaviour, placement], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');
   let output = '';
