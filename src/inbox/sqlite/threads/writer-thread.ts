@@ -25,7 +25,7 @@ const own = new GroupCommit<Work<Statements>>(
   (jobs) => new Promise((resolve) => lock.run(() => resolve(commitGroup(connection, jobs)))),
 );
 const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
-const operations: WriterOperations = { ...counts(access), indexNew: (limit) => indexNew(access, limit) };
+const operations: WriterOperations = { ...counts(access), indexNew: (...given) => indexNew(access, ...given) };
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
 const loans = new Map<number, GiveBack>();
 
