@@ -109,7 +109,7 @@ export function sqliteInbox(
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
     // Only moves wait while there are threads.
-    (jobs) => threads?.commit(jobs as readonly Move[]) ?? onLoop(jobs),
+    (jobs, isAgain) => threads?.commit(jobs as readonly Move[], isAgain) ?? onLoop(jobs),
     { maxWaiting, maxWaitingBytes },
   );
   const borrow = async () => threads?.borrow() ?? FREE();

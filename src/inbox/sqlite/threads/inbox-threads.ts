@@ -45,10 +45,10 @@ export class InboxThreads {
   }
 
   /** Where there are no threads, it is to be done again: here, from then on. */
-  async commit(moves: readonly Move[]): Promise<readonly CommitOutcome[]> {
+  async commit(moves: readonly Move[], isAgain: boolean): Promise<readonly CommitOutcome[]> {
     try {
       const packed = packMoves(moves);
-      const outcomes = await this.#ask(this.#writer, { kind: 'commit', ...packed }, [packed.bodies]);
+      const outcomes = await this.#ask(this.#writer, { kind: 'commit', isAgain, ...packed }, [packed.bodies]);
       return unpackOutcomes(outcomes as readonly PackedOutcome[]); // what the writer answers
     } catch (failure) {
       if (failure instanceof NoThread) return moves.map(() => 'busy');

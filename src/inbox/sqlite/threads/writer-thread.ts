@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { commitGroup, type Work } from '../commit-group.ts';
+import { commitGroup, type CommitOutcome, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../group-commit.ts';
-import { runMove, runRead } from '../jobs.ts';
+import { runMove, runRead, type Move } from '../jobs.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
@@ -29,12 +29,24 @@ const operations: WriterOperations = { ...counts(access), indexNew: (...given) =
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
 const loans = new Map<number, GiveBack>();
 
+/** A group has found the file busy: one that was sent behind it must not come first, but comes again behind it. */
+let wasBusy = false;
+
+function commit(moves: readonly Move[], isAgain: boolean): readonly CommitOutcome[] {
+  if (wasBusy && !isAgain) return moves.map(() => 'busy');
+  const outcomes = commitGroup(
+    connection,
+    moves.map((move) => (statements: Statements) => runMove(statements, move)),
+  );
+  wasBusy = outcomes.includes('busy');
+  return outcomes;
+}
+
 answerRequests({
-  commit: (packed, answer) =>
+  commit: ({ isAgain, ...packed }, answer) =>
     lock.run(() => {
       const moves = unpackMoves(packed);
-      const works = moves.map((move) => (statements: Statements) => runMove(statements, move));
-      answer(packOutcomes(moves, commitGroup(connection, works)));
+      answer(packOutcomes(moves, commit(moves, isAgain)));
     }),
   read: ({ name, given }) => runRead(connection.statements(), name, given),
   operate({ name, given }) {
