@@ -101,9 +101,10 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  let threads = thread ? new InboxThreads({ file: path, isAdopted, here, newest, notify, unusable }) : null;
+  const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
+  const about = { file: path, isAdopted, here, newest, notify, writerStarted, unusable };
+  let threads = thread ? new InboxThreads(about) : null;
   let givenUp: Promise<void> | undefined;
-  connection.leaveCheckpoints(thread);
   const why = thread && isAdopted ? whyNoSecondConnection(source.database) : null;
   if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));

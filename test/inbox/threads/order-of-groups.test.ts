@@ -19,6 +19,7 @@ it('a group that was sent behind one that found the file busy does not come firs
     here,
     newest: () => 0,
     notify: nothing,
+    writerStarted: nothing,
     unusable: nothing,
   });
   onTestFinished(() => threads.close());

@@ -17,6 +17,8 @@ export interface InboxThreadsOptions {
   readonly newest: () => number;
   /** told that events may have become due */
   readonly notify: () => void;
+  /** told whenever the writer has started: it does the checkpoints from then on */
+  readonly writerStarted: () => void;
   /** told once that all is to be done without threads from now on, and why */
   readonly unusable: (why: unknown) => void;
 }
@@ -30,11 +32,15 @@ export class InboxThreads {
   #isUsable: boolean | 'not known yet';
 
   constructor(options: InboxThreadsOptions) {
-    const { file, isAdopted, here, newest, notify } = options;
+    const { file, isAdopted, here, newest, notify, writerStarted } = options;
     this.#options = options;
     this.#isUsable = isAdopted ? 'not known yet' : true;
     const ready = (): void => this.#connect();
-    this.#writer = new Thread({ entry: 'writer-thread', file, ready });
+    const writerReady = (): void => {
+      writerStarted();
+      ready();
+    };
+    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady });
     this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
     this.operations = threadedOperations({
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },

@@ -8,6 +8,7 @@ import { commitGroup, type CommitOutcome, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
+import { checkpointIfLong } from '../opening/open.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
@@ -62,6 +63,11 @@ answerRequests({
     if (notice.kind === 'lock') return lock.serve(notice.port);
     loans.get(notice.loan)?.();
     loans.delete(notice.loan);
+    try {
+      checkpointIfLong(connection.database());
+    } catch {
+      // Whoever commits next says what is wrong with the file.
+    }
   },
   async close() {
     await own.close();
