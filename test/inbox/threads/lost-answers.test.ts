@@ -72,7 +72,7 @@ describe('a writer that dies between a commit and its answer', () => {
       if (end === 'dead') await inbox.rerun(KEY, incoming(), now);
       expect(await inbox.settle(one.lease, settlement, now)).toBe(true);
       // However long all of that has waited.
-    expect(await inbox.claim({ ...CLAIM, now: now + 3_600_000 }, 1)).toHaveLength(1);
+      expect(await inbox.claim({ ...CLAIM, now: now + 3_600_000 }, 1)).toHaveLength(1);
       expect(await inbox.settle(one.lease, settlement, now)).toBe(false);
       expect(await outcomes(inbox)).toHaveLength(1);
     },
