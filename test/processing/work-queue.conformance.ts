@@ -437,16 +437,16 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
 
     describe('whoever has lost a lease', () => {
       const settlements: readonly Settlement[] = [PROCESSED, retry(START), dead(), dead('invalid'), INTERRUPTED];
-      const losses: readonly [string, (inbox: Inbox) => Promise<unknown>, number][] = [
+      const losses: readonly [string, (inbox: Inbox, lease: Lease) => Promise<unknown>, number][] = [
         ['to another claim', (inbox) => claim(inbox, START + LEASE_MS), START + LEASE_MS + 1],
-        ['by settling it', (inbox) => settleLease(inbox, 1, START + 1), START + 2],
+        ['by settling it', (inbox, lease) => settleLease(inbox, lease, START + 1), START + 2],
       ];
 
       for (const [how, lose, now] of losses) {
         it.each(settlements)(`${how} cannot end the attempt: $outcome`, async (settlement) => {
           await using inbox = await holding({});
           const [claimed] = await claim(inbox, START);
-          await lose(inbox);
+          await lose(inbox, leaseOf(claimed));
           const before = await everythingOf(inbox);
           expect(await inbox.settle(leaseOf(claimed), settlement, now)).toBe(false);
           expect(await everythingOf(inbox)).toEqual(before);
@@ -455,7 +455,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         it(`${how} cannot run a transaction: its function is not called`, async () => {
           await using inbox = await holding({});
           const [claimed] = await claim(inbox, START);
-          await lose(inbox);
+          await lose(inbox, leaseOf(claimed));
           const before = await everythingOf(inbox);
           const work = vi.fn();
           const { signal } = new AbortController();
@@ -1210,9 +1210,8 @@ async function settleNext(
   return claimed?.id ?? '';
 }
 
-async function settleLease(inbox: Inbox, fence: number, now: number): Promise<void> {
-  const [{ seq } = { seq: 0 }] = await inbox.list();
-  expect(await inbox.settle({ seq, fence }, PROCESSED, now)).toBe(true);
+async function settleLease(inbox: Inbox, lease: Lease, now: number): Promise<void> {
+  expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
 }
 
 /** Handles one event after the other, and says in which order. */

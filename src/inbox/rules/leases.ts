@@ -1,12 +1,20 @@
 import type { EventKey } from '../event.ts';
 import type { ClaimRequest, Lease } from '../work.ts';
-import { crashEnding } from './attempt-end.ts';
+import { crashEnding, endingOf } from './attempt-end.ts';
 import type { LatestTime, Leases, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
 
 /** So many leases that ran out are freed at once. */
 const RAN_OUT_BATCH = 100;
+
+/** A claim whose answer may be lost, as the thread that makes it can die. */
+export interface NumberedClaim extends ClaimRequest {
+  /** its own number, less than 2 ** 32: the fences that it gives have it in them */
+  readonly number?: number;
+  /** those of earlier claims of the same process whose answers were lost; none unless given */
+  readonly unheard?: readonly number[];
+}
 
 /** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */
 export function* renewLeases(
@@ -19,6 +27,19 @@ export function* renewLeases(
   const held: Lease[] = [];
   for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs)) held.push(lease);
   return held;
+}
+
+/** What was claimed, and nobody was told: its handler has never begun. */
+export function* giveBackUnheard(
+  engine: Leases,
+  { now, unheard = [] }: Pick<NumberedClaim, 'now' | 'unheard'>,
+  slice: TimeSlice,
+): Steps<void> {
+  for (const number of unheard) {
+    for (const event of yield* engine.claimedUnder(number)) {
+      yield* endAttempt(engine, event, endingOf({ outcome: 'interrupted' }, now), now, slice);
+    }
+  }
 }
 
 /**

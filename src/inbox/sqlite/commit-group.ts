@@ -4,8 +4,15 @@ import { isBusy, isRowFault } from './opening/database.ts';
 /** What became of one job: it is on disk, or has failed; `busy` when somebody else has the lock and it is to be done again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
 
-/** Commits jobs together; their outcomes, in the same order, at once or later. */
-export type CommitGroup<Job> = (jobs: readonly Job[]) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
+/**
+ * Commits jobs together; their outcomes, in the same order, at once or later.
+ *
+ * @param isAgain - whoever asks has heard of those that were `busy`: none of what was asked for later may come before these
+ */
+export type CommitGroup<Job> = (
+  jobs: readonly Job[],
+  isAgain: boolean,
+) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
 
 /** What a group commit needs of its connection. */
 export interface Transactions<Store> {

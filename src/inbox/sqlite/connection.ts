@@ -43,12 +43,14 @@ export function ownConnection(
   let open: Prepared | null = isThere ? null : prepare(openFile(path), index);
   let identity = isThere ? NOT_SEEN : identityOf(path);
   let broken = false;
+  let closed = false;
   let checkpoints = true;
 
   /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */
   const moved = (): boolean => identityOf(path) !== identity;
 
   const current = (): Prepared => {
+    if (closed) throw isClosed('the inbox');
     if (open !== null && !broken && !moved()) return open;
     open?.database.close();
     open = null;
@@ -79,7 +81,10 @@ export function ownConnection(
       checkpoints = !toAnother;
       if (open !== null) checkpointItself(open.database, checkpoints);
     },
-    close: () => void open?.database.close(),
+    close() {
+      closed = true;
+      open?.database.close();
+    },
   };
 }
 
@@ -87,9 +92,15 @@ export function ownConnection(
 export function adoptedConnection(database: SqliteDatabase, index: EventIndex): Connection {
   adopt(database);
   const prepared = prepare(database, index);
-  const { statements, begin } = prepared;
+  let closed = false;
+  const current = (): Prepared => {
+    if (closed) throw isClosed('the inbox');
+    if (!database.open) throw isClosed('the connection that the inbox was given');
+    return prepared;
+  };
   return {
     begin() {
+      const { statements, begin } = current();
       // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
       if (database.inTransaction) throw busyWithTheMerchant();
       try {
@@ -104,11 +115,13 @@ export function adoptedConnection(database: SqliteDatabase, index: EventIndex): 
     apart: (work) => apart(prepared, work),
     rollback: () => rollback(prepared),
     failed: () => {},
-    statements: () => statements,
-    database: () => database,
+    statements: () => current().statements,
+    database: () => current().database,
     // As they have set it.
     leaveCheckpoints: () => {},
-    close: () => {},
+    close() {
+      closed = true;
+    },
   };
 }
 
@@ -161,6 +174,10 @@ function rollback({ database, statements }: Prepared): void {
 /** better-sqlite3 lets nobody write while rows of a statement are being read one by one. */
 function isReading(failure: unknown): boolean {
   return failure instanceof TypeError && failure.message.includes('busy executing a query');
+}
+
+function isClosed(what: string): InboxUnavailableError {
+  return new InboxUnavailableError('CLOSED', `${what} is closed`);
 }
 
 function busyWithTheMerchant(): Error {

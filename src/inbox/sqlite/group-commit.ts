@@ -146,7 +146,8 @@ export class GroupCommit<Job> {
   }
 
   #run(group: readonly Waiting<Job>[]): void {
-    const done = this.#commit(group.map(({ job }) => job));
+    const jobs = group.map(({ job }) => job);
+    const done = this.#commit(jobs, this.#busyTurns > 0);
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;
     this.#groupsUnderWay += 1;

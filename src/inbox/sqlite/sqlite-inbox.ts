@@ -33,6 +33,7 @@ import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
 import { whyNoSecondConnection } from './threads/second-connection.ts';
 import { FREE } from './threads/write-lock.ts';
+import { Unheard } from './unheard.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
 
@@ -100,15 +101,16 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  let threads = thread ? new InboxThreads({ file: path, isAdopted, here, newest, notify, unusable }) : null;
+  const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
+  const about = { file: path, isAdopted, here, newest, notify, writerStarted, unusable };
+  let threads = thread ? new InboxThreads(about) : null;
   let givenUp: Promise<void> | undefined;
-  connection.leaveCheckpoints(thread);
   const why = thread && isAdopted ? whyNoSecondConnection(source.database) : null;
   if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
     // Only moves wait while there are threads.
-    (jobs) => threads?.commit(jobs as readonly Move[]) ?? onLoop(jobs),
+    (jobs, isAgain) => threads?.commit(jobs as readonly Move[], isAgain) ?? onLoop(jobs),
     { maxWaiting, maxWaitingBytes },
   );
   const borrow = async () => threads?.borrow() ?? FREE();
@@ -155,6 +157,7 @@ export function sqliteInbox(
 
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
+  const unheard = new Unheard();
   const operations = threads?.operations ?? here;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -179,25 +182,30 @@ export function sqliteInbox(
     async claim(request, limit) {
       const askedAt = Date.now();
       let reached: ClaimProgress = { freshUpTo: null };
-      for (;;) {
-        const { step, progress } = await move('claim', request, limit, reached, askedAt);
-        if (step !== 'more') return step;
-        reached = progress;
-      }
+      return unheard.claim(request, async (numbered) => {
+        for (;;) {
+          const { step, progress } = await move('claim', numbered, limit, reached, askedAt);
+          if (step !== 'more') return step;
+          reached = progress;
+        }
+      });
     },
     async claimOne(key, request) {
       const askedAt = Date.now();
-      for (;;) {
-        const step = await move('claimOne', key, request, askedAt);
-        if (step !== 'more') return step;
-      }
+      return unheard.claim(request, async (numbered) => {
+        for (;;) {
+          const step = await move('claimOne', key, numbered, askedAt);
+          if (step !== 'more') return step;
+        }
+      });
     },
     async renew(leases, now, leaseMs) {
       const held = await move('renew', leases, now, leaseMs, Date.now());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
-    settle: (lease, settlement, now) => move('settle', lease, settlement, now, Date.now()),
+    settle: (lease, settlement, now) =>
+      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore) {

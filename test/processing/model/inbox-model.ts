@@ -214,12 +214,12 @@ export class InboxModel {
     const newest = event.entity === null ? null : this.#newestProcessed.get(entityOf(event));
     const isLate = newest !== undefined && newest !== null && compare(newest, event.created) > 0;
     must(superseded === isLate, 'superseded tells the truth', () => `${event.name} was told ${superseded}`);
-    const expected = [event.fence + 1, event.attempts.length + 1, event.failures].join();
-    const actual = [lease.fence, attempt, failures].join();
+    const expected = [true, event.attempts.length + 1, event.failures].join();
+    const actual = [lease.fence > event.fence, attempt, failures].join();
     must(
       actual === expected,
       'the store agrees with the model',
-      () => `${event.name}: fence, attempt, failures are ${actual}`,
+      () => `${event.name}: a higher fence, attempt, failures are ${actual}`,
     );
 
     Object.assign(event, {

@@ -91,6 +91,15 @@ export function checkpointItself(database: SqliteDatabase, itself: boolean): voi
   database.pragma(`wal_autocheckpoint = ${itself ? CHECKPOINT_PAGES : 0}`);
 }
 
+/**
+ * For when others have committed who leave checkpoints to this connection. The log keeps its size on the disk up to the
+ * limit, so only beyond it is it certain to be long.
+ */
+export function checkpointIfLong(database: SqliteDatabase): void {
+  const bytes = statSync(`${fileOf(database)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > JOURNAL_LIMIT_BYTES) database.pragma('wal_checkpoint(PASSIVE)');
+}
+
 /** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
 function prepareConnection(database: SqliteDatabase, waitMs: number): void {
   const before = Number(database.pragma('synchronous', { simple: true }));

@@ -1,7 +1,7 @@
 import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
-import { BYTES, HELD } from '../moves.ts';
+import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
@@ -126,6 +126,14 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     held: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
       FROM hookbox_events WHERE ${HELD}
+    `),
+    claimedUnder: prepare(`
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
+      FROM hookbox_events WHERE ${CLAIMED_UNDER}
+    `),
+    outcomeUnder: prepare(`
+      SELECT outcome FROM hookbox_attempts
+      WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
     `),
     ranOut: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,

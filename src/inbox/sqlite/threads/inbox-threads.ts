@@ -17,6 +17,8 @@ export interface InboxThreadsOptions {
   readonly newest: () => number;
   /** told that events may have become due */
   readonly notify: () => void;
+  /** told whenever the writer has started: it does the checkpoints from then on */
+  readonly writerStarted: () => void;
   /** told once that all is to be done without threads from now on, and why */
   readonly unusable: (why: unknown) => void;
 }
@@ -30,11 +32,15 @@ export class InboxThreads {
   #isUsable: boolean | 'not known yet';
 
   constructor(options: InboxThreadsOptions) {
-    const { file, isAdopted, here, newest, notify } = options;
+    const { file, isAdopted, here, newest, notify, writerStarted } = options;
     this.#options = options;
     this.#isUsable = isAdopted ? 'not known yet' : true;
     const ready = (): void => this.#connect();
-    this.#writer = new Thread({ entry: 'writer-thread', file, ready });
+    const writerReady = (): void => {
+      writerStarted();
+      ready();
+    };
+    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady });
     this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
     this.operations = threadedOperations({
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
@@ -45,10 +51,10 @@ export class InboxThreads {
   }
 
   /** Where there are no threads, it is to be done again: here, from then on. */
-  async commit(moves: readonly Move[]): Promise<readonly CommitOutcome[]> {
+  async commit(moves: readonly Move[], isAgain: boolean): Promise<readonly CommitOutcome[]> {
     try {
       const packed = packMoves(moves);
-      const outcomes = await this.#ask(this.#writer, { kind: 'commit', ...packed }, [packed.bodies]);
+      const outcomes = await this.#ask(this.#writer, { kind: 'commit', isAgain, ...packed }, [packed.bodies]);
       return unpackOutcomes(outcomes as readonly PackedOutcome[]); // what the writer answers
     } catch (failure) {
       if (failure instanceof NoThread) return moves.map(() => 'busy');

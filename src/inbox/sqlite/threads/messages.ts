@@ -10,7 +10,8 @@ export interface ThreadStart {
 
 /** What a thread can be asked for; it answers each. */
 export type Request =
-  | ({ readonly kind: 'commit' } & PackedMoves)
+  /** `isAgain`: it is known that a group before it has found the file busy */
+  | ({ readonly kind: 'commit'; readonly isAgain: boolean } & PackedMoves)
   | { readonly kind: 'read'; readonly name: ReadName; readonly given: readonly unknown[] }
   | {
       readonly kind: 'operate';

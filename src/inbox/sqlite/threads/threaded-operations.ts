@@ -28,8 +28,15 @@ export interface Places {
   readonly newest: () => number;
 }
 
+interface ExportUnderWay {
+  /** what the thread knows it by, until it has ended */
+  id: number | null;
+}
+
 /** What operators do, in other threads. */
 export function threadedOperations({ writer, operators, here, newest }: Places): Operations {
+  /** Who leaves an export without a word, as by `next()` and no more, would leave it in the thread for ever. */
+  const dropped = new FinalizationRegistry<ExportUnderWay>((under) => void endExport(operators, under));
   const inThread =
     <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
     async (...given: Parameters<Operations[Name]>): Promise<never> => {
@@ -84,8 +91,11 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     exportPages(filter) {
       // At once: what is stored from now on is not among them.
       const end = newest() + 1;
+      const under: ExportUnderWay = { id: null };
       const begin = () => ask(operators, 'beginExport', [filter, end]) as Promise<number>; // as its type says
-      return pages(begin, operators, () => here.exportPages(filter));
+      const reading = pages(under, begin, operators, () => here.exportPages(filter));
+      dropped.register(reading, under);
+      return reading;
     },
   };
 }
@@ -95,6 +105,7 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
 }
 
 async function* pages(
+  under: ExportUnderWay,
   begin: () => Promise<number>,
   operators: Pick<Thread, 'ask'>,
   here: () => AsyncGenerator<ExportPage, void>,
@@ -102,6 +113,7 @@ async function* pages(
   let id: number;
   try {
     id = await begin();
+    under.id = id;
   } catch (failure) {
     if (!(failure instanceof NoThread)) throw failure;
     return yield* here();
@@ -115,8 +127,14 @@ async function* pages(
   } catch (failure) {
     throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
   } finally {
-    await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
+    await endExport(operators, under);
   }
+}
+
+async function endExport(operators: Pick<Thread, 'ask'>, under: ExportUnderWay): Promise<void> {
+  const { id } = under;
+  under.id = null;
+  if (id !== null) await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
 }
 
 /** What cannot be sent is left out of the options, the last argument: a signal is passed on, and progress comes back. */
