@@ -69,4 +69,4 @@ answerRequests({
     connection.close();
   },
 });
-tell({ kind: 'ready', failure: null });
+tell({ kind: 'ready' });
