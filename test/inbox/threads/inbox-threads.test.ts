@@ -1,4 +1,6 @@
 import Database from 'better-sqlite3';
+import { copyFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
@@ -310,6 +312,16 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
     },
   ],
   [
+    'is of the same class, but of another SQLite',
+    /another copy/,
+    () => {
+      const file = scratchFile();
+      const nativeBinding = `${dirname(file)}/other.node`;
+      copyFileSync(ownBinding(), nativeBinding);
+      return merchantDatabase(file, { nativeBinding });
+    },
+  ],
+  [
     'is alone on its file',
     /EXCLUSIVE/,
     () => {
@@ -454,6 +466,14 @@ describe('the lock that the writer lends', () => {
     await expect.poll(() => lender.isLent).toBe(false);
   });
 });
+
+/** The file of the SQLite that better-sqlite3 loads. */
+function ownBinding(): string {
+  const { sharedObjects } = process.report.getReport() as { sharedObjects: string[] };
+  const loaded = sharedObjects.find((file) => /better-sqlite3.*\.node$/.test(file));
+  if (loaded === undefined) throw new Error('better-sqlite3 is not loaded');
+  return loaded;
+}
 
 function attempt() {
   return { now: () => Date.now(), signal: new AbortController().signal };
