@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3';
-import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { platform } from 'node:os';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
 import { Child } from '../../helpers/child.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { merchantDatabase } from '../../helpers/merchant-database.ts';
+import { seenByAnotherProcess } from '../../helpers/other-sqlite.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 
@@ -69,7 +69,7 @@ describe('a log that is deleted while it is in use', () => {
       rmSync(`${file}-wal`);
       acknowledged.push(...(await delivered(inbox, 'after')));
       expect(acknowledged).toContain('after_9');
-      expect(storedIn(file)).toEqual(new Set(acknowledged));
+      expect(seenByAnotherProcess(file)).toEqual(acknowledged);
       expect(log.lines).toHaveLength(placement === 'thread' ? 1 : 0);
     },
   );
@@ -107,7 +107,7 @@ describe('a log that is deleted while it is in use', () => {
     await expect(inbox.accept(incoming({ id: 'after' }), later())).rejects.toThrow(/close that one/);
     merchant.close();
     expect((await inbox.accept(incoming({ id: 'after' }), later())).result).toBe('stored');
-    expect(storedIn(file)).toEqual(new Set(['before', 'after']));
+    expect(seenByAnotherProcess(file)).toEqual(['before', 'after']);
   });
 
   it.each(['thread', 'loop'] as const)('after a checkpoint it is the same log: %s', async (placement) => {
@@ -132,13 +132,4 @@ async function delivered(inbox: Inbox, name: string): Promise<string[]> {
     if (accepted !== null) acknowledged.push(id);
   }
   return acknowledged;
-}
-
-/** As another process would see it. */
-function storedIn(file: string): ReadonlySet<unknown> {
-  const script = `
-    const database = new (require('better-sqlite3'))(process.argv[1]);
-    console.log(JSON.stringify(database.prepare('SELECT id FROM hookbox_events').pluck().all()));`;
-  const said = execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8' });
-  return new Set(z.array(z.string()).parse(JSON.parse(said)));
 }

@@ -1,6 +1,4 @@
 import Database from 'better-sqlite3';
-import { copyFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +12,8 @@ import { incoming, later, severalIncoming } from '../../helpers/incoming-event.t
 import { orderEvent } from '../../helpers/order-event.ts';
 import { merchantDatabase } from '../../helpers/merchant-database.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
-import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { otherBinding } from '../../helpers/other-sqlite.ts';
+import { scratchFile, scratchFolder } from '../../helpers/scratch-folder.ts';
 import { seenThreads, type SeenThread } from './seen-threads.ts';
 
 const CLAIM = { ...EVERYTHING, leaseMs: 60_000, ordered: false } as const;
@@ -315,10 +314,7 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
     'is of the same class, but of another SQLite',
     /another copy/,
     () => {
-      const file = scratchFile();
-      const nativeBinding = `${dirname(file)}/other.node`;
-      copyFileSync(ownBinding(), nativeBinding);
-      return merchantDatabase(file, { nativeBinding });
+      return merchantDatabase(scratchFile(), { nativeBinding: otherBinding(scratchFolder()) });
     },
   ],
   [
@@ -466,14 +462,6 @@ describe('the lock that the writer lends', () => {
     await expect.poll(() => lender.isLent).toBe(false);
   });
 });
-
-/** The file of the SQLite that better-sqlite3 loads. */
-function ownBinding(): string {
-  const { sharedObjects } = process.report.getReport() as { sharedObjects: string[] };
-  const loaded = sharedObjects.find((file) => /better-sqlite3.*\.node$/.test(file));
-  if (loaded === undefined) throw new Error('better-sqlite3 is not loaded');
-  return loaded;
-}
 
 function attempt() {
   return { now: () => Date.now(), signal: new AbortController().signal };
