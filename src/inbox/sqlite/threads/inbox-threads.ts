@@ -1,3 +1,5 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import type { Operations } from '../../operator/operations.ts';
 import type { CommitOutcome } from '../commit-group.ts';
 import type { Move, ReadName } from '../jobs.ts';
@@ -6,6 +8,8 @@ import { NoThread, Thread } from './thread.ts';
 import { threadedOperations } from './threaded-operations.ts';
 import { codesOf, UNFIT, UNFIT_BEGUN } from './unfit.ts';
 import type { GiveBack } from './write-lock.ts';
+
+const CANNOT_OPEN: ReadonlySet<string> = new Set(['CANNOT_OPEN', 'NOT_A_DATABASE']);
 
 export interface InboxThreadsOptions {
   readonly file: string;
@@ -105,13 +109,26 @@ export class InboxThreads {
     this.#options.unusable(why);
   }
 
-  /** What a failure says of the threads: `NoThread` where nothing was done, and all is to be done without them from now on. */
+  /**
+   * What a failure in a thread says of threads: `NoThread` where nothing was done and it is to be done here, as is all else
+   * from then on.
+   */
   #judged(failure: unknown): unknown {
     const codes = codesOf(failure);
-    const isBegun = codes.includes(UNFIT_BEGUN);
-    if (!isBegun && !codes.includes(UNFIT)) return failure;
-    this.#giveUp(failure);
-    return isBegun ? failure : new NoThread(failure);
+    if (codes.includes(UNFIT_BEGUN)) {
+      this.#giveUp(failure);
+      return failure;
+    }
+    const { whyNot, isInPlace } = this.#options;
+    // The file is there, and open: it is the thread that cannot have it.
+    const isDenied = codes.some((code) => CANNOT_OPEN.has(code)) && isInPlace();
+    if (isDenied && isShortOfDescriptors()) return new NoThread(failure, false);
+    const isUnfit = isDenied || codes.includes(UNFIT);
+    // Such as one that calls a function which only the merchant's connection has.
+    const why = !isUnfit && codes.includes('SQLITE_ERROR') ? whyNot() : null;
+    if (!isUnfit && why === null) return failure;
+    this.#giveUp(why === null ? failure : new Error(why));
+    return new NoThread(failure);
   }
 
   /** So that one may borrow the lock of the other. */
@@ -120,5 +137,15 @@ export class InboxThreads {
     const { port1, port2 } = new MessageChannel();
     this.#writer.tell({ kind: 'lock', port: port1 }, [port1]);
     this.#operators.tell({ kind: 'lock', port: port2 }, [port2]);
+  }
+}
+
+/** SQLite does not say why it cannot open a file. */
+function isShortOfDescriptors(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return false;
+  } catch {
+    return true;
   }
 }

@@ -12,10 +12,15 @@ export function whyNoSecondReader(database: SqliteDatabase): string | null {
   return null;
 }
 
+/** Those for one connection alone are in a table of their own. */
+const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
+  (table) => `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`,
+);
+
 /** Why no thread may open the file of a merchant's connection for itself; `null` where one may, as far as can be told. */
 export function whyNoSecondConnection(database: SqliteDatabase): string | null {
   // A trigger may call functions that only the merchant's connection has.
-  const triggers = "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'";
-  if (database.prepare(triggers).get() !== undefined) return "a trigger of the merchant's is on a table of hookbox";
+  if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
+    return "a trigger of the merchant's is on a table of hookbox";
   return whyNoSecondReader(database);
 }

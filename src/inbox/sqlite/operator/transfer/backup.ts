@@ -24,7 +24,8 @@ export function backups(access: Access): Pick<Transfer, 'bytes' | 'backup'> {
 
 /**
  * Copies the file of a connection into a new one, by another thread with a connection of its own; where nobody else in this
- * process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy is complete, checked and on the disk it has another name beside the one it gets.
+ * process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy is
+ * complete, checked and on the disk it has another name beside the one it gets.
  *
  * @returns its size in bytes
  */
