@@ -6,6 +6,7 @@ import {
   FilesInUse,
   IN_ANOTHER_LIBRARY,
   isInAnotherLibrary,
+  isStillInAnotherLibrary,
   LibraryWatch,
   logGone,
   type Place,
@@ -119,7 +120,7 @@ export function ownConnection(
   function assertClosable({ file }: InUse): void {
     if (!isAlone(logGone(path))) throw unavailable(logGone(path));
     // Ours would delete the log of theirs, and drop their locks.
-    if (isInAnotherLibrary(file)) throw unavailable(`${logGone(path)} Such a library still has the file open.`);
+    if (isStillInAnotherLibrary(file)) throw unavailable(`${logGone(path)} Such a library still has the file open.`);
   }
 
   return {

@@ -67,6 +67,10 @@ export class FilesInUse {
   }
 }
 
+const DESCRIPTORS = '/proc/self/fd';
+/** What Linux adds to the path of a file that lies nowhere any more. */
+const DELETED = ' (deleted)';
+
 export const IN_ANOTHER_LIBRARY =
   'another SQLite library in this process has the file open, and does not see the locks of this one';
 
@@ -90,13 +94,17 @@ function identityOf(path: string): string | null {
  * connections it has, in whatever thread. Only Linux can be asked.
  */
 export function isInAnotherLibrary(file: string): boolean {
-  const index = `${file}-shm`;
-  const open = (descriptors() ?? []).map(pathOf);
-  return open.filter((path) => path === index || path === `${index}${DELETED}`).length > 1;
+  return openIndexes(file).length > 1;
 }
 
-const DELETED = ' (deleted)';
-const DESCRIPTORS = '/proc/self/fd';
+/** The same where the log is gone, and maybe its index: then that of ours is none of those that lie there. */
+export function isStillInAnotherLibrary(file: string): boolean {
+  return [...openIndexes(file), ...openIndexes(file, DELETED)].length > 1;
+}
+
+function openIndexes(file: string, suffix = ''): readonly string[] {
+  return (descriptors() ?? []).map(pathOf).filter((path) => path === `${file}-shm${suffix}`);
+}
 
 /** `null` where nobody says: elsewhere than on Linux, or in a sandbox such as Deno's. */
 function descriptors(): string[] | null {
