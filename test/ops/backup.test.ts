@@ -220,7 +220,7 @@ describe('a backup', () => {
   it('is made in a process with options that its thread could not start with', async () => {
     const modules = new URL('../../dist/src/', import.meta.url);
     const script = `
-    import { sqliteInbox } from '${modules}inbox/sqlite/sqlite-inbox.js';
+    import { sqliteInbox } from '${modules.href}inbox/sqlite/sqlite-inbox.js';
     const inbox = sqliteInbox(${JSON.stringify(file)}, { thread: false });
     console.log(await inbox.operations.backup(${JSON.stringify(target)}));
     await inbox.close();`;

@@ -32,9 +32,9 @@ describe("a merchant's connection whose file was replaced", () => {
       logger: log.logger,
       processing: { retry: { attempts: 2, baseMs: 5, maxMs: 10 } },
       handlers: {
-        '*': async (_, { attempt, transaction }) => {
-          ran.push(attempt);
-          await transaction((own) => void own.exec("INSERT INTO orders VALUES ('ord_' || random(), 1)"));
+        '*': async (_, context) => {
+          ran.push(context.attempt);
+          await context.transaction((own) => void own.exec("INSERT INTO orders VALUES ('ord_' || random(), 1)"));
         },
       },
     });

@@ -75,7 +75,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     rejected: looked('rejected'),
 
     // In a thread of its own in any case, which outlives the inbox until the copy is whole.
-    backup: here.backup,
+    backup: (file) => here.backup(file),
 
     // A rule of the merchant's own runs where the merchant's code runs.
     act: (act, keys, by, { entity, ...options }) =>
