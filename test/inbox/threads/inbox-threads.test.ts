@@ -410,6 +410,23 @@ it('what a thread finds out late about the file is done on the event loop: it wa
   expect(log.lines).toMatchObject([{ facts: { cause: 'no SQLite database' } }]);
 });
 
+it('a thread that does not come up is not waited for beyond the deadline of a delivery, nor given up for good', async () => {
+  const waits = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+  let hangs = true;
+  const threads = seenThreads((entry) => (hangs ? new URL(`data:text/javascript,${waits}`) : entry));
+  const log = recordedLog();
+  await using inbox = sqliteInbox(scratchFile(), { logger: log.logger });
+  expect((await inbox.accept(incoming(), performance.now() + 9_000)).result).toBe('stored');
+  hangs = false;
+  await expect
+    .poll(async () => {
+      await inbox.accept(incoming(), later());
+      return threads[1]?.heard.some(({ kind }) => kind === 'answer');
+    })
+    .toBe(true);
+  expect(log.lines).toEqual([]);
+});
+
 it('operators without a thread take nothing from a writer that is there', async () => {
   const threads = seenThreads((entry) => entry.replace('operators-thread', 'no-such-thread'));
   const log = recordedLog();
