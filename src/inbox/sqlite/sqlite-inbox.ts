@@ -9,7 +9,7 @@ import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
 import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
-import { fileOf, type SqliteDatabase } from './opening/database.ts';
+import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { GroupCommit } from './group-commit.ts';
 import {
@@ -24,6 +24,7 @@ import {
   type ReadResult,
 } from './jobs.ts';
 import { newestSeq } from './sql/newest-seq.ts';
+import { logGone } from './opening/files-in-use.ts';
 import { absolutePath } from './opening/open.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
@@ -31,7 +32,7 @@ import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
-import { whyNoSecondConnection } from './threads/second-connection.ts';
+import { whyNoSecondConnection, whyNoSecondReader } from './threads/second-connection.ts';
 import { FREE } from './threads/write-lock.ts';
 import { Unheard } from './unheard.ts';
 
@@ -86,8 +87,13 @@ export function sqliteInbox(
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
+  let threads: InboxThreads | null = null;
+  /** until the threads that were given up have ended */
+  let givenUp: Promise<void> | null = null;
   const isAdopted = typeof source !== 'string';
-  const connection = isAdopted ? adoptedConnection(source.database, SEARCH_INDEX) : ownConnection(source, SEARCH_INDEX);
+  const connection = isAdopted
+    ? adoptedConnection(source.database, SEARCH_INDEX)
+    : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
 
   const listeners = new Set<() => void>();
@@ -101,19 +107,20 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
-  const about = { file: path, isAdopted, here, newest, notify, writerStarted, unusable };
-  let threads = thread ? new InboxThreads(about) : null;
-  let givenUp: Promise<void> | undefined;
-  const why = thread && isAdopted ? whyNoSecondConnection(source.database) : null;
+  if (thread) {
+    const isInPlace = (): boolean => connection.place() === 'in place';
+    const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
+    const told = { notify, writerStarted, unusable, noOperators };
+    threads = new InboxThreads({ file: path, here, newest, whyNot, isInPlace, ...told });
+  }
+  const why = threads === null ? null : whyNot();
   if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
-    // Only moves wait while there are threads.
-    (jobs, isAgain) => threads?.commit(jobs as readonly Move[], isAgain) ?? onLoop(jobs),
+    (jobs, isAgain) => (threads === null && givenUp === null ? onLoop(jobs) : whereverItCan(jobs, isAgain)),
     { maxWaiting, maxWaitingBytes },
   );
-  const borrow = async () => threads?.borrow() ?? FREE();
+  const borrow = async () => threads?.borrow() ?? givenUp?.then(FREE) ?? FREE();
   const borrowed = new GroupCommit<Job>(async (jobs) => {
     const giveBack = await borrow();
     try {
@@ -126,14 +133,46 @@ export function sqliteInbox(
     return threads === null ? commits : borrowed;
   }
 
-  function unusable(why: unknown): void {
-    givenUp = threads?.close(); // one of them may run
+  async function whereverItCan(jobs: readonly Job[], isAgain: boolean) {
+    try {
+      // Only moves wait while there are threads.
+      if (threads !== null) return await threads.commit(jobs as readonly Move[], isAgain);
+    } catch (failure) {
+      if (!(failure instanceof NoThread)) throw failure;
+    }
+    await givenUp;
+    return onLoop(jobs);
+  }
+
+  function whyNot(): string | null {
+    if (connection.place() === 'log gone') return logGone(file);
+    try {
+      return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.database());
+    } catch (failure) {
+      if (isAdopted && isConnectionFault(failure)) return null; // the merchant is reading just now
+      throw failure;
+    }
+  }
+
+  function unusable(cause: unknown): void {
+    // They may run, and have the file open until they have ended.
+    givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);
-    logger.warn(
-      { cause: messageOf(why), file },
-      'no thread for the inbox here: its disk is waited for on the event loop',
-    );
+    warn(cause, 'no thread for the inbox here: its disk is waited for on the event loop');
+  }
+
+  function noOperators(cause: unknown): void {
+    warn(cause, 'no thread for operators here: what they look for holds up the event loop');
+  }
+
+  function warn(cause: unknown, message: string): void {
+    logger.warn({ cause: messageOf(cause), file }, message);
+  }
+
+  function isAlone(goneBecause: string): boolean {
+    if (threads !== null) unusable(goneBecause);
+    return givenUp === null;
   }
 
   function move<Name extends MoveName>(name: Name, ...given: MoveGiven<Name>): Promise<MoveResult<Name>> {
@@ -146,6 +185,7 @@ export function sqliteInbox(
     } catch (failure) {
       if (!(failure instanceof NoThread)) throw failure;
     }
+    await givenUp;
     return runRead(connection.statements(), name, given) as ReadResult<Name>;
   }
 

@@ -15,12 +15,14 @@ it('a group that was sent behind one that found the file busy does not come firs
   const nothing = (): void => {};
   const threads = new InboxThreads({
     file,
-    isAdopted: false,
     here,
     newest: () => 0,
     notify: nothing,
     writerStarted: nothing,
+    whyNot: () => null,
+    isInPlace: () => true,
     unusable: nothing,
+    noOperators: nothing,
   });
   onTestFinished(() => threads.close());
   const accept = (id: string, body: string) => ({ name: 'accept', given: [incoming({ id, body })] }) as const;

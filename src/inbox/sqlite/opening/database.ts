@@ -58,7 +58,7 @@ export function isFileFault(failure: unknown): boolean {
 }
 
 /** better-sqlite3's own refusals, which say nothing about a row. */
-function isConnectionFault(failure: unknown): boolean {
+export function isConnectionFault(failure: unknown): boolean {
   return failure instanceof TypeError && /busy executing|not open/.test(failure.message);
 }
 

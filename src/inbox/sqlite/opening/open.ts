@@ -206,18 +206,37 @@ function assertLocal(file: string): void {
   );
 }
 
-type DatabaseClass = new (path: string, options: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
+type DatabaseClass = new (path: string, options?: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
 
 /** Bundled as CommonJS, a module may not know where it lies; then packages are those of the server that it is part of. */
 const here = (import.meta as { readonly url?: string }).url ?? process.argv[1] ?? '';
 
-/** Whether a connection is of the copy of better-sqlite3 that we load ourselves. */
+let ownNativeClass: unknown;
+
+/**
+ * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding` gives the same
+ * class another SQLite. What is behind a connection does.
+ */
 export function isOfOurCopy(database: SqliteDatabase): boolean {
   try {
-    return database instanceof loadBetterSqlite();
+    const Database = loadBetterSqlite();
+    if (!(database instanceof Database)) return false;
+    if (ownNativeClass === undefined) {
+      const ours = new Database(':memory:');
+      ownNativeClass = nativeClassOf(ours);
+      ours.close();
+    }
+    return ownNativeClass !== undefined && nativeClassOf(database) === ownNativeClass;
   } catch {
     return false;
   }
+}
+
+/** better-sqlite3 keeps SQLite's own connection under a symbol; `undefined` where it does not. */
+function nativeClassOf(database: SqliteDatabase): unknown {
+  return Object.getOwnPropertySymbols(database)
+    .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)
+    .find((native) => native !== Object && typeof native === 'function');
 }
 
 /** Loaded on first use and by require, so that a Node that is too old gets a sentence instead of a crash. */

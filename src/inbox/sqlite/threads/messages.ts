@@ -35,8 +35,8 @@ export type Notice =
 export type ToThread = (Request & { readonly id: number }) | Notice;
 
 export type FromThread =
-  /** it has loaded everything; with the reason where it cannot open the file */
-  | { readonly kind: 'ready'; readonly failure: FailureData | null }
+  /** it has loaded everything */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
   | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }

@@ -68,4 +68,4 @@ answerRequests({
     connection.close();
   },
 });
-tell({ kind: 'ready', failure: null });
+tell({ kind: 'ready' });

@@ -15,7 +15,7 @@ export interface PagedExport {
   endExport(id: number): Promise<void>;
 }
 
-export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages'> & PagedExport;
+export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages' | 'backup'> & PagedExport;
 
 type Asked = { readonly [Name in keyof (WriterOperations & OperatorsOperations)]: unknown };
 
@@ -38,7 +38,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
   /** Who leaves an export without a word, as by `next()` and no more, would leave it in the thread for ever. */
   const dropped = new FinalizationRegistry<ExportUnderWay>((under) => void endExport(operators, under));
   const inThread =
-    <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
+    <Name extends Exclude<keyof Operations, 'exportPages' | 'backup'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
     async (...given: Parameters<Operations[Name]>): Promise<never> => {
       try {
         return (await ask(thread, name, given)) as never; // what its namesake there resolves with
@@ -76,11 +76,13 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     erase: looked('erase'),
     importSome: looked('importSome'),
     bytes: looked('bytes'),
-    backup: looked('backup'),
     counts: looked('counts'),
     totals: looked('totals'),
     gauges: looked('gauges'),
     rejected: looked('rejected'),
+
+    // In a thread of its own in any case, which outlives the inbox until the copy is whole.
+    backup: (file) => here.backup(file),
 
     // A rule of the merchant's own runs where the merchant's code runs.
     act: (act, keys, by, { entity, ...options }) =>

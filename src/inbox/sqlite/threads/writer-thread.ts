@@ -14,7 +14,6 @@ import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, file, tell } from './answer-requests.ts';
-import { failureData } from './failure-data.ts';
 import { packOutcomes, unpackMoves } from './packed-moves.ts';
 import type { WriterOperations } from './threaded-operations.ts';
 import { LockLender, type GiveBack } from './write-lock.ts';
@@ -78,8 +77,7 @@ answerRequests({
 
 try {
   connection.statements();
-  tell({ kind: 'ready', failure: null });
-} catch (failure) {
-  // It may be there again when something is to be written: then it is opened afresh.
-  tell({ kind: 'ready', failure: failureData(failure) });
+} catch {
+  // It may be there when something is to be written, and whoever asks then hears if it is not.
 }
+tell({ kind: 'ready' });
