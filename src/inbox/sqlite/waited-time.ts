@@ -26,5 +26,6 @@ export function claimedLater<Request extends ClaimRequest>(request: Request, wai
 
 /** A backoff begins when it is written. */
 export function settledLater(settlement: Settlement, waitedMs: number): Settlement {
-  return settlement.outcome === 'retry' ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
+  const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
+  return hasBackoff ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
 }

@@ -147,7 +147,7 @@ export class InboxModel {
         return this.#dead(event, 'failed', settlement.reason);
       case 'interrupted':
         this.#count('processing → pending, interrupted');
-        return this.#toPending(event, 'interrupted', now, now);
+        return this.#toPending(event, 'interrupted', settlement.dueAt ?? now, now);
     }
   }
 

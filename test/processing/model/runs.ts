@@ -82,6 +82,8 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (stopped === 'closing') return ['interrupted'];
   if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
+  // A transaction that cannot be had, as when the disk is full, says nothing about the event.
+  if (end.how === 'threw' && run.uncommitted) return [failed, 'interrupted'];
   return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
 }
 
