@@ -5,10 +5,10 @@ import { incoming, later } from '../helpers/incoming-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { acceptingServer, replayAll } from './replay-peak.ts';
 
-const BODY_BYTES = 64 * 1024;
+const BODY_BYTES = 16 * 1024;
 /** Their bodies are more than the 64 MiB that SQLite may cache, so that both runs fill the cache. */
-const FEW = 1_250;
-const MANY = 6_250;
+const FEW = 5_000;
+const MANY = 25_000;
 const GROWTH_KIB = 128 * 1024;
 
 it('replays many events in the memory that a few take', { timeout: 180_000 }, async () => {
@@ -26,8 +26,8 @@ it('replays many events in the memory that a few take', { timeout: 180_000 }, as
 async function fill(file: string, from: number, to: number): Promise<void> {
   await using inbox = sqliteInbox(file);
   const body = Buffer.alloc(BODY_BYTES, ' ');
-  for (let at = from; at < to; at += 500) {
-    const ids = Array.from({ length: Math.min(500, to - at) }, (_, n) => at + n);
+  for (let at = from; at < to; at += 2_000) {
+    const ids = Array.from({ length: Math.min(2_000, to - at) }, (_, n) => at + n);
     await Promise.all(ids.map((n) => inbox.accept(incoming({ id: `evt_${n}`, body, entity: null }), later())));
   }
 }

@@ -13,8 +13,6 @@ const PLACEMENTS = [
   ['thread', times(20, 4)],
   ['loop', times(6, 2)],
 ] as const;
-/** As many as a kill has to have before it, at least. */
-const LEAST_ANSWERS = 100;
 type Placement = (typeof PLACEMENTS)[number][0];
 
 interface Round {
@@ -30,7 +28,9 @@ async function survivesKills(placement: Placement, rounds: number): Promise<void
   const stored = new Set<string>();
   let duplicates = 0;
 
-  for (let round = 1; round <= rounds; round += 1) {
+  // Otherwise nothing was proven: there have to be many acknowledgements, of both kinds. A slow machine needs more kills.
+  const isProven = (): boolean => stored.size > rounds * 50 && duplicates > rounds * 5;
+  for (let round = 1; round <= rounds || !isProven(); round += 1) {
     const killed = await killUnderLoad(delivering, file, placement, round);
     const about = `round ${round}, killed after ${killed.killedAfterMs} ms`;
     for (const id of killed.stored) {
@@ -56,10 +56,6 @@ async function survivesKills(placement: Placement, rounds: number): Promise<void
     ).toEqual([]);
   }
 
-  // Otherwise nothing was proven: there were many acknowledgements, of both kinds.
-  expect(stored.size).toBeGreaterThan(rounds * 50);
-  expect(duplicates).toBeGreaterThan(rounds * 5);
-
   await using inbox = sqliteInbox(file);
   const [first] = await inbox.list({ limit: 1 });
   expect(first).toMatchObject({ id: 'evt_1_1', verified: true, state: 'pending' });
@@ -71,7 +67,7 @@ it.each(PLACEMENTS)(
   180_000,
 );
 
-/** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement, but not before there were enough. */
+/** Starts a process under load and kills it 50 to 400 ms after its first acknowledgement. */
 async function killUnderLoad(delivering: string, file: string, placement: Placement, round: number): Promise<Round> {
   const killedAfterMs = 50 + Math.floor(Math.random() * 350);
   const child = spawn(process.execPath, [delivering, file, String(round), placement], {
@@ -79,20 +75,9 @@ async function killUnderLoad(delivering: string, file: string, placement: Placem
   });
   const ended = once(child, 'close');
   let output = '';
-  let isDue = false;
-  const killIfDue = (): void => {
-    // On a slow machine later: what is to be proven needs answers.
-    if (isDue && output.split('\n').length > LEAST_ANSWERS) child.kill('SIGKILL');
-  };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    if (output === '') {
-      setTimeout(() => {
-        isDue = true;
-        killIfDue();
-      }, killedAfterMs);
-    }
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), killedAfterMs);
     output += chunk;
-    killIfDue();
   });
   const [code, signal] = await ended;
   expect([code, signal], `round ${round} ended by itself`).toEqual([null, 'SIGKILL']);

@@ -77,6 +77,7 @@ describe('one row that fails', () => {
   it.each(['ABORT', 'FAIL', 'ROLLBACK'])('fails alone when a trigger raises %s', async (action) => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
+    await inbox.list(); // a thread is there before the trigger, or there would be none
     refuse(database, 'evt_50', action);
     const events = severalIncoming(100);
     const expected = events.map(({ id }) => (id === 'evt_50' ? 'FAILED' : 'stored'));
@@ -100,6 +101,7 @@ describe('one row that fails', () => {
   it('says what was wrong, with the failure as its cause', async () => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
+    await inbox.list(); // a thread is there before the trigger, or there would be none
     refuse(database, 'evt_1', 'ABORT');
     await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
       name: 'InboxUnavailableError',
@@ -125,6 +127,7 @@ describe('one row that fails', () => {
     const database = merchantDatabase(file);
     await using inbox = sqliteInbox({ database });
     const reader = otherConnection(file);
+    await inbox.list(); // as above
     refuse(database, 'evt_0', 'ABORT');
     const count = reader.prepare<[], number>('SELECT count(*) FROM hookbox_events').pluck();
     const onDiskWhenAnswered: (number | undefined)[] = [];

@@ -21,5 +21,5 @@ describe('by threads: group commits', async () => {
 });
 
 it('these were threads', () => {
-  expect(threads.filter(({ entry }) => entry === 'writer-thread').length).toBeGreaterThan(10);
+  expect(threads.filter(({ entry }) => entry === 'writer-thread').length).toBeGreaterThan(20);
 });

@@ -127,7 +127,7 @@ export class Observer {
         };
         const failed = (failure: unknown): never => {
           const event = model.of(lease);
-          if (event !== undefined) this.#runs.notCommitted(event);
+          if (event !== undefined) this.#runs.notCommitted(event, failure);
           throw failure;
         };
         const end = await call('transaction', perform, (end) => {
