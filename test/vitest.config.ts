@@ -10,6 +10,7 @@ export const LONG: readonly string[] = [
   'test/hosts/**',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
+  'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
   'test/ops/page/page-script.test.ts',
@@ -19,7 +20,7 @@ export const LONG: readonly string[] = [
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
-  'test/processing/{bounded-work,model/mutants}.test.ts',
+  'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/ops/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
@@ -33,7 +34,8 @@ const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
  * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
  */
 const TOGETHER = [
-  'test/{check,events,explain,inbox/rules,sender,testing}/*.test.ts',
+  'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
+  'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',

@@ -1,5 +1,5 @@
 import { nameOf } from '../errors.ts';
-import { type UnknownEvent, type WebhookEvent } from './webhook-event.ts';
+import type { UnknownEvent, WebhookEvent } from './webhook-event.ts';
 import { isKnown } from './known-event.ts';
 
 /**

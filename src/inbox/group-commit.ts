@@ -3,8 +3,15 @@ import { InboxUnavailableError, messageOf } from '../errors.ts';
 /** What became of one job: it is durable, or has failed; `busy` when somebody else has the lock and it is to be done again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
 
-/** Commits jobs together; their outcomes, in the same order, at once or later. */
-export type CommitGroup<Job> = (jobs: readonly Job[]) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
+/**
+ * Commits jobs together; their outcomes, in the same order, at once or later.
+ *
+ * @param isAgain - whoever asks has heard of those that were `busy`: none of what was asked for later may come before these
+ */
+export type CommitGroup<Job> = (
+  jobs: readonly Job[],
+  isAgain: boolean,
+) => readonly CommitOutcome[] | Promise<readonly CommitOutcome[]>;
 
 /** A failure as whoever has asked hears of it. */
 export function unavailable(failure: unknown): InboxUnavailableError {
@@ -38,11 +45,14 @@ const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MOST_UNDER_WAY = 2;
 const BUSY_RETRY_MS = 25;
 const CLOSE_LIMIT_MS = 10_000;
+/** So often it is looked for what is late while nothing can be handed over. */
+const LATE_LOOK_MS = 1_000;
 
 /**
- * Makes durable fast: everything that arrives in one turn of the event loop shares one transaction and one sync of the
- * disk, and is answered after it. A lock held elsewhere is waited for without blocking; what is not begun by its deadline
- * leaves the queue. It knows no database: whoever commits a group may do so at once or in another thread.
+ * Makes durable fast: everything that waits, as what one turn of the event loop has brought, shares one transaction and one
+ * sync of the disk, and is answered after it. A lock held elsewhere is waited for without blocking; what is not begun by
+ * its deadline leaves the queue, also while the disk hangs. It knows no database: whoever commits a group may do so at once
+ * or in another thread.
  */
 export class GroupCommit<Job> {
   readonly #commit: CommitGroup<Job>;
@@ -60,6 +70,7 @@ export class GroupCommit<Job> {
   /** moves have no deadline, but a locked database must not keep `close` waiting for ever */
   #giveUpAt = Infinity;
   #drained: (() => void) | undefined;
+  #lateLook: NodeJS.Timeout | undefined;
 
   constructor(commit: CommitGroup<Job>, limits: QueueLimits = { maxWaiting: Infinity, maxWaitingBytes: Infinity }) {
     this.#commit = commit;
@@ -102,17 +113,26 @@ export class GroupCommit<Job> {
     });
   }
 
-  /** Takes nothing more and resolves when everything that waits is settled. */
+  /**
+   * Takes nothing more and resolves when everything that waits is settled; after ten seconds also when a group is still
+   * under way, which whoever commits it has to end.
+   */
   close(): Promise<void> {
     this.#closed = true;
     this.#giveUpAt = Math.min(this.#giveUpAt, performance.now() + CLOSE_LIMIT_MS);
     return new Promise((resolve) => {
       if (this.#isDrained) return resolve();
       const before = this.#drained;
-      this.#drained = () => {
+      const drained = (): void => {
+        clearTimeout(limit);
         before?.();
         resolve();
       };
+      const limit = setTimeout(() => {
+        this.#giveUpLate();
+        drained();
+      }, CLOSE_LIMIT_MS + 1);
+      this.#drained = drained;
     });
   }
 
@@ -123,7 +143,8 @@ export class GroupCommit<Job> {
   #schedule(delayMs = 0): void {
     // Beside one that finds the lock taken, the next might find it free and come first.
     const most = this.#busyTurns > 0 ? 1 : (this.#limits.mostUnderWay ?? MOST_UNDER_WAY);
-    if (this.#scheduled || this.#groupsUnderWay >= most) return;
+    if (this.#scheduled) return;
+    if (this.#groupsUnderWay >= most) return this.#lookForLate();
     this.#scheduled = true;
     // setImmediate runs after all sockets of this turn were read: that is what forms the group.
     if (delayMs === 0) setImmediate(this.#flush);
@@ -144,7 +165,8 @@ export class GroupCommit<Job> {
   }
 
   #run(group: readonly Waiting<Job>[]): void {
-    const done = this.#commit(group.map(({ job }) => job));
+    const jobs = group.map(({ job }) => job);
+    const done = this.#commit(jobs, this.#busyTurns > 0);
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;
     this.#groupsUnderWay += 1;
@@ -191,6 +213,16 @@ export class GroupCommit<Job> {
       count += 1;
     }
     return this.#waiting.splice(0, count);
+  }
+
+  /** Once in a while, until the next group can be handed over. */
+  #lookForLate(): void {
+    if (this.#lateLook !== undefined) return;
+    this.#lateLook = setTimeout(() => {
+      this.#lateLook = undefined;
+      this.#giveUpLate();
+      if (this.#waiting.length > 0) this.#lookForLate();
+    }, LATE_LOOK_MS).unref();
   }
 
   #giveUpLate(): void {

@@ -96,8 +96,8 @@ export type Settlement =
   | { readonly outcome: 'processed' }
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
-  /** ended by `close()`: it does not count */
-  | { readonly outcome: 'interrupted' };
+  /** it does not count: ended by `close()`, due at once, or by an inbox whose file is not to be had */
+  | { readonly outcome: 'interrupted'; readonly dueAt?: number };
 
 /** One run of a handler, as it is kept. */
 export interface Attempt {

@@ -38,8 +38,10 @@ export async function eraseEntity(
   options: EraseOptions = {},
 ): Promise<EraseReport> {
   const operations = operationsOf(inbox);
+  // As of now: under load there may always be something new.
+  const [newest] = (await operations.search({}, { limit: 1 })).events;
   for (let left = Infinity; left > 0 && options.signal?.aborted !== true;) {
-    left = await operations.indexNew(INDEX_BATCH);
+    left = await operations.indexNew(INDEX_BATCH, newest?.seq ?? 0);
     options.onProgress?.({ step: 'indexing', left });
   }
   return operations.erase(entity, by, options);

@@ -117,6 +117,6 @@ export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: A
 
 /** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */
 function asOf(now: number, endedAt: number, settlement: Settlement): Settlement {
-  if (settlement.outcome !== 'retry' || now >= endedAt) return settlement;
+  if (!('dueAt' in settlement) || settlement.dueAt === undefined || now >= endedAt) return settlement;
   return { ...settlement, dueAt: movedBack(settlement.dueAt, endedAt - now, now) };
 }

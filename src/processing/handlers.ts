@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { type EventOf, type UnknownEvent, type WebhookEvent } from '../events/webhook-event.ts';
+import type { EventOf, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Logger } from '../host/logger.ts';

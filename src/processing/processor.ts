@@ -89,6 +89,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
   let busy = 0;
   let claiming: Promise<void> | null = null;
   let again = false;
+  /** the last claim has: what it may have taken does not look due */
+  let hasFailed = false;
   let stopListening = (): void => {};
   let closed: Promise<void> | undefined;
 
@@ -101,7 +103,10 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
     again = false;
     claiming = claimAndRun()
-      .catch((failure: unknown) => failed('cannot claim events', failure))
+      .catch((failure: unknown) => {
+        hasFailed = true;
+        failed('cannot claim events', failure);
+      })
       .finally(() => {
         claiming = null;
         if (again) pump();
@@ -125,6 +130,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     const takenSince = announcer.takenSince(askedAt);
     const request = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), ranOutBy, takenSince };
     const claimed = await inbox.claim(request, limit);
+    hasFailed = false;
     doubt.claimed(askedAt, now());
     return claimed;
   }
@@ -158,7 +164,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   /** Other processes may have stored something, and what waited may be due. */
   async function poll(): Promise<void> {
     // A claim moves back what was written before the clock was set back; until then nothing seems due.
-    if (doubt.look(now())) return pump();
+    if (doubt.look(now()) || hasFailed) return pump();
     if (busy >= concurrency) return;
     const due = await inbox.nextDue(scope);
     if (due === null) return;

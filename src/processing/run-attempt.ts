@@ -6,7 +6,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
 import { attemptError } from './attempt-error.ts';
-import { settlementOfFailure } from '../inbox/rules/attempt-end.ts';
+import { settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
@@ -138,7 +138,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     // What ends after its signal was aborted has not done its work, also when it returns.
     if (stopped === 'closing') return { outcome: 'interrupted' };
     if (stopped === 'timeout') return failed(controller.signal.reason);
-    return thrown === null ? { outcome: 'processed' } : failed(thrown.error);
+    if (thrown === null) return { outcome: 'processed' };
+    return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
 
   async function noteLate(thrown: unknown): Promise<void> {
@@ -148,6 +149,12 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => {
       logger.error({ ...facts, cause: messageOf(failure) }, 'cannot note what the handler threw');
     });
+  }
+
+  function withoutFile(thrown: unknown): Settlement {
+    const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt, cause: messageOf(thrown) };
+    logger.error(facts, 'ctx.transaction cannot be had; the handler runs again later, which does not count');
+    return settlementWithoutFile(claimed.attempt, retry, clock.now());
   }
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {

@@ -1,4 +1,4 @@
-import { isInstance, TransactionError } from '../errors.ts';
+import { InboxUnavailableError, isInstance, TransactionError } from '../errors.ts';
 import type { HandlerContext } from './handlers.ts';
 import { OfferedPromise } from './offered-promise.ts';
 
@@ -85,6 +85,11 @@ export class TransactionCalls {
   get unheard(): Thrown | null {
     const first = this.#failures().find(({ heard }) => !heard);
     return first === undefined ? null : { error: first.failure };
+  }
+
+  /** Whether what a handler has thrown says that a transaction could not be had, as the file of the inbox was not. */
+  isWithoutFile(thrown: unknown): boolean {
+    return isInstance(thrown, InboxUnavailableError) && this.#failures().some(({ failure }) => failure === thrown);
   }
 
   #failures(): { readonly failure: unknown; readonly heard: boolean }[] {

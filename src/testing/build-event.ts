@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EventOf } from '../events/webhook-event.ts';
+import type { EventOf } from '../events/webhook-event.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { fixture } from './fixtures.ts';
 

@@ -1,4 +1,5 @@
 /** Runs one command after the other, each as if this process were its own: what they load is loaded once. Forked by run-hookbox.ts. */
+import { Console } from 'node:console';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -32,6 +33,7 @@ async function ranHere({ args, cwd, env, input }: CommandRequest): Promise<Comma
   Object.assign(process.env, env);
   const stdout = written('stdout');
   const stderr = written('stderr');
+  globalThis.console = new Console(process); // the one before writes to where it wrote first
   Object.defineProperty(process, 'stdin', {
     configurable: true,
     value: Readable.from(input.length === 0 ? [] : [Buffer.from(input)], { objectMode: false }),

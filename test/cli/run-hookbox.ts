@@ -67,21 +67,22 @@ export async function runHookbox(args: readonly string[], options: RunOptions = 
   const { cwd = process.cwd(), env, input = '', stdout } = options;
   const isOwn = NEEDS_PROCESS.has(args[0] ?? '') || env?.['NODE_OPTIONS'] !== undefined || stdout !== undefined;
   if (isOwn) return runProcess(args, options);
-  const runCommand = idle.pop() ?? (await startCommandProcess());
+  assertBuilt();
+  const runCommand = idle.pop() ?? (await startCommandProcess(fileOf('program')));
   const request: CommandRequest = { args, cwd, env: { ...KEPT, SIGNING_SECRET: SECRET, ...env }, input };
   const ran = await runCommand(request);
   idle.push(runCommand);
   return ran;
 }
 
-type RunCommand = (request: CommandRequest) => Promise<CommandEnd>;
+export type RunCommand = (request: CommandRequest) => Promise<CommandEnd>;
 
-/** Processes that run no command at the moment. They end with the one that runs the tests. */
+/** Processes that run no command at the moment. */
 const idle: RunCommand[] = [];
 
-async function startCommandProcess(): Promise<RunCommand> {
-  assertBuilt();
-  const child = fork(fileURLToPath(new URL('command-process.ts', import.meta.url)), [fileOf('program')], {
+/** Starts a process for what a module runs. It ends with the one that runs the tests. */
+export async function startCommandProcess(program: string): Promise<RunCommand> {
+  const child = fork(fileURLToPath(new URL('command-process.ts', import.meta.url)), [program], {
     execArgv: [],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -90,18 +91,16 @@ async function startCommandProcess(): Promise<RunCommand> {
   const message = async (about: string): Promise<unknown> => {
     const ended = new AbortController();
     try {
-      const gone = once(child, 'exit', ended).then(() =>
-        Promise.reject(new Error(`hookbox ${about} ended its process`)),
-      );
+      const gone = once(child, 'exit', ended).then(() => Promise.reject(new Error(`${about} ended its process`)));
       const [received]: unknown[] = await Promise.race([once(child, 'message', ended), gone]);
       return received;
     } finally {
       ended.abort();
     }
   };
-  await message('itself');
+  await message(program);
   return async (request) => {
-    const ran = message(request.args.join(' '));
+    const ran = message([program, ...request.args].join(' '));
     child.send(request);
     return (await ran) as CommandEnd;
   };

@@ -86,8 +86,9 @@ describe('hookbox serve --forward-to', () => {
     for (let index = 0; index < 90; index += 1) {
       await deliver(serve.url, Buffer.from(event(index, 'x'.repeat(1_000_000))), { secret });
     }
-    const line = await serve.line('forwarded ---');
-    expect(line).toMatch(/too much waits; hookbox replay evt_\d+ --to http:\S+ sends it\)$/);
+    // On a slow machine the first of them have run out of time before.
+    const line = await serve.line('too much waits');
+    expect(line).toMatch(/ forwarded --- .*too much waits; hookbox replay evt_\d+ --to http:\S+ sends it\)$/);
   });
 });
 

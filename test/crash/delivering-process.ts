@@ -1,4 +1,4 @@
-// A process under load that will be killed: node delivering-process.ts <file> <round>
+// A process under load that will be killed: node delivering-process.ts <file> <round> thread|loop
 // It takes signed deliveries without a pause, some of them redeliveries, and writes each id to its output as soon as it
 // was answered 200, in the same turn of the event loop: what has been written was acknowledged.
 import { writeSync } from 'node:fs';
@@ -11,8 +11,12 @@ import { silent } from '../helpers/silent-logger.ts';
 // Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
 flushCompileCache();
 
-const [file = '', round = ''] = process.argv.slice(2);
-const receiver = createReceiver({ secret: SECRET, inbox: sqliteInbox(file), logger: silent });
+const [file = '', round = '', placement] = process.argv.slice(2);
+const receiver = createReceiver({
+  secret: SECRET,
+  inbox: sqliteInbox(file, { thread: placement === 'thread' }),
+  logger: silent,
+});
 const CONNECTIONS = 32;
 let sent = 0;
 

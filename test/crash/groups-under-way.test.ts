@@ -1,15 +1,14 @@
 import Database from 'better-sqlite3';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import { bundledScript } from '../helpers/bundled-script.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderBody } from '../helpers/order-delivery.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { times } from '../helpers/times.ts';
 
-const PROCESS = fileURLToPath(new URL('groups-under-way-process.ts', import.meta.url));
 const ROUNDS = times(10, 2);
 
 it.each([
@@ -19,6 +18,7 @@ it.each([
   `what was answered 200 is in the file after %s with one group being written and one behind it, ${ROUNDS} times`,
   async (_, how, end) => {
     const file = scratchFile();
+    const script = await bundledScript(new URL('groups-under-way-process.ts', import.meta.url));
     const acknowledged: string[] = [];
     let lost = 0;
     // Where both groups were on the disk already each time, nothing was cut off, and nothing is proven.
@@ -26,7 +26,7 @@ it.each([
       // Into a file: a pipe that nobody reads in time takes no more.
       const said = `${file}.said`;
       const output = openSync(said, 'w');
-      const child = spawnSync(process.execPath, [PROCESS, file, String(round), how], {
+      const child = spawnSync(process.execPath, [script, file, String(round), how], {
         stdio: ['ignore', output, 'pipe'],
       });
       closeSync(output);

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { bundledScript } from '../helpers/bundled-script.ts';
 
-const HANDLING = fileURLToPath(new URL('handling-process.ts', import.meta.url));
+let handling: Promise<string> | undefined;
 
 /** How a handling process ended, and which handlers were running then. */
 export interface HandlingEnd {
@@ -21,8 +21,13 @@ export interface HandlingChild {
 }
 
 /** Starts one for the running test, after which it is gone in any case. */
-export function startHandling(file: string, behaviour: 'effects' | 'exit' | 'kill'): HandlingChild {
-  const child = spawn(process.execPath, [HANDLING, file, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startHandling(
+  file: string,
+  behaviour: 'effects' | 'exit' | 'kill',
+  placement = 'thread',
+): Promise<HandlingChild> {
+  const script = await (handling ??= bundledScript(new URL('handling-process.ts', import.meta.url)));
+  const child = spawn(process.execPath, [script, file, behaviour, placement], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');
   let output = '';

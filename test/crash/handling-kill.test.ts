@@ -34,7 +34,7 @@ const handledBefore = (round: number): number => round % 9;
 async function killAgainAndAgain(file: string, kills: number, look: (about: string) => void): Promise<number[]> {
   const running: number[] = [];
   for (let round = 1; round <= kills; round += 1) {
-    const child = startHandling(file, 'effects');
+    const child = await startHandling(file, 'effects');
     await child.handled(handledBefore(round));
     const afterMs = Math.random() * 10;
     await sleep(afterMs);
@@ -85,7 +85,7 @@ it.each([
     // A suspect whose run is killed three times is dead by design; an operator reruns it.
     await using inbox = sqliteInbox(file);
     let reruns = 0;
-    const last = startHandling(file, 'effects');
+    const last = await startHandling(file, 'effects');
     const left = database.prepare("SELECT count(*) FROM hookbox_events WHERE state != 'processed'").pluck();
     const dead = database
       .prepare("SELECT id FROM hookbox_events WHERE state = 'dead' AND dead_reason = 'crashed'")

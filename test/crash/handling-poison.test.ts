@@ -28,7 +28,7 @@ it.each([
   while (!(await settled())) {
     starts += 1;
     expect(starts, 'it goes on crashing').toBeLessThan(10);
-    const child = startHandling(file, how);
+    const child = await startHandling(file, how);
     const allSettled = vi.waitUntil(settled, { timeout: 20_000, interval: 25 });
     const end = await Promise.race([child.ended, allSettled]);
     if (end !== true) fatal.push(end.running);

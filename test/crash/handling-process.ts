@@ -1,4 +1,4 @@
-// A process that handles events and will be killed: node handling-process.ts <file> <behaviour>
+// A process that handles events and will be killed: node handling-process.ts <file> <behaviour> thread|loop
 //   effects: each handler writes one row into the table effects through ctx.transaction, after and before a short while
 //   exit, kill: the handler of the event `poison` ends the process, by process.exit or by SIGKILL to itself
 // It writes `begin <id>` and `end <id>` to its output as its handlers run, and goes on until it is killed.
@@ -14,7 +14,7 @@ import { silent } from '../helpers/silent-logger.ts';
 // Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
 flushCompileCache();
 
-const [file = '', behaviour = ''] = process.argv.slice(2);
+const [file = '', behaviour = '', placement] = process.argv.slice(2);
 
 const effects: Handlers = {
   '*': async ({ id }, context) => {
@@ -40,7 +40,7 @@ const poison: Handlers = {
 
 const receiver = createReceiver({
   secret: SECRET,
-  inbox: sqliteInbox(file),
+  inbox: sqliteInbox(file, { thread: placement === 'thread' }),
   handlers: behaviour === 'effects' ? effects : poison,
   processing: { concurrency: 4, leaseMs: 300, retry: { baseMs: 10, maxMs: 100 } },
   logger: silent,

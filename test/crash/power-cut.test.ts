@@ -15,17 +15,17 @@ const OFTEN_WRITTEN_BACK: Rewrite = ['/opening/open.ts', 'CHECKPOINT_PAGES = 8_0
 
 const ANSWERS_BEFORE_COMMIT: Rewrite = [
   '/threads/writer-thread.ts',
-  'answer(packOutcomes(moves, commitGroup(connection, works)));',
+  'answer(packOutcomes(moves, commit(moves, isAgain)));',
   `
   let results = [];
-  const noted = works.map((work) => (statements) => {
-    const result = work(statements);
+  const noted = moves.map((move) => (statements) => {
+    const result = runMove(statements, move);
     results.push({ result });
     return result;
   });
   const begin = () => ((results = []), connection.begin());
-  const commit = () => (answer(packOutcomes(moves, results)), connection.commit());
-  commitGroup({ ...connection, begin, commit }, noted);
+  const answered = () => (answer(packOutcomes(moves, results)), connection.commit());
+  commitGroup({ ...connection, begin, commit: answered }, noted);
   `,
 ];
 

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+/** Deno wants to be told that it is a script's name, and what the script may do. */
+const RUNTIME = [process.execPath, ...('Deno' in globalThis ? ['run', '--allow-all'] : [])];
+
 /** A script of these tests in a process of its own, which talks to the test in lines of text. */
 export class Child implements AsyncDisposable {
   readonly #process: ChildProcess;
@@ -12,7 +15,7 @@ export class Child implements AsyncDisposable {
 
   /** @param around - a command that runs the script in surroundings of its own, such as a smaller disk */
   constructor(script: URL, args: readonly string[] = [], around: readonly string[] = []) {
-    const [command = process.execPath, ...rest] = [...around, process.execPath, fileURLToPath(script), ...args];
+    const [command = '', ...rest] = [...around, ...RUNTIME, fileURLToPath(script), ...args];
     this.#name = script.pathname;
     this.#process = spawn(command, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
     const { stdin, stdout } = this.#process;

@@ -1,3 +1,5 @@
+import Database from 'better-sqlite3';
+import { onTestFinished } from 'vitest';
 import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 
 /**
@@ -5,3 +7,10 @@ import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts'
  * What does is tested both ways (`test/inbox/threads`).
  */
 export const sqliteInbox: typeof threaded = (source, options) => threaded(source, { thread: false, ...options });
+
+/** A connection of the merchant's, closed after the running test. */
+export function openConnection(file: string): Database.Database {
+  const database = new Database(file, { timeout: 20_000 });
+  onTestFinished(() => void database.close());
+  return database;
+}

@@ -4,8 +4,14 @@ import { scratchFile } from './scratch-folder.ts';
 
 /** An open connection to a file that already holds a merchant's own tables; closed after the running test. */
 export function merchantDatabase(file = scratchFile(), options: Database.Options = {}): Database.Database {
-  const database = new Database(file, options);
+  const database = openMerchantDatabase(file, options);
   onTestFinished(() => void database.close());
+  return database;
+}
+
+/** The same for whoever closes it. */
+export function openMerchantDatabase(file: string, options: Database.Options = {}): Database.Database {
+  const database = new Database(file, options);
   database.exec(`
     CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, total REAL) STRICT;
     CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, id TEXT);

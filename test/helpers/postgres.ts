@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
-import { afterAll, inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { callersTime } from '../../src/inbox/postgres/database-time.ts';
 import { inboxOnPostgres, type InboxSettings } from '../../src/inbox/postgres/inbox-on-postgres.ts';
@@ -67,26 +67,25 @@ export async function emptySchema(pool: Pool, schema: string): Promise<void> {
 export function inboxesOnPostgres(connection: PoolConfig = {}): () => Inbox<PoolClient> {
   const schema = schemaName();
   let shared: Pool | undefined;
-  const opened = (async () => {
-    const pool = new Pool({ connectionString: await postgresUrl(), max: 8, ...connection });
-    pool.on('error', () => {});
-    shared = pool;
-    return pool;
-  })();
-  opened.catch(() => {}); // whoever needs it is told
+  // A server that starts may take longer than an inbox that closes waits for what is under way.
+  beforeAll(async () => {
+    shared = new Pool({ connectionString: await postgresUrl(), max: 8, ...connection });
+    shared.on('error', () => {});
+    await using inbox = inboxOnPostgres({ pool: shared }, { ...SETTINGS, schema });
+    await inbox.list();
+  });
   afterAll(async () => {
     if (shared === undefined) return;
     await dropSchema(shared, schema);
     await shared.end();
   });
   return () => {
-    const emptied = (async () => {
-      const pool = await opened;
-      const there = await pool.query('SELECT to_regclass($1) IS NOT NULL AS there', [tablesIn(schema).migrations]);
-      if (there.rows[0]?.there === true) await emptySchema(pool, schema);
-      return pool;
-    })();
-    const pool = { connect: async () => (await emptied).connect() };
-    return inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
+    const pool = shared;
+    if (pool === undefined) throw new Error('the server is there when tests run');
+    const emptied = emptySchema(pool, schema).then(() => pool);
+    return inboxOnPostgres<PoolClient>(
+      { pool: { connect: async () => (await emptied).connect() } },
+      { ...SETTINGS, schema },
+    );
   };
 }

@@ -39,6 +39,13 @@ export function scratchFolder(): string {
 }
 
 /** The path of a file that is not there yet, in a folder of its own that is gone after the running test. */
-export function scratchFile(name = 'shop.db'): string {
-  return join(scratchFolder(), name);
+export function scratchFile(name?: string): string {
+  return (name === undefined ? sharedFile() : null) ?? join(scratchFolder(), name ?? 'shop.db');
+}
+
+let sharedFile: () => string | null = () => null;
+
+/** Has `scratchFile` give out a file that tests share, whenever `take` has one for it. */
+export function shareScratchFile(take: () => string | null): void {
+  sharedFile = take;
 }

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../src/host/clock.ts';
+import { noCallsUnderWay } from './calls-under-way.ts';
 
 /** 2026-01-01T00:00:00Z, when these tests begin. */
 export const START = 1_767_225_600_000;
@@ -53,5 +54,8 @@ export class VirtualClock implements Clock {
 
 /** Enough turns of the event loop for a handler to end, its end to be committed, and the next one to be claimed and begun. */
 export async function rest(turns = 8): Promise<void> {
-  for (let n = 0; n < turns; n += 1) await turn();
+  for (let n = 0; n < turns; n += 1) {
+    await turn();
+    await noCallsUnderWay();
+  }
 }

@@ -72,7 +72,13 @@ export async function startFunction(
   const queue = fakeQueue(project);
   const child = fork(fileURLToPath(new URL('function-process.ts', import.meta.url)), [join(project.folder, file)], {
     execArgv: [],
-    env: { PATH: process.env['PATH'], SIGNING_SECRET: SECRET, ...queue.env, ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      SIGNING_SECRET: SECRET,
+      ...queue.env,
+      ...env,
+    },
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { testInbox } from './conformance.ts';
+import { emptiedInbox } from '../helpers/emptied-inbox.ts';
 import { later, severalIncoming } from '../helpers/incoming-event.ts';
-import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { merchantDatabase, openMerchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 
 testInbox('the inbox in a file of its own', () => sqliteInbox(scratchFile()));
@@ -12,10 +13,24 @@ testInbox("the inbox among a merchant's tables, on their open connection", () =>
   sqliteInbox({ database: merchantDatabase() }),
 );
 
-testInbox('the inbox in a file of its own, with a thread that writes', () => threaded(scratchFile()));
+testInbox(
+  'the inbox in a file of its own, with a thread that writes',
+  emptiedInbox((file) => threaded(file)),
+  () => threaded(scratchFile()),
+);
 
-testInbox("the inbox among a merchant's tables, on their open connection, with a thread that writes", () =>
-  threaded({ database: merchantDatabase() }),
+testInbox(
+  "the inbox among a merchant's tables, on their open connection, with a thread that writes",
+  emptiedInbox((file) => {
+    const database = openMerchantDatabase(file);
+    const inbox = threaded({ database });
+    const close = async (): Promise<void> => {
+      await inbox.close();
+      database.close();
+    };
+    return { ...inbox, close };
+  }),
+  () => threaded({ database: merchantDatabase() }),
 );
 
 testInbox("the inbox among a merchant's tables, on a connection of its own", () => {

@@ -1,7 +1,9 @@
 import Database from 'better-sqlite3';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -14,11 +16,13 @@ import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
+import { sqliteInbox as threadedInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { backup } from '../../src/ops/backup.ts';
 import { incoming, later, severalIncoming } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
+import { otherBinding, seenByAnotherProcess } from '../helpers/other-sqlite.ts';
 import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
@@ -168,6 +172,60 @@ describe('backup', () => {
     const copy = new Database(target, { readonly: true });
     onTestFinished(() => void copy.close());
     expect(copy.prepare(`SELECT * FROM ${quoted}`).all()).toEqual([{ price: -1 }]);
+  });
+});
+
+describe('a backup', () => {
+  it('through a connection of another SQLite leaves that one the locks it has on the file', async () => {
+    const other = scratchFile('other.db');
+    const own = merchantDatabase(other, { nativeBinding: otherBinding(scratchFolder()) });
+    await using adopted = sqliteInbox({ database: own });
+    await adopted.accept(incoming(), later());
+    await backup(adopted, target, ADA);
+    // Without locks, whoever closes the file would believe to be the last, and delete the log.
+    expect(seenByAnotherProcess(other)).toEqual(['evt_1']);
+    expect(existsSync(`${other}-wal`)).toBe(true);
+    expect(await adopted.accept(incoming({ id: 'evt_2' }), later())).toMatchObject({ result: 'stored' });
+    await using restored = sqliteInbox(target);
+    expect(await restored.list()).toMatchObject([{ id: 'evt_1' }]);
+  });
+
+  it('through a connection that is alone on its file is made by that one', async () => {
+    const own = merchantDatabase(scratchFile('own.db'));
+    own.pragma('locking_mode = EXCLUSIVE');
+    await using adopted = sqliteInbox({ database: own });
+    await adopted.accept(incoming(), later());
+    expect(await backup(adopted, target, ADA)).toMatchObject({ file: target });
+  });
+
+  it('is not waited for by an inbox that closes, and is whole', async () => {
+    const threaded = threadedInbox(scratchFile('threaded.db'));
+    const body = Buffer.alloc(20_000, 'x');
+    await Promise.all(severalIncoming(2_000, { body }).map((event) => threaded.accept(event, later())));
+    const { operations } = threaded;
+    if (operations === undefined) throw new Error('no operations');
+    const ended: string[] = [];
+    const copying = operations.backup(target).then((bytes) => {
+      ended.push('backup');
+      return bytes;
+    });
+    await expect.poll(() => readdirSync(dirname(target)).length, { interval: 1 }).toBe(1);
+    await threaded.close();
+    ended.push('close');
+    expect(await copying).toBeGreaterThan(2_000 * 20_000);
+    expect(ended).toEqual(['close', 'backup']);
+    expect(readdirSync(dirname(target))).toEqual(['copy.db']);
+  });
+
+  it('is made in a process with options that its thread could not start with', async () => {
+    const modules = new URL('../../dist/src/', import.meta.url);
+    const script = `
+    import { sqliteInbox } from '${modules.href}inbox/sqlite/sqlite-inbox.js';
+    const inbox = sqliteInbox(${JSON.stringify(file)}, { thread: false });
+    console.log(await inbox.operations.backup(${JSON.stringify(target)}));
+    await inbox.close();`;
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect(Number(said)).toBe(statSync(target).size);
   });
 });
 

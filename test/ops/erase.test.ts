@@ -127,6 +127,22 @@ describe('eraseEntity', () => {
     expect(await inbox.get(EVENT)).toMatchObject({ state: 'processing', body: EVENT.body, entity: ENTITY });
   });
 
+  it('ends while events come in faster than they are entered into the index', async () => {
+    await store(inbox, EVENT, orderEvent('other'));
+    const operations = operationsOf(inbox);
+    let steps = 0;
+    const indexNew: typeof operations.indexNew = async (_, upTo) => {
+      steps += 1;
+      if (steps > 20) throw new Error('it goes on and on');
+      for (const n of [1, 2]) await store(inbox, orderEvent(`new_${steps}_${n}`));
+      return operations.indexNew(1, upTo);
+    };
+    const busy = { ...inbox, operations: { ...operations, indexNew } };
+    expect(await eraseEntity(busy, ENTITY, ADA)).toMatchObject({ erased: 1 });
+    expect(steps).toBe(2);
+    expect(await operations.indexNew(0)).toBe(4);
+  });
+
   it('ends a transaction early when bodies are large', async () => {
     const body = Buffer.alloc(300_000, 'x');
     for (let n = 0; n < 7; n += 1) await store(inbox, { ...orderEvent(`evt_${n}`, { order: 'ord_1' }), body });

@@ -63,7 +63,7 @@ export function faults(sql: string, plan: readonly string[]): string[] {
     if (line.startsWith('SCAN ')) return !SMALL.some((small) => small.test(line));
     if (line.startsWith('SEARCH ')) return /rowid[<>]/.test(line) && !isBounded;
     // An id has an event for each endpoint; the other one is put in order as it is.
-    if (line.includes('TEMP B-TREE FOR ORDER BY')) return !/\bid = :id AND\b/.test(sql);
+    if (line.includes('TEMP B-TREE FOR ORDER BY')) return !/\bid = \+?:id AND\b/.test(sql);
     return false;
   });
 }

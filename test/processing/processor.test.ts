@@ -1202,7 +1202,7 @@ it('an idle processor asks the database once a second, and nothing more', async 
     verbose: (sql) => void statements.push({ at: performance.now(), sql: String(sql) }),
   });
   onTestFinished(() => void database.close());
-  await using quiet = sqliteInbox({ database });
+  await using quiet = sqliteInbox({ database }, { thread: false });
   await using running = createProcessor({
     inbox: quiet,
     logger: silent,

@@ -7,7 +7,7 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { EVERYTHING } from '../../src/inbox/work.ts';
 import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { openConnection, sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
 import { recordedLog, type RecordedLog } from '../helpers/recorded-log.ts';
 import { Child } from '../helpers/child.ts';
@@ -38,14 +38,7 @@ const untyped = (work: unknown) => work as (database: SqliteDatabase) => undefin
 
 const ways: readonly [string, (file: string) => SqliteDatabase | string][] = [
   ['a file of its own', (file) => file],
-  [
-    "the merchant's open connection",
-    (file) => {
-      const database = new Database(file, { timeout: 20_000 });
-      onTestFinished(() => void database.close());
-      return database;
-    },
-  ],
+  ["the merchant's open connection", openConnection],
 ];
 
 describe.each(ways)('ctx.transaction on %s', (_, open) => {

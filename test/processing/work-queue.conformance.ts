@@ -439,7 +439,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       const settlements: readonly Settlement[] = [PROCESSED, retry(START), dead(), dead('invalid'), INTERRUPTED];
       const losses: readonly [string, (inbox: Inbox, lease: Lease) => Promise<unknown>, number][] = [
         ['to another claim', (inbox) => claim(inbox, START + LEASE_MS), START + LEASE_MS + 1],
-        ['by settling it', (inbox, lease) => inbox.settle(lease, PROCESSED, START + 1), START + 2],
+        ['by settling it', (inbox, lease) => settleLease(inbox, lease, START + 1), START + 2],
       ];
 
       for (const [how, lose, now] of losses) {
@@ -1208,6 +1208,10 @@ async function settleNext(
   const [claimed] = await claim(inbox, now, { ...request, limit: 1 });
   expect(await inbox.settle(leaseOf(claimed), settlement, endedAt)).toBe(true);
   return claimed?.id ?? '';
+}
+
+async function settleLease(inbox: Inbox, lease: Lease, now: number): Promise<void> {
+  expect(await inbox.settle(lease, PROCESSED, now)).toBe(true);
 }
 
 /** Handles one event after the other, and says in which order. */

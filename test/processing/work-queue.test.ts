@@ -31,7 +31,10 @@ testWorkQueue(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );
-testScope(ofThread, () => threaded(scratchFile()));
+testScope(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
 
 it('10,000 events behind one that fails cost a claim no more than a few statements', async () => {
   let statements = 0;

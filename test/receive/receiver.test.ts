@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BodyReader, Delivery } from '../../src/receive/delivery.ts';
 import { ConfigurationError, InboxUnavailableError } from '../../src/errors.ts';
@@ -402,6 +403,23 @@ describe('the deadline', () => {
       return acceptance;
     });
     expect(await receiving({ inbox, deadlineMs: 30 }).receive(signed(body))).toMatchObject({ kind: 'stored' });
+  });
+
+  it('nor what another thread has said was stored while it was blocked', async () => {
+    const memory = memoryInbox();
+    const { port1, port2 } = new MessageChannel();
+    const inbox = inboxWhose(async (event, deadline) => {
+      const acceptance = await memory.accept(event, deadline);
+      const heard = new Promise((resolve) => port2.once('message', resolve));
+      // Not among the timers: what is said there is heard before the next of them anyway.
+      await new Promise((resolve) => void setImmediate(resolve));
+      port1.postMessage('stored');
+      for (const end = performance.now() + 60; performance.now() < end;);
+      await heard;
+      return acceptance;
+    });
+    expect(await receiving({ inbox, deadlineMs: 30 }).receive(signed(body))).toMatchObject({ kind: 'stored' });
+    port1.close();
   });
 });
 

@@ -144,7 +144,7 @@ export const inboxChecks: Readonly<Record<string, (site: Site) => Promise<void>>
     assert.equal(await inbox.settle(lease, { outcome: 'retry', error, dueAt: now + 60_000 }, now), true);
     assert.equal(await inbox.settle(lease, { outcome: 'processed' }, now), false);
     assert.deepEqual(await inbox.claim({ ...CLAIM, now }, 5), []);
-    assert.equal((await inbox.claim({ ...CLAIM, now: now + 60_000 }, 5))[0]?.lease.fence, lease.fence + 1);
+    assert.ok(((await inbox.claim({ ...CLAIM, now: now + 60_000 }, 5))[0]?.lease.fence ?? 0) > lease.fence);
     assert.deepEqual(
       (await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).map((attempt) => attempt.error?.message),
       ['not this time'],

@@ -526,7 +526,7 @@ describe('a receiver with a secret provider', () => {
     const { receiver } = receiving(() => new Promise<string>(() => {}), 500);
     const answered = vi.fn<(outcome: Outcome) => void>();
     const done = deliver(receiver, 'only').then(answered);
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(501);
     await done;
     expect(answered).toHaveBeenCalledWith(expect.objectContaining({ status: 503, reason: 'no-secret' }));
   });
@@ -538,7 +538,7 @@ describe('a receiver with a secret provider', () => {
     hanging = true;
     await vi.advanceTimersByTimeAsync(5 * SECOND);
     const answer = deliver(receiver, 'new');
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(501);
     expect(await answer).toMatchObject({ status: 503, reason: 'no-secret' });
   });
 

@@ -65,6 +65,9 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       entries.change(seq, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
       return answer({ lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures });
     },
+    // No answer of its is lost, so nobody asks for what was done and not heard of.
+    claimedUnder: () => answer([]),
+    outcomeUnder: () => answer(undefined),
     renew({ seq, fence }, until) {
       const entry = entries.all[seq - 1];
       if (entry?.state !== 'processing' || entry.fence !== fence) return answer(false);

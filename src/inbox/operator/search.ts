@@ -74,6 +74,8 @@ export interface Search {
   /**
    * Makes newly stored events known to the index of entities and merchants, a batch at a time; resolves with how many are
    * left. Deliveries do not wait for this, and a search finds events that are not in it yet.
+   *
+   * @param upTo - the `seq` of the last event that matters; without it, what comes in meanwhile may be left again
    */
-  indexNew(limit: number): Promise<number>;
+  indexNew(limit: number, upTo?: number): Promise<number>;
 }

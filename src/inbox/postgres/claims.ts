@@ -1,11 +1,12 @@
 import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
-import type { ClaimedEvent, ClaimRequest, Lease } from '../work.ts';
+import type { NumberedClaim } from '../rules/leases.ts';
+import type { ClaimedEvent, Lease } from '../work.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
 /** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
-export async function claimDue(store: Store, asked: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]> {
+export async function claimDue(store: Store, asked: NumberedClaim, limit: number): Promise<readonly ClaimedEvent[]> {
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
@@ -28,7 +29,7 @@ export async function claimDue(store: Store, asked: ClaimRequest, limit: number)
 export async function claimByKey(
   store: Store,
   key: EventKey,
-  asked: ClaimRequest,
+  asked: NumberedClaim,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   for (;;) {
     let claimed: ClaimedEvent | undefined;
@@ -50,7 +51,7 @@ export async function claimByKey(
 }
 
 /** As the database has the times of a request. */
-function onDatabaseClock({ time }: Store, request: ClaimRequest): ClaimRequest {
+function onDatabaseClock({ time }: Store, request: NumberedClaim): NumberedClaim {
   const { now, ranOutBy, takenSince } = request;
   return {
     ...request,

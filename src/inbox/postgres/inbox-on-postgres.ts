@@ -2,6 +2,9 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
+import type { NumberedClaim } from '../rules/leases.ts';
+import { Unheard } from '../unheard.ts';
+import type { ClaimRequest } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
 import type { DatabaseTime } from './database-time.ts';
@@ -11,6 +14,7 @@ import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
 import { toText } from './driver/values.ts';
 import { effectTransaction } from './effect-transaction.ts';
+import { GivenLeases } from './given-leases.ts';
 import { LatestTime } from './latest-time.ts';
 import { Listing } from './listing.ts';
 import { movesOf } from './moves.ts';
@@ -47,7 +51,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     { named: prepares },
     { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
   );
-  const store: Store = storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t) });
+  const given = new GivenLeases();
+  const store: Store = storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t), given });
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -70,6 +75,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   const queue = workQueue(store);
   const listing = new Listing(store);
   const underWay = new Set<Promise<unknown>>();
+  const unheard = new Unheard();
   let isClosed = false;
 
   /** What is asked of the inbox: failures are such as whoever asks may know, and `close` waits for it. */
@@ -84,6 +90,17 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     } finally {
       underWay.delete(promise);
     }
+  }
+
+  /** What was claimed is forgotten when it is heard of; what was not is given back by the next one. */
+  function claiming<T>(request: ClaimRequest, ask: (claim: NumberedClaim) => Promise<T>): Promise<T> {
+    return asked(() =>
+      unheard.claim(request, async (numbered) => {
+        const claimed = await ask(numbered);
+        given.forget([...(numbered.number === undefined ? [] : [numbered.number]), ...(numbered.unheard ?? [])]);
+        return claimed;
+      }),
+    );
   }
 
   async function stop(): Promise<void> {
@@ -107,10 +124,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listing.after(after, limit)),
-    claim: (request, limit) => asked(() => claimDue(store, request, limit)),
-    claimOne: (key, request) => asked(() => claimByKey(store, key, request)),
+    claim: (request, limit) => claiming(request, (numbered) => claimDue(store, numbered, limit)),
+    claimOne: (key, request) => claiming(request, (numbered) => claimByKey(store, key, numbered)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
-    settle: (lease, settlement, now) => settlements.submitMove({ lease, settlement, now }) as Promise<boolean>,
+    settle: (lease, settlement, now) =>
+      unheard.settle(lease, (again) => {
+        const job: SettlementJob = { lease, settlement, now, again };
+        return settlements.submitMove(job) as Promise<boolean>; // what settleGroup answers with
+      }),
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
       work: (database: Connection) => T,

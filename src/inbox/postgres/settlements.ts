@@ -4,7 +4,6 @@ import { settle } from '../rules/settle.ts';
 import { awaited } from '../rules/steps.ts';
 import type { Lease, Settlement } from '../work.ts';
 import { asUnavailable } from './driver/faults.ts';
-import type { Session } from './driver/session.ts';
 import { readRunning } from './engine/handling.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Store } from './store.ts';
@@ -13,6 +12,8 @@ export interface SettlementJob {
   readonly lease: Lease;
   readonly settlement: Settlement;
   readonly now: number;
+  /** whether it was asked for before, and nobody knows what became of it */
+  readonly again: boolean;
 }
 
 /**
@@ -20,9 +21,10 @@ export interface SettlementJob {
  * of all their entities first, since what waits for an event may be set aside at the same moment elsewhere.
  */
 export async function settleGroup(
-  { database, time, scene, writeAt, t }: Store,
+  { database, time, scene, writeAt }: Store,
   jobs: readonly SettlementJob[],
 ): Promise<readonly CommitOutcome[]> {
+  let isUnsure = false;
   try {
     const held = await database.transaction({
       before: (session) => writeAt(session, Math.max(...jobs.map(({ now }) => now))),
@@ -33,14 +35,19 @@ export async function settleGroup(
         await place.locks.takeOf(seqs);
         await readRunning(place, seqs);
         const held = await together(
-          jobs.map(({ lease, settlement, now }) =>
-            awaited(settle(engine, lease, onDatabaseClock(time, settlement), time.toDatabase(now))),
-          ),
+          jobs.map(({ lease, settlement, now, again }) => {
+            const ending = onDatabaseClock(time, settlement);
+            return awaited(settle(engine, lease, ending, time.toDatabase(now), again || isUnsure));
+          }),
         );
         await place.writes.flush();
         return held;
       },
-      wasDone: (session) => wereDone(session, t.attempts, jobs),
+      // COMMIT was not answered: the rule finds what was done, behind the locks that it had.
+      async wasDone() {
+        isUnsure = true;
+        return undefined;
+      },
     });
     return held.map((result) => ({ result }));
   } catch (failure) {
@@ -57,23 +64,6 @@ async function together<T>(all: readonly Promise<T>[]): Promise<readonly T[]> {
 }
 
 function onDatabaseClock(time: Store['time'], settlement: Settlement): Settlement {
-  if (settlement.outcome !== 'retry') return settlement;
+  if (!('dueAt' in settlement) || settlement.dueAt === undefined) return settlement;
   return { ...settlement, dueAt: time.toDatabase(settlement.dueAt) };
-}
-
-/**
- * COMMIT was not answered: each attempt that is written is one that was. Only its holder ends an attempt under a fence with
- * anything but a crash, and so only one of them has to be looked for.
- */
-async function wereDone(
-  session: Session,
-  attempts: string,
-  jobs: readonly SettlementJob[],
-): Promise<{ readonly result: readonly boolean[] } | undefined> {
-  const rows = await session.rows<Lease>(
-    `SELECT seq, fence FROM ${attempts} WHERE seq = ANY($1::bigint[]) AND outcome <> 'crashed'`,
-    [jobs.map(({ lease }) => lease.seq)],
-  );
-  const result = jobs.map(({ lease }) => rows.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
-  return result.includes(true) ? { result } : undefined;
 }

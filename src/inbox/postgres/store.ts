@@ -8,6 +8,7 @@ import { locksOf } from './engine/locks.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
 import { writesOf } from './engine/writes.ts';
+import type { GivenLeases } from './given-leases.ts';
 import type { LatestTime } from './latest-time.ts';
 import type { movesOf } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
@@ -19,6 +20,7 @@ export interface Store {
   readonly moves: ReturnType<typeof movesOf>;
   readonly time: DatabaseTime;
   readonly latest: LatestTime;
+  readonly given: GivenLeases;
   /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
   readonly writeAt: (session: Session, now: number) => Promise<void>;
   /** A transaction of this session, as the engine sees it. */
@@ -26,7 +28,7 @@ export interface Store {
 }
 
 export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
-  const { t, moves, time, latest } = parts;
+  const { t, moves, time, latest, given } = parts;
   return {
     ...parts,
     async writeAt(session, now) {
@@ -40,6 +42,7 @@ export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
       locks: locksOf(session, t),
       facts: new Facts(),
       writes: writesOf(session, t, moves),
+      given,
       leases,
     }),
   };

@@ -46,6 +46,19 @@ export function settlementOfFailure(
   return { outcome: 'retry', error, dueAt: now + backoffMs(failures, retry, random) };
 }
 
+/**
+ * What an attempt is settled with whose transaction could not be had, as the file of its inbox was not: that says nothing about the
+ * event, so it does not count. As nobody knows when that ends, it waits the longer the more attempts there were.
+ */
+export function settlementWithoutFile(
+  attempts: number,
+  retry: Required<RetryOptions>,
+  now: number,
+  random?: () => number,
+): Settlement {
+  return { outcome: 'interrupted', dueAt: now + backoffMs(attempts, retry, random) };
+}
+
 /** Where an attempt that has ended leaves its event. */
 export function endingOf(settlement: Settlement, now: number): Ending {
   switch (settlement.outcome) {
@@ -63,7 +76,7 @@ export function endingOf(settlement: Settlement, now: number): Ending {
     case 'interrupted':
       return {
         state: 'pending',
-        dueAt: now,
+        dueAt: settlement.dueAt ?? now,
         outcome: 'interrupted',
         error: null,
         failed: 0,

@@ -1,8 +1,8 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimedEvent, ClaimRequest, Scope } from '../work.ts';
+import type { ClaimedEvent, Scope } from '../work.ts';
 import type { Candidate, Claims, EventToRun } from './engine.ts';
 import { mustWait } from './entity-order.ts';
-import { releaseRanOut } from './leases.ts';
+import { giveBackUnheard, releaseRanOut, type NumberedClaim } from './leases.ts';
 import type { Steps } from './steps.ts';
 import { isInScope } from './takers.ts';
 
@@ -20,13 +20,14 @@ export interface ClaimProgress {
  */
 export function* claim(
   engine: Claims,
-  request: ClaimRequest,
+  request: NumberedClaim,
   limit: number,
   progress: ClaimProgress,
 ): Steps<readonly ClaimedEvent[] | 'more'> {
   const { now } = request;
   const slice = engine.timeSlice();
   if (yield* engine.followClock(request, slice)) return 'more';
+  yield* giveBackUnheard(engine, request, slice);
   if (yield* releaseRanOut(engine, request, slice)) return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
@@ -62,11 +63,12 @@ export function* claim(
 export function* claimOne(
   engine: Claims,
   key: EventKey,
-  request: ClaimRequest,
+  request: NumberedClaim,
 ): Steps<ClaimedEvent | 'busy' | 'settled' | 'more'> {
   // Of leases at once; a processor does the rest.
   const slice = engine.timeSlice();
   yield* engine.followClock(request, slice);
+  yield* giveBackUnheard(engine, request, slice);
   if (yield* releaseRanOut(engine, request, slice, key)) return 'more';
   const event = yield* engine.eventToRun(key);
   const answer = answerOne(event, request);
@@ -87,8 +89,8 @@ export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
   return crashes > 0;
 }
 
-function* take(engine: Claims, event: Candidate, { now, leaseMs }: ClaimRequest): Steps<ClaimedEvent> {
+function* take(engine: Claims, event: Candidate, { now, leaseMs, number }: NumberedClaim): Steps<ClaimedEvent> {
   const superseded = event.entity !== null && (yield* engine.isSuperseded(event));
-  const claimed = yield* engine.claim(event.seq, now, now + leaseMs);
+  const claimed = yield* engine.claim(event.seq, now, now + leaseMs, number);
   return { ...claimed, superseded };
 }

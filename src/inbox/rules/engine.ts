@@ -124,8 +124,12 @@ export interface Claims extends Leases, LatestTime {
   eventToRun(key: EventKey): Steps<EventToRun | undefined>;
   /** Whether a newer event of its entity was processed. */
   isSuperseded(event: Candidate): Steps<boolean>;
-  /** Gives a lease on an event that is not in processing. */
-  claim(seq: number, now: number, until: number): Steps<Omit<ClaimedEvent, 'superseded'>>;
+  /**
+   * Gives a lease on an event that is not in processing.
+   *
+   * @param number - of the claim
+   */
+  claim(seq: number, now: number, until: number, number?: number): Steps<Omit<ClaimedEvent, 'superseded'>>;
 }
 
 /** An event that may be claimed. */
@@ -165,6 +169,8 @@ export interface RanOutEvent extends RunningEvent {
 }
 
 export interface Leases extends Endings {
+  /** The events in processing under a claim of this number. */
+  claimedUnder(number: number): Steps<readonly RunningEvent[]>;
   /** Extends a lease whose fence still stands. */
   renew(lease: Lease, until: number): Steps<boolean>;
   /**
@@ -179,6 +185,8 @@ export interface Leases extends Endings {
 export interface Endings extends Counting, LatestTime, EntityQueue {
   /** The event in processing under this fence, however late it is. */
   held(lease: Lease): Steps<RunningEvent | undefined>;
+  /** How the attempt under this fence has ended, while nobody has claimed its event since. */
+  outcomeUnder(lease: Lease): Steps<Attempt['outcome'] | undefined>;
   /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
   end(seq: number, ending: Ending, now: number): Steps<void>;
   addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error'>, now: number): Steps<void>;

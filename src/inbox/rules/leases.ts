@@ -9,6 +9,14 @@ import type { Steps } from './steps.ts';
 /** So many leases that ran out are freed at once. */
 const RAN_OUT_BATCH = 100;
 
+/** A claim whose answer may be lost, as the thread that makes it can die, or the connection that it is made on. */
+export interface NumberedClaim extends ClaimRequest {
+  /** its own number, less than 2 ** 32, by which an engine finds what it has claimed */
+  readonly number?: number;
+  /** those of earlier claims of the same process whose answers were lost; none unless given */
+  readonly unheard?: readonly number[];
+}
+
 /** Extends leases as long as nobody has taken their events over, however late it is; resolves with those. */
 export function* renewLeases(
   engine: LatestTime & Pick<Leases, 'renew'>,
@@ -20,6 +28,19 @@ export function* renewLeases(
   const held: Lease[] = [];
   for (const lease of leases) if (yield* engine.renew(lease, now + leaseMs)) held.push(lease);
   return held;
+}
+
+/** What was claimed, and nobody was told: its handler has never begun. */
+export function* giveBackUnheard(
+  engine: Leases,
+  { now, unheard = [] }: Pick<NumberedClaim, 'now' | 'unheard'>,
+  slice: TimeSlice,
+): Steps<void> {
+  for (const number of unheard) {
+    for (const event of yield* engine.claimedUnder(number)) {
+      yield* endAttempt(engine, event, endingOf({ outcome: 'interrupted' }, now), now, slice);
+    }
+  }
 }
 
 /**

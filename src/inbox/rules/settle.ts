@@ -4,10 +4,20 @@ import type { Endings, RunningEvent, TimeSlice } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import type { Steps } from './steps.ts';
 
-/** Every move out of processing by the one who holds the lease. */
-export function* settle(engine: Endings, lease: Lease, settlement: Settlement, now: number): Steps<boolean> {
+/**
+ * Every move out of processing by the one who holds the lease.
+ *
+ * @param again - it was asked for before, and nobody knows what became of it: what ended the attempt as it would is that
+ */
+export function* settle(
+  engine: Endings,
+  lease: Lease,
+  settlement: Settlement,
+  now: number,
+  again = false,
+): Steps<boolean> {
   const event = yield* engine.held(lease);
-  if (event === undefined) return false;
+  if (event === undefined) return again && (yield* engine.outcomeUnder(lease)) === endingOf(settlement, now).outcome;
   yield* engine.noteTime(now);
   if (settlement.outcome !== 'interrupted') engine.counts.countMs('handler-ms', now - event.claimedAt);
   yield* endAttempt(engine, event, endingOf(settlement, now), now, engine.timeSlice());

@@ -1,10 +1,19 @@
-import { statSync } from 'node:fs';
 import { InboxUnavailableError, messageOf } from '../../errors.ts';
-import type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
+import { fileOf, type SqliteDatabase, type SqliteStatement } from './opening/database.ts';
 import type { EventIndex } from './engine/event-index.ts';
 import type { Transactions } from './commit-group.ts';
+import {
+  FilesInUse,
+  IN_ANOTHER_LIBRARY,
+  isInAnotherLibrary,
+  isStillInAnotherLibrary,
+  LibraryWatch,
+  logGone,
+  type Place,
+} from './opening/files-in-use.ts';
 import { absolutePath, adopt, assertDurable, checkpointItself, openFile } from './opening/open.ts';
 import { prepareStatements, type Statements } from './statements.ts';
+import { unfit } from './threads/unfit.ts';
 
 /** A connection with what hookbox has prepared on it. */
 export interface Connection extends Transactions<Statements> {
@@ -14,12 +23,15 @@ export interface Connection extends Transactions<Statements> {
   database(): SqliteDatabase;
   /** Whether another connection copies the write-ahead log into the file, which takes the time of many commits. */
   leaveCheckpoints(toAnother: boolean): void;
+  /** Whether what it has open is what lies at its path. */
+  place(): Place;
   close(): void;
 }
 
-/** The file that a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
-const NOT_SEEN = '';
+/** What a thread opens was there when the inbox was opened; somebody may hold its lock just now. */
 const FIRST_WAIT_MS = 1_000;
+
+const OPEN_AGAIN = 'Open your connection again, and start the inbox with that one.';
 
 interface Prepared {
   readonly database: SqliteDatabase;
@@ -28,38 +40,87 @@ interface Prepared {
   readonly commit: SqliteStatement;
 }
 
+/** What a connection of our own has open. */
+interface InUse extends Prepared {
+  /** where it lies, whatever links lead there */
+  readonly file: string;
+  readonly files: FilesInUse;
+  readonly watch: LibraryWatch;
+}
+
+function inUse(path: string, prepared: Prepared): InUse {
+  const file = fileOf(prepared.database);
+  return { ...prepared, file, files: new FilesInUse(path, file), watch: new LibraryWatch(file) };
+}
+
+export interface OwnConnectionOptions {
+  /** It is a thread's: somebody else has made the file ready, and it is opened when it is first used. */
+  readonly isThere?: boolean;
+  /** Told that the log is gone; whether no thread of the inbox has the file open. */
+  readonly isAlone?: (why: string) => boolean;
+}
+
 /**
  * A file of the inbox's own. After a failure that is the file's (read-only, full, gone, replaced) it is opened afresh, so
  * that the inbox recovers by itself when the cause goes away.
  *
- * @param options - `isThere`: somebody else has made it ready, and it is opened when it is first used
+ * All connections of a process to one file share the index of its log. So when the log is gone, all have to be closed before
+ * one is opened; a thread leaves the file alone then, and so it does where another SQLite library has the file open.
  */
 export function ownConnection(
   given: string,
   index: EventIndex,
-  { isThere }: { readonly isThere: boolean } = { isThere: false },
+  { isThere = false, isAlone = () => true }: OwnConnectionOptions = {},
 ): Connection {
   const path = absolutePath(given);
-  let open: Prepared | null = isThere ? null : prepare(openFile(path), index);
-  let identity = isThere ? NOT_SEEN : identityOf(path);
+  let open: InUse | null = isThere ? null : inUse(path, prepare(openFile(path), index));
+  let wasOpen = !isThere;
   let broken = false;
+  let closed = false;
   let checkpoints = true;
-
-  /** Deleted or replaced under our feet: what is written to the old file is lost to everyone else. */
-  const moved = (): boolean => identityOf(path) !== identity;
+  /** what was open when its log was gone, until nobody writes to that log any more */
+  let withoutLog: FilesInUse | null = null;
+  let whyUnfit: string | null = null;
 
   const current = (): Prepared => {
-    if (open !== null && !broken && !moved()) return open;
+    if (closed) throw isClosed('the inbox');
+    if (whyUnfit !== null) throw unfit(whyUnfit, false);
+    if (open !== null && !open.files.isReplaced()) {
+      if (isThere) leaveAlone(open, false);
+      else if (open.files.isLogGone()) withoutLog = open.files;
+      if (withoutLog !== null) assertClosable(open);
+      else if (!broken || isInAnotherLibrary(open.file)) return open;
+    }
     open?.database.close();
     open = null;
+    if (withoutLog?.isLogInUse() === true) {
+      throw unavailable(`${logGone(path)} Another connection of this process still writes to it: close that one.`);
+    }
     // The file must exist: a fresh one would have forgotten which events are known.
     // And nobody may be kept waiting, as events are under way; only a thread waits a moment when it begins.
-    open = prepare(openFile(path, { mustExist: true, waitMs: identity === NOT_SEEN ? FIRST_WAIT_MS : 0 }), index);
+    open = inUse(path, prepare(openFile(path, { mustExist: true, waitMs: wasOpen ? 0 : FIRST_WAIT_MS }), index));
     if (!checkpoints) checkpointItself(open.database, false);
-    identity = identityOf(path);
+    wasOpen = true;
     broken = false;
+    withoutLog = null;
+    if (isThere) leaveAlone(open, false);
     return open;
   };
+
+  /** Throws where a thread must not work on the file any longer; from then on always. */
+  function leaveAlone({ files, watch }: InUse, isBegun: boolean): void {
+    const isGone = files.isLogGone();
+    if (isGone && isBegun && files.isReplaced()) throw unavailable(`${path} was replaced by another file.`);
+    if (isGone) whyUnfit = logGone(path);
+    else if (watch.isInAnotherLibrary()) whyUnfit = IN_ANOTHER_LIBRARY;
+    if (whyUnfit !== null) throw unfit(whyUnfit, isBegun);
+  }
+
+  function assertClosable({ file }: InUse): void {
+    if (!isAlone(logGone(path))) throw unavailable(logGone(path));
+    // Ours would delete the log of theirs, and drop their locks.
+    if (isStillInAnotherLibrary(file)) throw unavailable(`${logGone(path)} Such a library still has the file open.`);
+  }
 
   return {
     begin() {
@@ -67,7 +128,13 @@ export function ownConnection(
       begin.run();
       return statements;
     },
-    commit: () => open !== null && commit(open),
+    commit() {
+      if (open === null) return;
+      commit(open);
+      // What is in a log that was deleted meanwhile is not on the disk.
+      if (isThere) leaveAlone(open, true);
+      else if (open.files.isLogGone()) throw unavailable(logGone(path));
+    },
     apart: (work) => (open === null ? work() : apart(open, work)),
     rollback: () => open !== null && rollback(open),
     failed: () => {
@@ -79,36 +146,57 @@ export function ownConnection(
       checkpoints = !toAnother;
       if (open !== null) checkpointItself(open.database, checkpoints);
     },
-    close: () => void open?.database.close(),
+    place: () => (open === null ? 'replaced' : open.files.place()),
+    close() {
+      closed = true;
+      open?.database.close();
+    },
   };
 }
 
-/** The merchant's own connection: their settings stay, and only they close it. */
+/** The merchant's own connection: their settings stay, and only they close it, so only they can open it again. */
 export function adoptedConnection(database: SqliteDatabase, index: EventIndex): Connection {
   adopt(database);
   const prepared = prepare(database, index);
-  const { statements, begin } = prepared;
+  const file = fileOf(database);
+  const files = new FilesInUse(file, file);
+  let closed = false;
+  const current = (): Prepared => {
+    if (closed) throw isClosed('the inbox');
+    if (!database.open) throw isClosed('the connection that the inbox was given');
+    return prepared;
+  };
   return {
     begin() {
+      const { statements, begin } = current();
       // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
       if (database.inTransaction) throw busyWithTheMerchant();
       try {
+        if (database.pragma('journal_mode', { simple: true }) !== 'wal') files.forgetLog();
         assertDurable(database);
+        if (files.isReplaced()) throw unavailable(`${file} was replaced by another file. ${OPEN_AGAIN}`);
+        if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
         withoutWaiting(database, () => begin.run());
       } catch (failure) {
         throw isReading(failure) ? busyWithTheMerchant() : failure;
       }
       return statements;
     },
-    commit: () => commit(prepared),
+    commit() {
+      commit(prepared);
+      if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
+    },
     apart: (work) => apart(prepared, work),
     rollback: () => rollback(prepared),
     failed: () => {},
-    statements: () => statements,
-    database: () => database,
+    statements: () => current().statements,
+    database: () => current().database,
     // As they have set it.
     leaveCheckpoints: () => {},
-    close: () => {},
+    place: () => files.place(),
+    close() {
+      closed = true;
+    },
   };
 }
 
@@ -163,14 +251,14 @@ function isReading(failure: unknown): boolean {
   return failure instanceof TypeError && failure.message.includes('busy executing a query');
 }
 
+function isClosed(what: string): InboxUnavailableError {
+  return new InboxUnavailableError('CLOSED', `${what} is closed`);
+}
+
 function busyWithTheMerchant(): Error {
   return Object.assign(new Error('the connection has an open transaction'), { code: 'SQLITE_BUSY' });
 }
 
-function identityOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) {
-    throw new InboxUnavailableError('FAILED', `${path} is gone. Put the file back; it holds which events are known.`);
-  }
-  return `${stats.dev}:${stats.ino}`;
+function unavailable(why: string): InboxUnavailableError {
+  return new InboxUnavailableError('FAILED', why);
 }

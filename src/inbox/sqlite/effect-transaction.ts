@@ -6,7 +6,7 @@ import { afterEffect, beforeEffect, type Effects } from '../rules/effect-transac
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { Lease } from '../work.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
+import { isBusy, isFileFault, sqliteCode, type SqliteDatabase } from './opening/database.ts';
 import { createdOf } from './sql/records.ts';
 import type { Statements } from './statements.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
@@ -58,6 +58,8 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     return result;
   } catch (failure) {
     connection.rollback();
+    // For nothing else: a merchant may have kept statements of this connection.
+    if (isFileFault(failure) || !database.open) connection.failed(failure);
     throw failure;
   }
 }
@@ -93,6 +95,7 @@ function begin(connection: Connection) {
     return connection.begin();
   } catch (failure) {
     if (isBusy(failure)) throw new NotBegun();
+    connection.failed(failure);
     throw failure;
   }
 }

@@ -2,13 +2,13 @@ import type { EventKey, IncomingEvent, StoredEvent } from '../event.ts';
 import { acceptEvent } from '../rules/accept-event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
 import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
-import { renewLeases } from '../rules/leases.ts';
+import { renewLeases, type NumberedClaim } from '../rules/leases.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { AttemptError, ClaimRequest, Lease, Scope, Settlement } from '../work.ts';
+import type { AttemptError, Lease, Scope, Settlement } from '../work.ts';
 import { attemptsOf, noteLateError } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';
 import { storedEvent } from './sql/records.ts';
@@ -22,21 +22,21 @@ import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
 const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
 
-  claim({ engine }: Statements, request: ClaimRequest, limit: number, reached: ClaimProgress, askedAt: number) {
+  claim({ engine }: Statements, request: NumberedClaim, limit: number, reached: ClaimProgress, askedAt: number) {
     const progress = { ...reached };
     const step = atOnce(claim(engine, claimedLater(request, waitedSince(askedAt)), limit, progress));
     return { step, progress };
   },
 
-  claimOne: ({ engine }: Statements, key: EventKey, request: ClaimRequest, askedAt: number) =>
+  claimOne: ({ engine }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) =>
     atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)))),
 
   renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
     atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
 
-  settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, askedAt: number) {
+  settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
     const ms = waitedSince(askedAt);
-    return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms));
+    return atOnce(settle(engine, lease, settledLater(settlement, ms), now + ms, again));
   },
 
   noteLateError: (statements: Statements, lease: Lease, error: AttemptError) => noteLateError(statements, lease, error),

@@ -12,6 +12,9 @@ export const BYTES = 'ifnull(length(body), 0) AS bytes';
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
 export const HELD = "seq = :seq AND state = 'processing' AND fence = :fence";
 
+/** What was claimed by the claim of a number and is not settled: the lower 32 bits of a fence are the number of its claim. */
+export const CLAIMED_UNDER = "state = 'processing' AND fence & 4294967295 = :number";
+
 /** Every write of an event's row, each named for the move it makes; nothing else writes `hookbox_events`. */
 export function prepareMoves(database: SqliteDatabase) {
   const prepare = (sql: string) => lazyStatement(database, sql);
@@ -36,7 +39,7 @@ export function prepareMoves(database: SqliteDatabase) {
     lookAtFresh: prepare(`
       UPDATE hookbox_events SET parked = 0, due_ms = CASE WHEN due_ms > :now + ${TOLERATED_MS} THEN :now ELSE due_ms END
       WHERE seq IN (
-        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+        SELECT seq FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
       )
     `),
     park: prepare('UPDATE hookbox_events SET parked = 1 WHERE seq = :seq'),
@@ -44,7 +47,7 @@ export function prepareMoves(database: SqliteDatabase) {
     claim: prepare(`
       UPDATE hookbox_events
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
-          fence = fence + 1, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
+          fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
       WHERE seq = :seq AND state != 'processing'
       RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
     `),

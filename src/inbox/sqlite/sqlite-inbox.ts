@@ -8,9 +8,10 @@ import { GroupCommit } from '../group-commit.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
 import { WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { ClaimProgress } from '../rules/claim.ts';
+import { Unheard } from '../unheard.ts';
 import { commitGroup, type Work } from './commit-group.ts';
 import { adoptedConnection, ownConnection } from './connection.ts';
-import { fileOf, type SqliteDatabase } from './opening/database.ts';
+import { fileOf, isConnectionFault, type SqliteDatabase } from './opening/database.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import {
   runMove,
@@ -24,6 +25,7 @@ import {
   type ReadResult,
 } from './jobs.ts';
 import { newestSeq } from './sql/newest-seq.ts';
+import { logGone } from './opening/files-in-use.ts';
 import { absolutePath } from './opening/open.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
@@ -31,7 +33,7 @@ import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
 import { NoThread } from './threads/thread.ts';
-import { whyNoSecondConnection } from './threads/second-connection.ts';
+import { whyNoSecondConnection, whyNoSecondReader } from './threads/second-connection.ts';
 import { FREE } from './threads/write-lock.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
@@ -85,8 +87,13 @@ export function sqliteInbox(
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
+  let threads: InboxThreads | null = null;
+  /** until the threads that were given up have ended */
+  let givenUp: Promise<void> | null = null;
   const isAdopted = typeof source !== 'string';
-  const connection = isAdopted ? adoptedConnection(source.database, SEARCH_INDEX) : ownConnection(source, SEARCH_INDEX);
+  const connection = isAdopted
+    ? adoptedConnection(source.database, SEARCH_INDEX)
+    : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
 
   const listeners = new Set<() => void>();
@@ -100,18 +107,20 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  let threads = thread ? new InboxThreads({ file: path, isAdopted, here, newest, notify, unusable }) : null;
-  let givenUp: Promise<void> | undefined;
-  connection.leaveCheckpoints(thread);
-  const why = thread && isAdopted ? whyNoSecondConnection(source.database) : null;
+  if (thread) {
+    const isInPlace = (): boolean => connection.place() === 'in place';
+    const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
+    const told = { notify, writerStarted, unusable, noOperators };
+    threads = new InboxThreads({ file: path, here, newest, whyNot, isInPlace, ...told });
+  }
+  const why = threads === null ? null : whyNot();
   if (why !== null) unusable(why);
   const onLoop = (jobs: readonly Job[]) => commitGroup(connection, jobs.map(workOf));
   const commits = new GroupCommit<Job>(
-    // Only moves wait while there are threads.
-    (jobs) => threads?.commit(jobs as readonly Move[]) ?? onLoop(jobs),
+    (jobs, isAgain) => (threads === null && givenUp === null ? onLoop(jobs) : whereverItCan(jobs, isAgain)),
     { maxWaiting, maxWaitingBytes },
   );
-  const borrow = async () => threads?.borrow() ?? FREE();
+  const borrow = async () => threads?.borrow() ?? givenUp?.then(FREE) ?? FREE();
   const borrowed = new GroupCommit<Job>(async (jobs) => {
     const giveBack = await borrow();
     try {
@@ -124,14 +133,46 @@ export function sqliteInbox(
     return threads === null ? commits : borrowed;
   }
 
-  function unusable(why: unknown): void {
-    givenUp = threads?.close(); // one of them may run
+  async function whereverItCan(jobs: readonly Job[], isAgain: boolean) {
+    try {
+      // Only moves wait while there are threads.
+      if (threads !== null) return await threads.commit(jobs as readonly Move[], isAgain);
+    } catch (failure) {
+      if (!(failure instanceof NoThread)) throw failure;
+    }
+    await givenUp;
+    return onLoop(jobs);
+  }
+
+  function whyNot(): string | null {
+    if (connection.place() === 'log gone') return logGone(file);
+    try {
+      return isAdopted ? whyNoSecondConnection(source.database) : whyNoSecondReader(connection.database());
+    } catch (failure) {
+      if (isAdopted && isConnectionFault(failure)) return null; // the merchant is reading just now
+      throw failure;
+    }
+  }
+
+  function unusable(cause: unknown): void {
+    // They may run, and have the file open until they have ended.
+    givenUp = threads?.close().finally(() => (givenUp = null)) ?? null;
     threads = null;
     connection.leaveCheckpoints(false);
-    logger.warn(
-      { cause: messageOf(why), file },
-      'no thread for the inbox here: its disk is waited for on the event loop',
-    );
+    warn(cause, 'no thread for the inbox here: its disk is waited for on the event loop');
+  }
+
+  function noOperators(cause: unknown): void {
+    warn(cause, 'no thread for operators here: what they look for holds up the event loop');
+  }
+
+  function warn(cause: unknown, message: string): void {
+    logger.warn({ cause: messageOf(cause), file }, message);
+  }
+
+  function isAlone(goneBecause: string): boolean {
+    if (threads !== null) unusable(goneBecause);
+    return givenUp === null;
   }
 
   function move<Name extends MoveName>(name: Name, ...given: MoveGiven<Name>): Promise<MoveResult<Name>> {
@@ -144,6 +185,7 @@ export function sqliteInbox(
     } catch (failure) {
       if (!(failure instanceof NoThread)) throw failure;
     }
+    await givenUp;
     return runRead(connection.statements(), name, given) as ReadResult<Name>;
   }
 
@@ -155,6 +197,7 @@ export function sqliteInbox(
 
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
+  const unheard = new Unheard();
   const operations = threads?.operations ?? here;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -179,25 +222,30 @@ export function sqliteInbox(
     async claim(request, limit) {
       const askedAt = Date.now();
       let reached: ClaimProgress = { freshUpTo: null };
-      for (;;) {
-        const { step, progress } = await move('claim', request, limit, reached, askedAt);
-        if (step !== 'more') return step;
-        reached = progress;
-      }
+      return unheard.claim(request, async (numbered) => {
+        for (;;) {
+          const { step, progress } = await move('claim', numbered, limit, reached, askedAt);
+          if (step !== 'more') return step;
+          reached = progress;
+        }
+      });
     },
     async claimOne(key, request) {
       const askedAt = Date.now();
-      for (;;) {
-        const step = await move('claimOne', key, request, askedAt);
-        if (step !== 'more') return step;
-      }
+      return unheard.claim(request, async (numbered) => {
+        for (;;) {
+          const step = await move('claimOne', key, numbered, askedAt);
+          if (step !== 'more') return step;
+        }
+      });
     },
     async renew(leases, now, leaseMs) {
       const held = await move('renew', leases, now, leaseMs, Date.now());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
-    settle: (lease, settlement, now) => move('settle', lease, settlement, now, Date.now()),
+    settle: (lease, settlement, now) =>
+      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore) {

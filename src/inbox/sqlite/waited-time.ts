@@ -19,12 +19,13 @@ export function waitedSince(askedAt: number): number {
  * A claim is made when it is written, not when it was asked for: a lock may lie in between, while others could not renew
  * their leases either, or the machine has slept, or its clock was set.
  */
-export function claimedLater(request: ClaimRequest, waitedMs: number): ClaimRequest {
+export function claimedLater<Request extends ClaimRequest>(request: Request, waitedMs: number): Request {
   const { now, ranOutBy = now } = request;
   return { ...request, now: now + waitedMs, ranOutBy };
 }
 
 /** A backoff begins when it is written. */
 export function settledLater(settlement: Settlement, waitedMs: number): Settlement {
-  return settlement.outcome === 'retry' ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
+  const hasBackoff = 'dueAt' in settlement && settlement.dueAt !== undefined;
+  return hasBackoff ? { ...settlement, dueAt: settlement.dueAt + waitedMs } : settlement;
 }

@@ -19,7 +19,7 @@ export class SQSClient {
     if (existsSync(`${process.env.QUEUE_FILE}.down`)) throw new Error('the queue is down');
     if (QueueUrl !== process.env.QUEUE_URL) throw new Error(`there is no queue ${QueueUrl}`);
     if (typeof MessageBody !== 'string') throw new TypeError('MessageBody must be a string');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, Number(process.env.QUEUE_MS ?? 20)));
     appendFileSync(process.env.QUEUE_FILE, `${JSON.stringify(MessageBody)}\n`);
     return { MessageId: 'a message' };
   }

@@ -1,12 +1,12 @@
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
 import { expectConsumed, expectForgeryRefused, expectStores, send, signedOrder } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
 import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
-import { run, startServer } from '../server.ts';
+import { run, startServer, type RunningServer } from '../server.ts';
 
 /** What a project made by Nest's own command has in it. */
 const NEST_TSCONFIG = {
@@ -62,6 +62,11 @@ const SLOW = [
         console.log('handled', event.id);
       }`,
 ] as const;
+/** The packages lie outside of this project's folder; and nothing is built twice, so nothing is kept for a second time. */
+const NEXT_CONFIG = `export default {
+  turbopack: { root: ${JSON.stringify(ROOT)} },
+  experimental: { turbopackFileSystemCacheForBuild: false },
+};`;
 const BODY_PARSER_OFF = 'export const config = { api: { bodyParser: false } };';
 
 export function next(project: () => Project): void {
@@ -77,8 +82,7 @@ export function next(project: () => Project): void {
     const reads = 'export async function POST(request) {\n  await request.json();';
     const parsed = changed(example(ROUTE_HANDLER), ['export function POST(request) {', reads]);
     project().write('nextjs/app/parsed/route.js', parsed);
-    // Only because the packages lie outside of this project's folder.
-    project().write('nextjs/next.config.js', `export default { turbopack: { root: ${JSON.stringify(ROOT)} } };`);
+    project().write('nextjs/next.config.js', NEXT_CONFIG);
     const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
     const built = await run([...cli, 'build'], folder(), env);
     expect(built.code, built.output).toBe(0);
@@ -89,24 +93,30 @@ export function next(project: () => Project): void {
     expect(existsSync(join(folder(), '.next/BUILD_ID'))).toBe(true);
   });
 
-  it.each([
+  describe.each([
     { path: '/webhooks', parsed: '/parsed', fix: 'Mount the webhook route before anything that parses bodies.' },
     { path: '/api/webhooks', parsed: '/api/parsed', fix: BODY_PARSER_OFF.replace(';', '') },
-  ])('$path stores what is authentic, once, and refuses what is forged', async ({ path, parsed, fix }) => {
-    await using server = await start(path);
-    await expectForgeryRefused(server.url); // the first request makes the receiver
-    await expectStores(server);
-    await expectConsumed({ ...server, url: new URL(parsed, server.url).href }, fix);
+  ])('$path', ({ path, parsed, fix }) => {
+    let server: RunningServer;
+    beforeAll(async () => {
+      server = await start(path, tellingOfThreads(project()));
+    });
+    afterAll(() => server[Symbol.asyncDispose]());
 
-    const order = signedOrder();
-    await send(server.url, order);
-    await expectConsole(server).toContain(`handled ${order.id}`); // beside the routes
-    await expectConsole(server).not.toContain('not handled');
-  });
+    it('stores what is authentic, once and in the thread of its inbox, and refuses what is forged', async () => {
+      await expectForgeryRefused(server.url); // the first request makes the receiver
+      await expectThread(server);
+    });
 
-  it.each(['/webhooks', '/api/webhooks'])('%s stores in the thread of its inbox', async (path) => {
-    await using server = await start(path, tellingOfThreads(project()));
-    await expectThread(server);
+    it('says at once what to change where the body was read before', () =>
+      expectConsumed({ ...server, url: new URL(parsed, server.url).href }, fix));
+
+    it('handles beside the routes', async () => {
+      const order = signedOrder();
+      await send(server.url, order);
+      await expectConsole(server).toContain(`handled ${order.id}`);
+      await expectConsole(server).not.toContain('not handled');
+    });
   });
 
   it('stores on the event loop where hookbox was bundled and the file of the thread is not there', async () => {

@@ -86,8 +86,8 @@ export function lambda(project: () => Project): void {
   });
 
   it('answers half a second before the function would be ended', async () => {
-    await using host = await startFunction(project(), FILE, LAMBDA);
-    expect(await invoke(host, restApi(signedOrder()), 505)).toMatchObject({
+    await using host = await startFunction(project(), FILE, { ...LAMBDA, QUEUE_MS: '1250' });
+    expect(await invoke(host, restApi(signedOrder()), 1_500)).toMatchObject({
       statusCode: 503,
       body: expect.stringContaining('could not be passed on in time'),
     });

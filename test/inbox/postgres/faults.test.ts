@@ -210,3 +210,105 @@ it('whoever closes it waits for what is under way', async () => {
   await expect(inbox.claim(REQUEST, 1)).rejects.toMatchObject({ code: 'CLOSED' });
   await expect(inbox.list()).rejects.toMatchObject({ code: 'CLOSED' });
 });
+
+/** Each try is lost, and so is each look for what became of it: whoever has asked hears of nothing. */
+describe('what was not heard of at all', () => {
+  const TRIES = 3;
+  const PROCESSED = { outcome: 'processed' } as const;
+  const retry = { outcome: 'retry', error: ERROR, dueAt: START + 5 } as const;
+  const isCommit = (text: string): boolean => text === 'COMMIT';
+
+  async function fails(asking: Promise<unknown>): Promise<void> {
+    await expect(asking).rejects.toMatchObject({ name: 'InboxUnavailableError', code: 'FAILED' });
+  }
+
+  it.each(['lost', 'unanswered'] as const)(
+    'of a claim whose COMMITs are %s is given back by the next one',
+    async (interference) => {
+      await using faulty = unlucky(isCommit, interference, TRIES);
+      const { inbox, during } = faulty;
+      const events = severalIncoming(3, { receivedAt: START });
+      await Promise.all(events.map((event) => inbox.accept(event, later())));
+      await fails(during(() => inbox.claim(REQUEST, 3)));
+      const [first, ...others] = await inbox.claim({ ...REQUEST, now: START + 1 }, 3);
+      const isDone = interference === 'unanswered';
+      expect(first).toMatchObject({ id: 'evt_0', attempt: isDone ? 2 : 1, failures: 0 });
+      expect(others).toEqual([]);
+      const before = await inbox.attempts({ ...KEY, id: 'evt_0' });
+      expect(before.map(({ outcome }) => outcome)).toEqual(isDone ? ['interrupted'] : []);
+    },
+  );
+
+  it('of a claim is given back by one for another event as well, and leases that were heard of stand', async () => {
+    await using faulty = unlucky(isCommit, 'unanswered', TRIES);
+    const { inbox, during } = faulty;
+    const { lease } = await claimed(inbox);
+    const other = { ...KEY, id: 'evt_2' };
+    await inbox.accept(incoming({ id: other.id, entity: 'order::ord_2', receivedAt: START }), later());
+    await fails(during(() => inbox.claimOne(other, REQUEST)));
+    expect(await inbox.claimOne(KEY, REQUEST)).toBe('busy');
+    expect(await inbox.attempts(other)).toMatchObject([{ outcome: 'interrupted' }]);
+    expect(await inbox.settle(lease, PROCESSED, START)).toBe(true);
+    expect(await inbox.claimOne(other, REQUEST)).toMatchObject({ attempt: 2 });
+    expect(await inbox.attempts(other)).toHaveLength(1);
+  });
+
+  it('of a claim waits for its transaction, should that be under way still', async () => {
+    const waiting: Promise<unknown>[] = [];
+    const release = Promise.withResolvers<void>();
+    let isArmed = false;
+    const connect = async (): Promise<PoolClient> => {
+      const client = await pool.connect();
+      const isSlow = isArmed && waiting.length === 0;
+      return new Proxy(client, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name === 'release' && isSlow) return () => {};
+          if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
+          return (query: { readonly text: string }) => {
+            if (!isArmed || query.text !== 'COMMIT') return target.query(query);
+            const lost = new Error('Connection terminated unexpectedly');
+            // Its server has not noticed that nobody listens any more.
+            if (waiting.length === 0) {
+              waiting.push(release.promise.then(() => target.query(query)).finally(() => target.release()));
+            }
+            return Promise.reject(lost);
+          };
+        },
+      });
+    };
+    await using inbox = inboxOnPostgres<PoolClient>({ pool: { connect } }, { ...SETTINGS, schema });
+    await inbox.accept(incoming({ receivedAt: START }), later());
+    isArmed = true;
+    const failing = inbox.claim(REQUEST, 1);
+    await vi.waitUntil(() => waiting.length > 0);
+    setTimeout(release.resolve, 300);
+    await fails(failing);
+    isArmed = false;
+    expect(await inbox.claim(REQUEST, 1)).toMatchObject([{ attempt: 2 }]);
+    expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'interrupted' }]);
+    await Promise.all(waiting);
+  });
+
+  it.each([
+    ['what it was asked for again', retry, true],
+    ['something else', PROCESSED, false],
+  ] as const)('of a settlement that is written is %s', async (_, asked, expected) => {
+    await using faulty = unlucky(isCommit, 'unanswered', TRIES);
+    const { inbox, during } = faulty;
+    const { lease } = await claimed(inbox);
+    await fails(during(() => inbox.settle(lease, retry, START)));
+    expect(await inbox.settle(lease, asked, START)).toBe(expected);
+    expect(await inbox.settle({ ...lease }, retry, START)).toBe(false);
+    expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('of a settlement that is not written is written when it is asked for again', async () => {
+    await using faulty = unlucky(isCommit, 'lost', TRIES);
+    const { inbox, during } = faulty;
+    const { lease } = await claimed(inbox);
+    await fails(during(() => inbox.settle(lease, PROCESSED, START)));
+    expect(await inbox.settle(lease, PROCESSED, START)).toBe(true);
+    expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'processed' }]);
+  });
+});

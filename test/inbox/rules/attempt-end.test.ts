@@ -5,6 +5,7 @@ import {
   crashEnding,
   endingOf,
   settlementOfFailure,
+  settlementWithoutFile,
   type Ending,
 } from '../../../src/inbox/rules/attempt-end.ts';
 import { fingerprintOf } from '../../../src/inbox/rules/fingerprint.ts';
@@ -29,6 +30,10 @@ it.each<[Settlement, Ending]>([
     { outcome: 'dead', reason: 'invalid', error },
     { ...failed, state: 'dead', deadReason: 'invalid', fingerprint: fingerprintOf(error), counted: 'dead' },
   ],
+  [
+    { outcome: 'interrupted', dueAt: NOW + 5 },
+    { ...none, state: 'pending', dueAt: NOW + 5, outcome: 'interrupted', counted: null },
+  ],
   [{ outcome: 'interrupted' }, { ...none, state: 'pending', dueAt: NOW, outcome: 'interrupted', counted: null }],
 ])('an attempt that ends so leaves its event so: %j', (settlement, ending) => {
   expect(endingOf(settlement, NOW)).toEqual(ending);
@@ -44,6 +49,14 @@ it.each<[failuresBefore: number, isPermanent: boolean, Settlement]>([
   [0, true, { outcome: 'dead', reason: 'failed', error }],
 ])('a failure after %i others (permanent: %s) is settled with %j', (before, isPermanent, settlement) => {
   expect(settlementOfFailure(before, { error, isPermanent }, retry, NOW, () => 1)).toEqual(settlement);
+});
+
+it.each<[attempts: number, dueAt: number]>([
+  [1, NOW + 100],
+  [2, NOW + 150],
+  [50, NOW + 150],
+])('attempt %i without the file of the inbox does not count, and the next is due at %i', (attempts, dueAt) => {
+  expect(settlementWithoutFile(attempts, retry, NOW, () => 1)).toEqual({ outcome: 'interrupted', dueAt });
 });
 
 const crash = { outcome: 'crashed', error: null, failed: 0, crashed: 1 } as const;

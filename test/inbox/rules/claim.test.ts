@@ -46,6 +46,18 @@ describe('a claim', () => {
     expect(seqs(run(engineOf([1, 2, 3].map((seq) => candidate(seq))), 2))).toEqual([1, 2]);
   });
 
+  it('gives back first what an earlier one has claimed for nobody, and frees what ran out after that', () => {
+    const { engine, asked, of } = engineOf([candidate(1)], { claimedUnder: () => [] });
+    const request = { ...REQUEST, number: 5, unheard: [5, 6] };
+    expect(seqs(atOnce(claim(engine, request, 1, { freshUpTo: null })))).toEqual([1]);
+    atOnce(claimOne(engine, { endpoint: 'default', id: 'evt_1' }, request));
+    const once = [5, 6].map((number) => ['claimedUnder', number]);
+    expect(of('claimedUnder')).toEqual([...once, ...once]);
+    const names = asked.map(([name]) => name);
+    expect(names.indexOf('claimedUnder')).toBeLessThan(names.indexOf('ranOut'));
+    expect(of('claim')[0]).toEqual(['claim', 1, 10_000, 11_000, 5]);
+  });
+
   it('sets aside what has to wait, unless order does not matter', () => {
     const due = [candidate(1, { entity: 'leased' }), candidate(2)];
     const ordered = engineOf(due);

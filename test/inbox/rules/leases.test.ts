@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { releaseRanOut, renewLeases } from '../../../src/inbox/rules/leases.ts';
+import { giveBackUnheard, releaseRanOut, renewLeases } from '../../../src/inbox/rules/leases.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
 import { EVERYTHING, type ClaimRequest } from '../../../src/inbox/work.ts';
 import { scripted, sliceOf } from './scripted-engine.ts';
@@ -61,4 +61,20 @@ it('of the leases to renew those are told that are still held', () => {
   expect(atOnce(renewLeases(engine, leases, 5_000, 1_000))).toEqual([leases[0], leases[2]]);
   expect(of('noteTime')).toEqual([['noteTime', 5_000]]);
   expect(of('renew').map(([, , until]) => until)).toEqual([6_000, 6_000, 6_000]);
+});
+
+it('what was claimed for nobody is given back, and counts as no crash', () => {
+  const { engine, of } = scripted({ claimedUnder: (number: number) => (number === 8 ? [ranOut(1), ranOut(2)] : []) });
+  atOnce(giveBackUnheard(engine, { now: 10_000, unheard: [7, 8] }, engine.timeSlice()));
+  expect(of('claimedUnder')).toEqual([
+    ['claimedUnder', 7],
+    ['claimedUnder', 8],
+  ]);
+  const ending = { state: 'pending', dueAt: 10_000, outcome: 'interrupted', crashed: 0, failed: 0 };
+  expect(of('end')).toMatchObject([
+    ['end', 1, ending, 10_000],
+    ['end', 2, ending, 10_000],
+  ]);
+  expect(of('addAttempt')).toHaveLength(2);
+  expect(of('count')).toEqual([]);
 });

@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { endingOf } from '../../../src/inbox/rules/attempt-end.ts';
 import type { RunningEvent } from '../../../src/inbox/rules/engine.ts';
 import { settle } from '../../../src/inbox/rules/settle.ts';
 import { atOnce } from '../../../src/inbox/rules/steps.ts';
-import type { Settlement } from '../../../src/inbox/work.ts';
+import type { Attempt, Settlement } from '../../../src/inbox/work.ts';
 import { scripted } from './scripted-engine.ts';
 
 const NOW = 1_000;
@@ -61,4 +62,34 @@ it.each<[Settlement, readonly unknown[]]>([
 ])('is counted: %j', (settlement, expected) => {
   const counted = settled(settlement).of('count');
   expect(counted.map(([, what, detail]) => (what === 'handler-ms' ? detail : what))).toEqual(expected);
+});
+
+describe('asked for again, as nobody knows what became of it', () => {
+  const settlements: readonly Settlement[] = [
+    { outcome: 'processed' },
+    { outcome: 'retry', error, dueAt: 5_000 },
+    { outcome: 'dead', reason: 'failed', error },
+    { outcome: 'interrupted' },
+  ];
+  it.each<[Settlement, Attempt['outcome'] | undefined, boolean]>(
+    settlements.flatMap((settlement) => {
+      const own = endingOf(settlement, NOW).outcome;
+      return ([undefined, 'processed', 'failed', 'crashed', 'interrupted'] as const).map(
+        (outcome): [Settlement, typeof outcome, boolean] => [settlement, outcome, outcome === own],
+      );
+    }),
+  )('%j after an attempt that is %s: %s, and nothing is changed', (settlement, outcome, expected) => {
+    const { engine, asked } = scripted({ outcomeUnder: () => outcome });
+    expect(atOnce(settle(engine, event, settlement, NOW, true))).toBe(expected);
+    expect(asked).toEqual([
+      ['held', event],
+      ['outcomeUnder', event],
+    ]);
+  });
+
+  it('it is done when it was not', () => {
+    const { engine, of } = scripted({ held: () => event });
+    expect(atOnce(settle(engine, event, { outcome: 'processed' }, NOW, true))).toBe(true);
+    expect(of('end', 'addAttempt')).toHaveLength(2);
+  });
 });

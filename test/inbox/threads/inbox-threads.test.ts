@@ -12,7 +12,8 @@ import { incoming, later, severalIncoming } from '../../helpers/incoming-event.t
 import { orderEvent } from '../../helpers/order-event.ts';
 import { merchantDatabase } from '../../helpers/merchant-database.ts';
 import { recordedLog } from '../../helpers/recorded-log.ts';
-import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { otherBinding } from '../../helpers/other-sqlite.ts';
+import { scratchFile, scratchFolder } from '../../helpers/scratch-folder.ts';
 import { seenThreads, type SeenThread } from './seen-threads.ts';
 
 const CLAIM = { ...EVERYTHING, leaseMs: 60_000, ordered: false } as const;
@@ -58,8 +59,8 @@ describe('the threads of an inbox', () => {
     await inbox.close();
     expect(threads.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
     await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({ code: 'CLOSED' });
-    await expect(inbox.get({ endpoint: 'default', id: 'evt_1' })).rejects.toThrow(/not open/);
-    await expect(inbox.operations?.search({}, {})).rejects.toThrow(/not open/);
+    await expect(inbox.get({ endpoint: 'default', id: 'evt_1' })).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(inbox.operations?.search({}, {})).rejects.toMatchObject({ code: 'CLOSED' });
     expect(threads).toHaveLength(2);
   });
 });
@@ -310,6 +311,13 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
     },
   ],
   [
+    'is of the same class, but of another SQLite',
+    /another copy/,
+    () => {
+      return merchantDatabase(scratchFile(), { nativeBinding: otherBinding(scratchFolder()) });
+    },
+  ],
+  [
     'is alone on its file',
     /EXCLUSIVE/,
     () => {
@@ -330,6 +338,17 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
       return database;
     },
   ],
+  [
+    'has a trigger of its own alone',
+    /trigger/,
+    () => {
+      const file = scratchFile();
+      sqliteInbox(file, { thread: false });
+      const database = merchantDatabase(file);
+      database.exec('CREATE TEMP TRIGGER seen AFTER INSERT ON main.hookbox_events BEGIN SELECT 1; END');
+      return database;
+    },
+  ],
 ])('no thread opens the file of a connection that %s', async (_, cause, open) => {
   const threads = seenThreads();
   const log = recordedLog();
@@ -337,6 +356,87 @@ it.each<[string, RegExp, () => SqliteDatabase]>([
   expect((await inbox.accept(incoming(), later())).result).toBe('stored');
   expect(threads).toEqual([]);
   expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.stringMatching(cause) as string } }]);
+});
+
+it('a trigger that calls what only the connection of a merchant has may be made later: nothing is refused', async () => {
+  const log = recordedLog();
+  const database = merchantDatabase();
+  await using inbox = sqliteInbox({ database }, { logger: log.logger });
+  await inbox.accept(incoming({ id: 'before' }), later());
+  const seen: unknown[] = [];
+  database.function('own', (id) => seen.push(id));
+  database.exec('CREATE TRIGGER seen AFTER INSERT ON hookbox_events BEGIN SELECT own(new.id); END');
+  const accepting = severalIncoming(1_500).map((event) => inbox.accept(event, later()));
+  const results = await Promise.all(accepting);
+  expect(results.every(({ result }) => result === 'stored')).toBe(true);
+  expect(seen).toEqual(severalIncoming(1_500).map(({ id }) => id));
+  expect(log.lines).toMatchObject([{ level: 'warn', facts: { cause: expect.stringMatching(/trigger/) as string } }]);
+});
+
+it('an operator, too, is served where such a trigger was made later', async () => {
+  const log = recordedLog();
+  const database = merchantDatabase();
+  await using inbox = sqliteInbox({ database }, { logger: log.logger });
+  await inbox.accept(incoming(), later());
+  database.function('own', () => 1);
+  database.exec('CREATE TRIGGER seen AFTER UPDATE ON hookbox_events BEGIN SELECT own(); END');
+  const acted = inbox.operations?.act('discard', [{ endpoint: 'default', id: 'evt_1' }], { actor: 'ada' }, {});
+  expect(await acted).toMatchObject({ counts: { done: 1 } });
+  expect(log.lines).toHaveLength(1);
+});
+
+it('what a thread finds out late about the file is done on the event loop: it was locked, and cannot be read', async () => {
+  const busyThenUnreadable = `
+    const { parentPort } = require('node:worker_threads');
+    const cause = { name: 'InboxOpenError', message: 'no SQLite database', code: 'NOT_A_DATABASE', cause: null };
+    const failure = { name: 'InboxUnavailableError', message: 'no SQLite database', code: 'FAILED', cause };
+    let asked = 0;
+    parentPort.postMessage({ kind: 'ready' });
+    parentPort.on('message', ({ kind, id, moves }) => {
+      if (kind === 'close') return parentPort.unref();
+      asked += 1;
+      const result = moves?.map(() => (asked === 1 ? 'busy' : { failure }));
+      parentPort.postMessage({ kind: 'answer', id, result });
+    });`;
+  const threads = seenThreads((entry) =>
+    entry.includes('writer')
+      ? new URL(`data:text/javascript,${encodeURIComponent(asModule(busyThenUnreadable))}`)
+      : entry,
+  );
+  const log = recordedLog();
+  await using inbox = sqliteInbox({ database: merchantDatabase() }, { logger: log.logger });
+  expect((await inbox.accept(incoming(), later())).result).toBe('stored');
+  expect(threads[0]?.sent.filter(({ kind }) => kind === 'commit')).toHaveLength(2);
+  expect(log.lines).toMatchObject([{ facts: { cause: 'no SQLite database' } }]);
+});
+
+it('a thread that does not come up is not waited for beyond the deadline of a delivery, nor given up for good', async () => {
+  const waits = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+  let hangs = true;
+  const threads = seenThreads((entry) => (hangs ? new URL(`data:text/javascript,${waits}`) : entry));
+  const log = recordedLog();
+  await using inbox = sqliteInbox(scratchFile(), { logger: log.logger });
+  expect((await inbox.accept(incoming(), performance.now() + 9_000)).result).toBe('stored');
+  hangs = false;
+  await expect
+    .poll(async () => {
+      await inbox.accept(incoming(), later());
+      return threads[1]?.heard.some(({ kind }) => kind === 'answer');
+    })
+    .toBe(true);
+  expect(log.lines).toEqual([]);
+});
+
+it('operators without a thread take nothing from a writer that is there', async () => {
+  const threads = seenThreads((entry) => entry.replace('operators-thread', 'no-such-thread'));
+  const log = recordedLog();
+  await using inbox = sqliteInbox(scratchFile(), { logger: log.logger });
+  await inbox.accept(incoming(), later());
+  for (let n = 0; n < 2; n += 1) expect((await inbox.operations?.search({}, {}))?.events).toHaveLength(1);
+  expect(await inbox.operations?.note('export', { actor: 'ada' }, {}, {})).toBe(1);
+  await inbox.accept(incoming({ id: 'evt_2' }), later());
+  expect(threads[0]?.sent.filter(({ kind }) => kind === 'commit')).toHaveLength(2);
+  expect(log.lines).toMatchObject([{ level: 'warn' }]);
 });
 
 it('a lock at the first delivery is waited for, and no reason to do without a thread', async () => {
@@ -454,6 +554,10 @@ describe('the lock that the writer lends', () => {
     await expect.poll(() => lender.isLent).toBe(false);
   });
 });
+
+function asModule(script: string): string {
+  return `import { createRequire } from 'node:module'; const require = createRequire('/'); ${script}`;
+}
 
 function attempt() {
   return { now: () => Date.now(), signal: new AbortController().signal };

@@ -37,8 +37,9 @@ export function contentsSuite(installed: () => Installed): void {
     const targets = [...Object.values(manifest.exports), ...Object.values(manifest.bin ?? {})];
     const entries = targets.map((target) => join(folder, typeof target === 'string' ? target : target.default));
     // Threads are started with files of their own.
-    const threads = globSync('dist/**/threads/*-thread.js', { cwd: folder }).map((file) => join(folder, file));
-    expect(threads).toHaveLength(2);
+    const started = globSync('dist/**/{threads/*-thread,transfer/*-worker}.js', { cwd: folder });
+    const threads = started.map((file) => join(folder, file));
+    expect(threads).toHaveLength(3);
     const reached = reachedFrom([...entries.filter((file) => file.endsWith('.js')), ...threads]);
     // What browsers are given is read, not imported.
     const code = globSync('dist/**/*.js', { cwd: folder }).filter((file) => !file.includes('/assets/'));

@@ -6,7 +6,7 @@ import { everyHistoryKeepsItsPromises, thisHistoryKeepsItsPromises } from './his
 import { calls, moves, table, Tally } from './moves.ts';
 import { seed } from './seed.ts';
 import { postgresStores } from './postgres-stores.ts';
-import { storeKinds, threaded } from './stores.ts';
+import { storeKinds, threaded, type StoreKind } from './stores.ts';
 
 /** A history in SQLite costs twice as much, one in threads ten times, and one in Postgres forty times. */
 const HISTORIES = {
@@ -17,18 +17,27 @@ const HISTORIES = {
 };
 /** Calls may interleave in many ways. */
 const DIRECTED = { memory: 5, sqlite: 5, threads: 1, postgres: 1 };
-const kinds = [...storeKinds, threaded, { name: 'postgres', open: postgresStores } as const];
+const kinds = [...storeKinds, threaded, { name: 'postgres', open: postgresStores } as const].map(({ name, open }) => ({
+  name,
+  stores: openedOnce(open),
+}));
 const tallies = new Map<string, Tally>();
+
+/** One for all tests: opening it costs more than a history. */
+function openedOnce(open: () => StoreKind): () => StoreKind {
+  let opened: StoreKind | undefined;
+  afterAll(() => opened?.[Symbol.asyncDispose]());
+  return () => (opened ??= open());
+}
 
 afterAll(() => {
   console.log(`model histories with seed ${seed}\n${table(tallies)}`);
 });
 
-test.each(kinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, open }) => {
-  await using stores = open();
+test.each(kinds)('every history keeps every promise: $name', { timeout: 300_000 }, async ({ name, stores }) => {
   const tally = new Tally();
   tallies.set(name, tally);
-  await fc.assert(everyHistoryKeepsItsPromises({ stores, tally }), {
+  await fc.assert(everyHistoryKeepsItsPromises({ stores: stores(), tally }), {
     seed,
     numRuns: HISTORIES[name],
     interruptAfterTimeLimit: 240_000,
@@ -36,12 +45,12 @@ test.each(kinds)('every history keeps every promise: $name', { timeout: 300_000 
 });
 
 const directed = directedHistories.flatMap((history) =>
-  kinds.map(({ name, open }) => ({ history, open, numRuns: DIRECTED[name], name: `${history.name}, ${name}` })),
+  kinds.map(({ name, stores }) => ({ history, stores, numRuns: DIRECTED[name], name: `${history.name}, ${name}` })),
 );
 
-test.each(directed)('every promise is kept: $name', async ({ history, open, numRuns }) => {
-  await using stores = open();
-  await fc.assert(thisHistoryKeepsItsPromises(history, { stores, tally: new Tally() }), { seed, numRuns });
+test.each(directed)('every promise is kept: $name', async ({ history, stores, numRuns }) => {
+  const run = { stores: stores(), tally: new Tally() };
+  await fc.assert(thisHistoryKeepsItsPromises(history, run), { seed, numRuns });
 });
 
 test('the histories of each inbox went everywhere', () => {

@@ -45,6 +45,7 @@ export class Observer {
   #violation: Violation | null = null;
   /** calls under way that no scheduler holds back */
   #running = 0;
+  #idle = Promise.withResolvers<void>();
 
   constructor({ scheduler, model, runs, store, clock, onCrash }: Scene) {
     this.#scheduler = scheduler;
@@ -126,7 +127,7 @@ export class Observer {
         };
         const failed = (failure: unknown): never => {
           const event = model.of(lease);
-          if (event !== undefined) this.#runs.notCommitted(event);
+          if (event !== undefined) this.#runs.notCommitted(event, failure);
           throw failure;
         };
         const end = await call('transaction', perform, (end) => {
@@ -232,7 +233,7 @@ export class Observer {
       this.#violation ??= failure;
       return never();
     } finally {
-      this.#running -= 1;
+      this.#ended();
     }
     if (this.#isAmbushed(name, 'after')) return this.#crash(life, `${name} returns`);
     await this.#turnOf(life, `${name} returns`);
@@ -255,7 +256,7 @@ export class Observer {
     if (life.dead) return never();
     this.#running += 1;
     return perform().finally(() => {
-      this.#running -= 1;
+      this.#ended();
     });
   }
 
@@ -272,10 +273,19 @@ export class Observer {
     } while (life.frozen);
   }
 
-  /** Everything that waits for nobody has run. */
+  #ended(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#idle.resolve();
+  }
+
+  /** Everything that waits for nobody has run. A thread is waited for without a turn after another. */
   async #quiet(): Promise<void> {
-    do await turn();
-    while (this.#running > 0);
+    for (;;) {
+      await turn();
+      if (this.#running === 0) return;
+      this.#idle = Promise.withResolvers();
+      await this.#idle.promise;
+    }
   }
 }
 

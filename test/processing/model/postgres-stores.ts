@@ -32,7 +32,6 @@ export function postgresStores(): StoreKind {
       const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema })));
       const store: Store = {
         inboxes,
-        hasOwnFences: true,
         rows: () => rowsOf(pool, t),
         // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '../../../src/processing/handlers.ts';
-import { PermanentError } from '../../../src/index.ts';
+import { InboxUnavailableError, PermanentError } from '../../../src/index.ts';
 import type { Settlement } from '../../../src/inbox/work.ts';
 import { nameOf, type ModelEvent } from './model-event.ts';
 import type { Life } from './life.ts';
@@ -14,6 +14,8 @@ export interface Run {
   end: { readonly how: 'returned' | 'threw' | 'threw for good'; readonly stopped: 'closing' | 'timeout' | null } | null;
   /** a transaction of its was tried and not committed */
   uncommitted: boolean;
+  /** because the inbox could not be reached */
+  withoutFile: boolean;
   /** which it does not mind */
   doesWithout: boolean;
 }
@@ -28,7 +30,7 @@ export class Runs {
   readonly #all = new Map<string, Run>();
 
   async during(name: string, life: Life, context: HandlerContext, perform: (run: Run) => Promise<void>): Promise<void> {
-    const run: Run = { name, life, context, end: null, uncommitted: false, doesWithout: false };
+    const run: Run = { name, life, context, end: null, uncommitted: false, withoutFile: false, doesWithout: false };
     this.#active.add(run);
     this.#all.set(`${name} ${context.attempt}`, run);
     const ended = (how: 'returned' | 'threw' | 'threw for good'): void => {
@@ -49,9 +51,11 @@ export class Runs {
     for (const run of this.#active) if (!run.life.dead && !run.life.frozen) yield run;
   }
 
-  notCommitted(event: ModelEvent): void {
+  notCommitted(event: ModelEvent, failure: unknown): void {
     const run = this.#of(event);
-    if (run !== undefined) run.uncommitted = true;
+    if (run === undefined) return;
+    run.uncommitted = true;
+    run.withoutFile = failure instanceof InboxUnavailableError;
   }
 
   /** A processor says how the present attempt of an event ended. */
@@ -82,6 +86,8 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (stopped === 'closing') return ['interrupted'];
   if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
+  // A transaction that cannot be had, as when the disk is full, says nothing about the event.
+  if (end.how === 'threw' && run.withoutFile) return ['interrupted'];
   return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
 }
 

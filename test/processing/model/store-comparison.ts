@@ -33,7 +33,11 @@ export function compareStore({ events }: InboxModel, rows: readonly StoredRow[],
     if (waitedMs > NOTICED_MS) addWait(event, work, waitedMs);
     const isDue = state !== 'pending' || work.dueAt === event.dueAt;
     const isWorked = isDue && work.failures === event.failures && work.crashes === event.crashes;
-    must(isWorked, 'the store agrees with the model', () => `${id}: ${JSON.stringify(work)}`);
+    must(
+      isWorked,
+      'the store agrees with the model',
+      () => `${id}: ${JSON.stringify(work)}, not due at ${event.dueAt}`,
+    );
     if (state !== 'processing') continue;
     const isLeased = work.fence === event.fence && work.leaseUntil === event.leaseUntil;
     must(isLeased, 'a lease that is renewed holds', () => `${id}: ${JSON.stringify(work)}, not ${event.leaseUntil}`);

@@ -35,8 +35,6 @@ export interface Store {
   writeEffect(database: SqliteDatabase, id: string): void | Promise<void>;
   /** The ids that were written, doubles included. */
   effects(): Promise<readonly string[]>;
-  /** Fences are whatever is greater than the one before, and not the next number. */
-  readonly hasOwnFences?: boolean;
 }
 
 /** The family of stores that the histories run on. */

@@ -53,7 +53,7 @@ export class World {
 
   constructor(scheduler: Scheduler, store: Store, tally: Tally, fault?: Fault) {
     const { clock, runs } = this;
-    const model = new InboxModel((move) => tally.count(move), clock, store.hasOwnFences);
+    const model = new InboxModel((move) => tally.count(move), clock);
     const onCrash = (life: Life, call: string): void => {
       tally.crashedAt(call);
       // Found dead in an ambush.

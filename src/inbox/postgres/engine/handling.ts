@@ -2,7 +2,7 @@ import type { EventKey } from '../../event.ts';
 import type { Claims, Counting, EntityQueue, EventToRun, RanOutEvent, RunningEvent } from '../../rules/engine.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt } from '../../work.ts';
+import type { Attempt, Lease } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
 import { createdOf, joined, STATE } from '../sql/records.ts';
@@ -47,7 +47,7 @@ const RUNNING = 'seq, fence, endpoint, type, entity, created_ms, created_ns, att
 
 /** Processors take events, hold them, and say how their attempts ended. */
 export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof EntityQueue> {
-  const { session, t, moves, leases, facts, writes } = scene;
+  const { session, t, moves, leases, facts, writes, given } = scene;
   /** the one event that was asked for by its key */
   let toRun: EventToRun | undefined;
 
@@ -96,9 +96,19 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       const values = [keyOrNull(entity), toText(endpoint), created?.ms ?? null, created?.ns ?? null];
       return asked(session.row(text, values).then((found) => found !== undefined));
     },
-    claim(seq, now, until) {
+    claim(seq, now, until, number) {
       facts.claimed(seq);
-      return asked(claim(seq, now, until).then(claimedOf));
+      return asked(
+        claim(seq, now, until).then((row) => {
+          const claimed = claimedOf(row);
+          if (number !== undefined) given.note(number, claimed.lease);
+          return claimed;
+        }),
+      );
+    },
+    claimedUnder(number) {
+      const leases = given.under(number);
+      return leases.length === 0 ? answer([]) : asked(stillHeld(scene, leases));
     },
     renew: ({ seq, fence }, until) =>
       asked(session.run(moves.renew, [seq, fence, until]).then((changes) => changes === 1)),
@@ -106,6 +116,14 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
     held(lease) {
       if (facts.running.has(lease.seq)) return answer(facts.held(lease));
       return asked(readRunning(scene, [lease.seq]).then(() => facts.held(lease)));
+    },
+    outcomeUnder({ seq, fence }) {
+      const text = `SELECT outcome FROM ${t.attempts} WHERE seq = $1 AND fence = $2 ORDER BY number DESC LIMIT 1`;
+      const outcome = async () => {
+        await writes.flush();
+        return (await session.row<Pick<Attempt, 'outcome'>>(text, [seq, fence]))?.outcome;
+      };
+      return asked(outcome());
     },
     end(seq, ending, now) {
       facts.running.delete(seq);
@@ -204,6 +222,14 @@ function claimedOf(row: ClaimedRow | undefined) {
     attempt: row.attempts,
     failures: row.failures,
   };
+}
+
+/** Those that stand. Waits for a transaction that has given them, should it be under way still. */
+async function stillHeld(scene: Scene, leases: readonly Lease[]): Promise<readonly RunningEvent[]> {
+  const seqs = leases.map(({ seq }) => seq);
+  await scene.locks.takeOf(seqs);
+  await readRunning(scene, seqs);
+  return [...new Set(leases.map((lease) => scene.facts.held(lease)))].filter((event) => event !== undefined);
 }
 
 /** What is in processing of some events, whose slots are held. */

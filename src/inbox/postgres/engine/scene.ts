@@ -1,5 +1,6 @@
 import type { Session } from '../driver/session.ts';
 import type { Tables } from '../sql/tables.ts';
+import type { GivenLeases } from '../given-leases.ts';
 import type { movesOf } from '../moves.ts';
 import type { Facts } from './facts.ts';
 import type { Locks } from './locks.ts';
@@ -13,6 +14,7 @@ export interface Scene {
   readonly locks: Locks;
   readonly facts: Facts;
   readonly writes: Writes;
+  readonly given: GivenLeases;
   /** What leases of this transaction keep others from having: their entity, and the place of the one suspect. */
   readonly leases: { readonly ordered: boolean; readonly exclusive: boolean };
 }

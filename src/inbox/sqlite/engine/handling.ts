@@ -72,8 +72,8 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     isSuperseded(event) {
       return answer(queue.highWater.get(markOf(event)) !== undefined);
     },
-    claim(seq, now, until) {
-      const row = moves.claim.get({ seq, now, until }) as ClaimedRow;
+    claim(seq, now, until, number = 0) {
+      const row = moves.claim.get({ seq, now, until, number }) as ClaimedRow;
       return answer({
         lease: { seq: row.seq, fence: row.fence },
         endpoint: row.endpoint,
@@ -85,6 +85,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
         failures: row.failures,
       });
     },
+    claimedUnder: (number) => answer((queue.claimedUnder.all({ number }) as RunningRow[]).map(runningOf)),
     renew: ({ seq, fence }, until) => answer(moves.renew.run({ seq, fence, until }).changes === 1),
     ranOut(by, limit, before) {
       const rows =
@@ -98,6 +99,10 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     held({ seq, fence }) {
       const row = queue.held.get({ seq, fence }) as RunningRow | undefined;
       return answer(row && runningOf(row));
+    },
+    outcomeUnder({ seq, fence }) {
+      const row = queue.outcomeUnder.get({ seq, fence }) as { readonly outcome: Attempt['outcome'] } | undefined;
+      return answer(row?.outcome);
     },
     end(seq, ending, now) {
       const { failed, crashed } = ending;

@@ -52,8 +52,13 @@ export function isBusy(failure: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(failure) ?? '');
 }
 
+/** The file is at fault, whatever was asked of it: opened afresh it may do again. */
+export function isFileFault(failure: unknown): boolean {
+  return /^SQLITE_(CANTOPEN|CORRUPT|FULL|IOERR|NOTADB|READONLY)/.test(sqliteCode(failure) ?? '');
+}
+
 /** better-sqlite3's own refusals, which say nothing about a row. */
-function isConnectionFault(failure: unknown): boolean {
+export function isConnectionFault(failure: unknown): boolean {
   return failure instanceof TypeError && /busy executing|not open/.test(failure.message);
 }
 

@@ -91,6 +91,15 @@ export function checkpointItself(database: SqliteDatabase, itself: boolean): voi
   database.pragma(`wal_autocheckpoint = ${itself ? CHECKPOINT_PAGES : 0}`);
 }
 
+/**
+ * For when others have committed who leave checkpoints to this connection. The log keeps its size on the disk up to the
+ * limit, so only beyond it is it certain to be long.
+ */
+export function checkpointIfLong(database: SqliteDatabase): void {
+  const bytes = statSync(`${fileOf(database)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > JOURNAL_LIMIT_BYTES) database.pragma('wal_checkpoint(PASSIVE)');
+}
+
 /** Write-ahead log, FULL, tables; in this order, because the switch to the log resets `synchronous`. */
 function prepareConnection(database: SqliteDatabase, waitMs: number): void {
   const before = Number(database.pragma('synchronous', { simple: true }));
@@ -197,18 +206,37 @@ function assertLocal(file: string): void {
   );
 }
 
-type DatabaseClass = new (path: string, options: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
+type DatabaseClass = new (path: string, options?: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
 
 /** Bundled as CommonJS, a module may not know where it lies; then packages are those of the server that it is part of. */
 const here = (import.meta as { readonly url?: string }).url ?? process.argv[1] ?? '';
 
-/** Whether a connection is of the copy of better-sqlite3 that we load ourselves. */
+let ownNativeClass: unknown;
+
+/**
+ * Whether a connection is of the SQLite that we load ourselves. Its class does not tell: the option `nativeBinding` gives the same
+ * class another SQLite. What is behind a connection does.
+ */
 export function isOfOurCopy(database: SqliteDatabase): boolean {
   try {
-    return database instanceof loadBetterSqlite();
+    const Database = loadBetterSqlite();
+    if (!(database instanceof Database)) return false;
+    if (ownNativeClass === undefined) {
+      const ours = new Database(':memory:');
+      ownNativeClass = nativeClassOf(ours);
+      ours.close();
+    }
+    return ownNativeClass !== undefined && nativeClassOf(database) === ownNativeClass;
   } catch {
     return false;
   }
+}
+
+/** better-sqlite3 keeps SQLite's own connection under a symbol; `undefined` where it does not. */
+function nativeClassOf(database: SqliteDatabase): unknown {
+  return Object.getOwnPropertySymbols(database)
+    .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)
+    .find((native) => native !== Object && typeof native === 'function');
 }
 
 /** Loaded on first use and by require, so that a Node that is too old gets a sentence instead of a crash. */

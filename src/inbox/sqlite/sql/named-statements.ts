@@ -19,6 +19,6 @@ export function prepareNamedStatements(database: SqliteDatabase) {
     known: prepareKnownEventStatements(database),
 
     getEvent: prepare('SELECT * FROM hookbox_events WHERE id = ? AND endpoint = ?'),
-    listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?'),
+    listEvents: prepare('SELECT * FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?'),
   };
 }

@@ -1,7 +1,7 @@
 import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
-import { BYTES, HELD } from '../moves.ts';
+import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
@@ -45,8 +45,9 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
 /**
  * What processors look for, and what they write beside the events themselves (moves.ts).
  *
- * `+:name` is the value of a parameter that SQLite does not plan with. Where it does, as in these ordered looks through a
- * partial index, it prepares the statement anew whenever the parameter is bound, which costs ten times the look itself.
+ * `+:name` is the value of a parameter that SQLite does not plan with. Where it does, it prepares the statement anew each time
+ * it is run, which costs several times the look itself: in a LIMIT, and in `column = :name` where it has indexes to choose
+ * from (test/inbox/sqlite-prepared-once.test.ts).
  */
 export function prepareQueueStatements(database: SqliteDatabase) {
   const prepare = (sql: string) => lazyStatement(database, sql);
@@ -55,23 +56,23 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     /** The first type with something ready at an endpoint, from a text on. */
     nextReadyType: prepare(`
       SELECT min(type) AS type FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type >= :from
+      WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND type >= :from
     `),
     fresh: prepare(`
-      SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT :limit
+      SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
     `),
     dueOfType: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :now
+      WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND type = +:type AND due_ms <= :now
         AND (crashes = 0 OR :suspects)
-      ORDER BY due_ms, seq LIMIT :limit
+      ORDER BY due_ms, seq LIMIT +:limit
     `),
     dueOfEndpoint: prepare(`
       SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
-      ORDER BY due_ms, seq LIMIT :limit
+      WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
+      ORDER BY due_ms, seq LIMIT +:limit
     `),
     runningSuspect: prepare(`SELECT 1 FROM hookbox_events WHERE state = 'processing' AND crashes > 0 LIMIT 1`),
     leaseOfEntity: prepare(`
@@ -107,14 +108,14 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     someParkedUpTo: prepare(`
       SELECT seq FROM (
         SELECT seq, parked FROM hookbox_events
-        WHERE state = 'pending' AND parked < 2 AND entity = :entity AND endpoint = :endpoint
+        WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint
           AND (created_ms, created_ns, seq) <= (:created_ms, :created_ns, :seq)
-        ORDER BY created_ms, created_ns, seq LIMIT :limit
+        ORDER BY created_ms, created_ns, seq LIMIT +:limit
       ) WHERE parked = 1
     `),
     parkedAfter: prepare(`
       SELECT seq, endpoint, entity, type FROM hookbox_events
-      WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT :limit
+      WHERE parked > 0 AND parked = 1 AND seq > :after ORDER BY seq LIMIT +:limit
     `),
 
     eventToRun: prepare(`
@@ -126,10 +127,18 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
       FROM hookbox_events WHERE ${HELD}
     `),
+    claimedUnder: prepare(`
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, fence
+      FROM hookbox_events WHERE ${CLAIMED_UNDER}
+    `),
+    outcomeUnder: prepare(`
+      SELECT outcome FROM hookbox_attempts
+      WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
+    `),
     ranOut: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
         ${BYTES}
-      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT :limit
+      FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT +:limit
     `),
     ranOutBefore: prepare(`
       SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
@@ -137,7 +146,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       FROM hookbox_events
       WHERE state = 'processing' AND lease_until_ms <= :by AND endpoint = :endpoint
         AND (id = :id OR entity = (SELECT entity FROM hookbox_events WHERE id = :id AND endpoint = :endpoint))
-      LIMIT :limit
+      LIMIT +:limit
     `),
 
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
@@ -147,8 +156,8 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     waitingOfType: prepare(`
       SELECT seq, endpoint, entity, ${BYTES} FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND type = :type AND due_ms <= :before
-      ORDER BY due_ms LIMIT :limit
+      WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND type = +:type AND due_ms <= :before
+      ORDER BY due_ms LIMIT +:limit
     `),
     anybodySeen: prepare('SELECT 1 FROM hookbox_handling WHERE seen_ms > :since LIMIT 1'),
     everHandled: prepare("SELECT 1 FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') LIMIT 1"),
@@ -207,12 +216,12 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     goOnMoving: prepare('UPDATE hookbox_clock SET endpoint = :endpoint, due_ms = :due, seq = :seq WHERE id = 1'),
     endMoving: prepare('UPDATE hookbox_clock SET back_ms = NULL, endpoint = NULL WHERE id = 1'),
     asideAfter: prepare(`
-      SELECT seq, due_ms, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT :limit
+      SELECT seq, due_ms, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 1 AND seq > :seq ORDER BY seq LIMIT +:limit
     `),
     dueAfter: prepare(`
       SELECT seq, due_ms, ${BYTES} FROM hookbox_events
-      WHERE state = 'pending' AND parked = 0 AND endpoint = :endpoint AND (due_ms, seq) > (:due, :seq)
-      ORDER BY due_ms, seq LIMIT :limit
+      WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND (due_ms, seq) > (:due, :seq)
+      ORDER BY due_ms, seq LIMIT +:limit
     `),
 
     eventToRerun: prepare(`
@@ -221,12 +230,12 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     prunable: prepare(`
       SELECT seq FROM hookbox_events
-      WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT :limit
+      WHERE state = 'processed' AND body IS NOT NULL AND settled_ms < :before ORDER BY settled_ms LIMIT +:limit
     `),
     prunableOfEndpoint: prepare(`
       SELECT seq FROM hookbox_events
-      WHERE state = 'processed' AND body IS NOT NULL AND endpoint = :endpoint AND settled_ms < :before
-      ORDER BY settled_ms LIMIT :limit
+      WHERE state = 'processed' AND body IS NOT NULL AND endpoint = +:endpoint AND settled_ms < :before
+      ORDER BY settled_ms LIMIT +:limit
     `),
     bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),
     pruneAttempts: prepare('UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL WHERE seq = :seq'),

@@ -1,24 +1,34 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import type { Operations } from '../../operator/operations.ts';
 import type { CommitOutcome } from '../../group-commit.ts';
 import type { Move, ReadName } from '../jobs.ts';
-import { failureFrom } from './failure-data.ts';
 import { packMoves, unpackOutcomes, type PackedOutcome } from './packed-moves.ts';
 import { NoThread, Thread } from './thread.ts';
 import { threadedOperations } from './threaded-operations.ts';
+import { codesOf, UNFIT, UNFIT_BEGUN } from './unfit.ts';
 import type { GiveBack } from './write-lock.ts';
+
+const CANNOT_OPEN: ReadonlySet<string> = new Set(['CANNOT_OPEN', 'NOT_A_DATABASE']);
 
 export interface InboxThreadsOptions {
   readonly file: string;
-  /** the connection is a merchant's: that its file can be opened once more is not sure */
-  readonly isAdopted: boolean;
   /** operators' functions on the thread of whoever asks */
   readonly here: Operations;
   /** the `seq` of the event that was stored last, at once */
   readonly newest: () => number;
   /** told that events may have become due */
   readonly notify: () => void;
+  /** told whenever the writer has started: it does the checkpoints from then on */
+  readonly writerStarted: () => void;
+  /** why no thread may open the file, as far as can be told now */
+  readonly whyNot: () => string | null;
+  /** whether the connection that has opened the file still has the one that lies there */
+  readonly isInPlace: () => boolean;
   /** told once that all is to be done without threads from now on, and why */
   readonly unusable: (why: unknown) => void;
+  /** told once that operators are to look without a thread from now on, and why */
+  readonly noOperators: (why: unknown) => void;
 }
 
 /** The threads of an inbox: one that writes, and one that operators look with. Each starts when it is first needed. */
@@ -27,14 +37,18 @@ export class InboxThreads {
   readonly #options: InboxThreadsOptions;
   readonly #writer: Thread;
   readonly #operators: Thread;
-  #isUsable: boolean | 'not known yet';
+  #isGivenUp = false;
+  #isWithoutOperators = false;
 
   constructor(options: InboxThreadsOptions) {
-    const { file, isAdopted, here, newest, notify } = options;
+    const { file, here, newest, notify, writerStarted } = options;
     this.#options = options;
-    this.#isUsable = isAdopted ? 'not known yet' : true;
     const ready = (): void => this.#connect();
-    this.#writer = new Thread({ entry: 'writer-thread', file, ready });
+    const writerReady = (): void => {
+      writerStarted();
+      ready();
+    };
+    this.#writer = new Thread({ entry: 'writer-thread', file, ready: writerReady });
     this.#operators = new Thread({ entry: 'operators-thread', file, ready, pending: notify });
     this.operations = threadedOperations({
       writer: { ask: (...asked) => this.#ask(this.#writer, ...asked) },
@@ -44,16 +58,15 @@ export class InboxThreads {
     });
   }
 
-  /** Where there are no threads, it is to be done again: here, from then on. */
-  async commit(moves: readonly Move[]): Promise<readonly CommitOutcome[]> {
-    try {
-      const packed = packMoves(moves);
-      const outcomes = await this.#ask(this.#writer, { kind: 'commit', ...packed }, [packed.bodies]);
-      return unpackOutcomes(outcomes as readonly PackedOutcome[]); // what the writer answers
-    } catch (failure) {
-      if (failure instanceof NoThread) return moves.map(() => 'busy');
-      throw failure;
-    }
+  /** @throws NoThread where there is none, and nothing of it was done */
+  async commit(moves: readonly Move[], isAgain: boolean): Promise<readonly CommitOutcome[]> {
+    const packed = packMoves(moves);
+    const answer = await this.#ask(this.#writer, { kind: 'commit', isAgain, ...packed }, [packed.bodies]);
+    const outcomes = unpackOutcomes(answer as readonly PackedOutcome[]); // what the writer answers
+    return outcomes.map((outcome) => {
+      if (outcome === 'busy' || 'result' in outcome) return outcome;
+      return this.#judged(outcome.failure) instanceof NoThread ? 'busy' : outcome;
+    });
   }
 
   /** @throws NoThread where there are none: it is to be read here */
@@ -74,30 +87,54 @@ export class InboxThreads {
   }
 
   async close(): Promise<void> {
-    this.#isUsable = false;
+    this.#isGivenUp = true;
     await Promise.all([this.#writer.close(), this.#operators.close()]);
   }
 
-  /** Where one of them cannot be had, both are given up. */
   async #ask(thread: Thread, ...asked: Parameters<Thread['ask']>): Promise<unknown> {
     try {
-      if (this.#isUsable !== true) await this.#tryOut();
+      const why = thread.isRunning || this.#isGivenUp ? null : this.#options.whyNot();
+      if (why !== null) throw new NoThread(new Error(why));
       return await thread.ask(...asked);
     } catch (failure) {
-      if (failure instanceof NoThread && this.#isUsable !== false) {
-        this.#isUsable = false;
-        this.#options.unusable(failure.cause);
-      }
-      throw failure;
+      if (failure instanceof NoThread && failure.isForGood) this.#without(thread, failure.cause);
+      throw this.#judged(failure);
     }
   }
 
-  async #tryOut(): Promise<void> {
-    const failure = this.#isUsable === false ? null : await this.#writer.start();
-    // A lock goes away, and until then the writer finds the file busy.
-    const isOpenable = failure === null || failure.code === 'LOCKED';
-    if (isOpenable && this.#isUsable !== false) this.#isUsable = true;
-    else throw new NoThread('no thread', { cause: failure && failureFrom(failure) });
+  /** Without a writer there are no threads at all. */
+  #without(thread: Thread, why: unknown): void {
+    if (thread === this.#writer || !this.#writer.isReady) return this.#giveUp(why);
+    if (!this.#isWithoutOperators && !this.#isGivenUp) this.#options.noOperators(why);
+    this.#isWithoutOperators = true;
+  }
+
+  #giveUp(why: unknown): void {
+    if (this.#isGivenUp) return;
+    this.#isGivenUp = true;
+    this.#options.unusable(why);
+  }
+
+  /**
+   * What a failure in a thread says of threads: `NoThread` where nothing was done and it is to be done here, as is all else
+   * from then on.
+   */
+  #judged(failure: unknown): unknown {
+    const codes = codesOf(failure);
+    if (codes.includes(UNFIT_BEGUN)) {
+      this.#giveUp(failure);
+      return failure;
+    }
+    const { whyNot, isInPlace } = this.#options;
+    // The file is there, and open: it is the thread that cannot have it.
+    const isDenied = codes.some((code) => CANNOT_OPEN.has(code)) && isInPlace();
+    if (isDenied && isShortOfDescriptors()) return new NoThread(failure, false);
+    const isUnfit = isDenied || codes.includes(UNFIT);
+    // Such as one that calls a function which only the merchant's connection has.
+    const why = !isUnfit && codes.includes('SQLITE_ERROR') ? whyNot() : null;
+    if (!isUnfit && why === null) return failure;
+    this.#giveUp(why === null ? failure : new Error(why));
+    return new NoThread(failure);
   }
 
   /** So that one may borrow the lock of the other. */
@@ -106,5 +143,15 @@ export class InboxThreads {
     const { port1, port2 } = new MessageChannel();
     this.#writer.tell({ kind: 'lock', port: port1 }, [port1]);
     this.#operators.tell({ kind: 'lock', port: port2 }, [port2]);
+  }
+}
+
+/** SQLite does not say why it cannot open a file. */
+function isShortOfDescriptors(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return false;
+  } catch {
+    return true;
   }
 }

@@ -10,7 +10,8 @@ export interface ThreadStart {
 
 /** What a thread can be asked for; it answers each. */
 export type Request =
-  | ({ readonly kind: 'commit' } & PackedMoves)
+  /** `isAgain`: it is known that a group before it has found the file busy */
+  | ({ readonly kind: 'commit'; readonly isAgain: boolean } & PackedMoves)
   | { readonly kind: 'read'; readonly name: ReadName; readonly given: readonly unknown[] }
   | {
       readonly kind: 'operate';
@@ -34,8 +35,8 @@ export type Notice =
 export type ToThread = (Request & { readonly id: number }) | Notice;
 
 export type FromThread =
-  /** it has loaded everything; with the reason where it cannot open the file */
-  | { readonly kind: 'ready'; readonly failure: FailureData | null }
+  /** it has loaded everything */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: FailureData }
   | { readonly kind: 'progress'; readonly id: number; readonly progress: unknown }

@@ -18,7 +18,6 @@ import type { OperatorsOperations } from './threaded-operations.ts';
 import { LockBorrower } from './write-lock.ts';
 
 const connection = ownConnection(file, SEARCH_INDEX, { isThere: true });
-connection.leaveCheckpoints(true);
 const lock = new LockBorrower();
 const commits = new GroupCommit<Work<Statements>>(async (jobs) => {
   const giveBack = await lock.borrow();
@@ -69,4 +68,4 @@ answerRequests({
     connection.close();
   },
 });
-tell({ kind: 'ready', failure: null });
+tell({ kind: 'ready' });

@@ -1,14 +1,26 @@
-import type { SqliteDatabase } from '../opening/database.ts';
+import { fileOf, type SqliteDatabase } from '../opening/database.ts';
+import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../opening/files-in-use.ts';
 import { isOfOurCopy } from '../opening/open.ts';
 
-/** Why no thread may open the file of a merchant's connection for itself; `null` where one may, as far as can be told. */
-export function whyNoSecondConnection(database: SqliteDatabase): string | null {
+/** Why nobody else in this process may open the file of a connection, not even to read; `null` where somebody may. */
+export function whyNoSecondReader(database: SqliteDatabase): string | null {
   // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
   if (!isOfOurCopy(database)) return 'the connection is of another copy of better-sqlite3 than the one hookbox loads';
-  // A trigger may call functions that only the merchant's connection has.
-  const triggers = "SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'";
-  if (database.prepare(triggers).get() !== undefined) return "a trigger of the merchant's is on a table of hookbox";
+  if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;
   if (database.pragma('locking_mode', { simple: true }) === 'exclusive')
     return 'the connection has locking_mode = EXCLUSIVE';
   return null;
+}
+
+/** Those for one connection alone are in a table of their own. */
+const TRIGGERS = ['sqlite_master', 'sqlite_temp_master'].map(
+  (table) => `SELECT 1 FROM ${table} WHERE type = 'trigger' AND tbl_name LIKE 'hookbox\\_%' ESCAPE '\\'`,
+);
+
+/** Why no thread may open the file of a merchant's connection for itself; `null` where one may, as far as can be told. */
+export function whyNoSecondConnection(database: SqliteDatabase): string | null {
+  // A trigger may call functions that only the merchant's connection has.
+  if (TRIGGERS.some((sql) => database.prepare(sql).get() !== undefined))
+    return "a trigger of the merchant's is on a table of hookbox";
+  return whyNoSecondReader(database);
 }

@@ -1,19 +1,37 @@
-import { createRequire } from 'node:module';
-import type { Transferable, Worker, WorkerOptions } from 'node:worker_threads';
+import type { Transferable, Worker } from 'node:worker_threads';
 import { InboxUnavailableError } from '../../../errors.ts';
-import { failureFrom, type FailureData } from './failure-data.ts';
+import { failureFrom } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
+import { startWorker } from './start-worker.ts';
+import { codesOf } from './unfit.ts';
 
-/** Loading takes some ten milliseconds; a machine may be busy. */
-const START_LIMIT_MS = 10_000;
+/** Loading takes some ten milliseconds; a machine may be busy, but a delivery must find time to do without. */
+const START_LIMIT_MS = 5_000;
 const CLOSE_LIMIT_MS = 11_000;
+/** So long nobody tries to start what could not be started at that moment. */
+const AGAIN_AFTER_MS = 5_000;
+/** What a machine is short of may be there a moment later. */
+const OF_THE_MOMENT: ReadonlySet<string> = new Set([
+  'ERR_WORKER_INIT_FAILED',
+  'ERR_WORKER_OUT_OF_MEMORY',
+  'EMFILE',
+  'ENFILE',
+  'EAGAIN',
+  'ENOMEM',
+]);
 
-interface WorkerThreads {
-  readonly Worker: new (entry: URL, options: WorkerOptions) => Worker;
+/** There is no thread here, or not now: what was asked for is to be done on this one. */
+export class NoThread extends Error {
+  /** there will never be one */
+  readonly isForGood: boolean;
+
+  constructor(cause: unknown, isForGood = true) {
+    super('no thread', { cause });
+    this.isForGood = isForGood;
+  }
 }
 
-/** There are no threads here, or the file of theirs is not: what was asked for is to be done on this one. */
-export class NoThread extends Error {}
+class TooLate extends Error {}
 
 interface AskOptions {
   readonly signal?: AbortSignal | undefined;
@@ -44,12 +62,13 @@ export class Thread {
   readonly #options: ThreadOptions;
   #worker: Worker | null = null;
   #isReady = false;
-  #ready = Promise.withResolvers<FailureData | null>();
-  #tooLate: Error | undefined;
+  #tooLate: TooLate | undefined;
   #startLimit: NodeJS.Timeout | undefined;
   #asked = new Map<number, Asked>();
   #lastId = 0;
   #none: NoThread | null = null;
+  /** until when there is none for reasons of the moment */
+  #noneUntil = -Infinity;
   #exited: (() => void) | undefined;
 
   constructor(options: ThreadOptions) {
@@ -58,6 +77,11 @@ export class Thread {
 
   get isRunning(): boolean {
     return this.#worker !== null;
+  }
+
+  /** It runs, and has loaded everything. */
+  get isReady(): boolean {
+    return this.isRunning && this.#isReady;
   }
 
   /**
@@ -85,14 +109,6 @@ export class Thread {
     });
   }
 
-  /** Starts it, if it does not run; resolves with why it cannot open the file, or with `null`. */
-  start(): Promise<FailureData | null> {
-    const worker = this.#started();
-    if (worker === null) return Promise.reject(this.#none ?? new NoThread('no thread'));
-    if (!this.#isReady) worker.ref();
-    return this.#ready.promise;
-  }
-
   /** Nothing happens where it does not run. */
   tell(notice: Notice, transfer: readonly Transferable[] = []): void {
     this.#worker?.postMessage(notice satisfies ToThread, transfer);
@@ -101,7 +117,8 @@ export class Thread {
   /** Lets it finish what it was asked for; it is not started again. */
   async close(): Promise<void> {
     const worker = this.#worker;
-    this.#none ??= new NoThread('the inbox is closed');
+    this.#none = new NoThread(new Error('the inbox is closed'));
+    this.#noneUntil = Infinity;
     if (worker === null) return;
     worker.ref();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
@@ -116,30 +133,14 @@ export class Thread {
   }
 
   #started(): Worker | null {
-    if (this.#none !== null) return null;
+    if (this.#none !== null && performance.now() < this.#noneUntil) return null;
     if (this.#worker !== null) return this.#worker;
     this.#isReady = false;
-    this.#ready = Promise.withResolvers();
-    this.#ready.promise.catch(() => {}); // most ask without waiting for it
+    this.#tooLate = undefined;
     try {
-      // By require: where there are no threads, as on Workers, an inbox must still be able to say why it refuses to open.
-      const { Worker } = createRequire(import.meta.url)('node:worker_threads') as WorkerThreads;
       const { entry, file } = this.#options;
-      const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-      // Not by `new URL(…, import.meta.url)`: of what that leads to bundlers make assets, which do not run.
-      const worker = new Worker(new URL(import.meta.url.replace(/[^/]*$/, `${entry}.${suffix}`)), {
-        name: `hookbox ${entry}`,
-        workerData: { file } satisfies ThreadStart,
-        stdout: true,
-        stderr: true,
-        // What the process was started with, such as --input-type or --import, is not for it.
-        ...(suffix === 'js' && { execArgv: [] }),
-      });
+      const worker = startWorker(import.meta.url, entry, { file } satisfies ThreadStart);
       this.#worker = worker;
-      // It prints nothing. Node would set the output of the whole process to not block, to pass on what it prints.
-      const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
-      stdout?.destroy();
-      stderr?.destroy();
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
       worker.on('exit', () => this.#died(worker, null));
@@ -148,7 +149,7 @@ export class Thread {
         setImmediate(() => {
           if (this.#isReady || worker !== this.#worker) return;
           // Given up when it has ended: until then it may still do what it was asked for.
-          this.#tooLate = new Error(`it did not start within ${START_LIMIT_MS / 1_000} s`);
+          this.#tooLate = new TooLate(`it did not start within ${START_LIMIT_MS / 1_000} s`);
           void worker.terminate();
         });
       }, START_LIMIT_MS).unref();
@@ -166,7 +167,6 @@ export class Thread {
         this.#isReady = true;
         clearTimeout(this.#startLimit);
         if (this.#asked.size === 0) this.#worker?.unref();
-        this.#ready.resolve(message.failure);
         return this.#options.ready?.();
       case 'pending':
         return this.#options.pending?.();
@@ -204,16 +204,17 @@ export class Thread {
     );
   }
 
-  /** Not its death, which may have reasons of that moment: it will never start here. */
+  /** Not its death, which may have reasons of that moment, as not every start has that fails. */
   #cannotStart(cause: unknown): void {
-    this.#none = new NoThread('no thread', { cause });
+    const isOfTheMoment = cause instanceof TooLate || codesOf(cause).some((code) => OF_THE_MOMENT.has(code));
+    this.#noneUntil = isOfTheMoment ? performance.now() + AGAIN_AFTER_MS : Infinity;
+    this.#none = new NoThread(cause, !isOfTheMoment);
     this.#end(this.#none);
   }
 
   #end(failure: Error): void {
     clearTimeout(this.#startLimit);
     this.#worker = null;
-    this.#ready.reject(failure); // where it was not ready yet
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     this.#exited?.();

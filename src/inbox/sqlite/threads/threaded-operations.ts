@@ -15,7 +15,7 @@ export interface PagedExport {
   endExport(id: number): Promise<void>;
 }
 
-export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages'> & PagedExport;
+export type OperatorsOperations = Omit<Operations, keyof WriterOperations | 'exportPages' | 'backup'> & PagedExport;
 
 type Asked = { readonly [Name in keyof (WriterOperations & OperatorsOperations)]: unknown };
 
@@ -28,10 +28,17 @@ export interface Places {
   readonly newest: () => number;
 }
 
+interface ExportUnderWay {
+  /** what the thread knows it by, until it has ended */
+  id: number | null;
+}
+
 /** What operators do, in other threads. */
 export function threadedOperations({ writer, operators, here, newest }: Places): Operations {
+  /** Who leaves an export without a word, as by `next()` and no more, would leave it in the thread for ever. */
+  const dropped = new FinalizationRegistry<ExportUnderWay>((under) => void endExport(operators, under));
   const inThread =
-    <Name extends Exclude<keyof Operations, 'exportPages'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
+    <Name extends Exclude<keyof Operations, 'exportPages' | 'backup'>>(thread: Pick<Thread, 'ask'>, name: Name) =>
     async (...given: Parameters<Operations[Name]>): Promise<never> => {
       try {
         return (await ask(thread, name, given)) as never; // what its namesake there resolves with
@@ -69,11 +76,13 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     erase: looked('erase'),
     importSome: looked('importSome'),
     bytes: looked('bytes'),
-    backup: looked('backup'),
     counts: looked('counts'),
     totals: looked('totals'),
     gauges: looked('gauges'),
     rejected: looked('rejected'),
+
+    // In a thread of its own in any case, which outlives the inbox until the copy is whole.
+    backup: (file) => here.backup(file),
 
     // A rule of the merchant's own runs where the merchant's code runs.
     act: (act, keys, by, { entity, ...options }) =>
@@ -84,8 +93,11 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     exportPages(filter) {
       // At once: what is stored from now on is not among them.
       const end = newest() + 1;
+      const under: ExportUnderWay = { id: null };
       const begin = () => ask(operators, 'beginExport', [filter, end]) as Promise<number>; // as its type says
-      return pages(begin, operators, () => here.exportPages(filter));
+      const reading = pages(under, begin, operators, () => here.exportPages(filter));
+      dropped.register(reading, under);
+      return reading;
     },
   };
 }
@@ -95,6 +107,7 @@ function isOwn<Rule>(entity: Rule | undefined): entity is Rule {
 }
 
 async function* pages(
+  under: ExportUnderWay,
   begin: () => Promise<number>,
   operators: Pick<Thread, 'ask'>,
   here: () => AsyncGenerator<ExportPage, void>,
@@ -102,6 +115,7 @@ async function* pages(
   let id: number;
   try {
     id = await begin();
+    under.id = id;
   } catch (failure) {
     if (!(failure instanceof NoThread)) throw failure;
     return yield* here();
@@ -115,8 +129,14 @@ async function* pages(
   } catch (failure) {
     throw failure instanceof NoThread ? new InboxUnavailableError('CLOSED', 'the inbox is closed') : failure;
   } finally {
-    await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
+    await endExport(operators, under);
   }
+}
+
+async function endExport(operators: Pick<Thread, 'ask'>, under: ExportUnderWay): Promise<void> {
+  const { id } = under;
+  under.id = null;
+  if (id !== null) await ask(operators, 'endExport', [id]).catch(() => {}); // the thread has died, and the export with it
 }
 
 /** What cannot be sent is left out of the options, the last argument: a signal is passed on, and progress comes back. */

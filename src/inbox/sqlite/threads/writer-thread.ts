@@ -4,16 +4,16 @@
  *
  * @module
  */
+import { GroupCommit, type CommitOutcome } from '../../group-commit.ts';
 import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
-import { GroupCommit } from '../../group-commit.ts';
-import { runMove, runRead } from '../jobs.ts';
+import { runMove, runRead, type Move } from '../jobs.ts';
+import { checkpointIfLong } from '../opening/open.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, file, tell } from './answer-requests.ts';
-import { failureData } from './failure-data.ts';
 import { packOutcomes, unpackMoves } from './packed-moves.ts';
 import type { WriterOperations } from './threaded-operations.ts';
 import { LockLender, type GiveBack } from './write-lock.ts';
@@ -25,16 +25,28 @@ const own = new GroupCommit<Work<Statements>>(
   (jobs) => new Promise((resolve) => lock.run(() => resolve(commitGroup(connection, jobs)))),
 );
 const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
-const operations: WriterOperations = { ...counts(access), indexNew: (limit) => indexNew(access, limit) };
+const operations: WriterOperations = { ...counts(access), indexNew: (...given) => indexNew(access, ...given) };
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
 const loans = new Map<number, GiveBack>();
 
+/** A group has found the file busy: one that was sent behind it must not come first, but comes again behind it. */
+let wasBusy = false;
+
+function commit(moves: readonly Move[], isAgain: boolean): readonly CommitOutcome[] {
+  if (wasBusy && !isAgain) return moves.map(() => 'busy');
+  const outcomes = commitGroup(
+    connection,
+    moves.map((move) => (statements: Statements) => runMove(statements, move)),
+  );
+  wasBusy = outcomes.includes('busy');
+  return outcomes;
+}
+
 answerRequests({
-  commit: (packed, answer) =>
+  commit: ({ isAgain, ...packed }, answer) =>
     lock.run(() => {
       const moves = unpackMoves(packed);
-      const works = moves.map((move) => (statements: Statements) => runMove(statements, move));
-      answer(packOutcomes(moves, commitGroup(connection, works)));
+      answer(packOutcomes(moves, commit(moves, isAgain)));
     }),
   read: ({ name, given }) => runRead(connection.statements(), name, given),
   operate({ name, given }) {
@@ -50,6 +62,11 @@ answerRequests({
     if (notice.kind === 'lock') return lock.serve(notice.port);
     loans.get(notice.loan)?.();
     loans.delete(notice.loan);
+    try {
+      checkpointIfLong(connection.database());
+    } catch {
+      // Whoever commits next says what is wrong with the file.
+    }
   },
   async close() {
     await own.close();
@@ -60,8 +77,7 @@ answerRequests({
 
 try {
   connection.statements();
-  tell({ kind: 'ready', failure: null });
-} catch (failure) {
-  // It may be there again when something is to be written: then it is opened afresh.
-  tell({ kind: 'ready', failure: failureData(failure) });
+} catch {
+  // It may be there when something is to be written, and whoever asks then hears if it is not.
 }
+tell({ kind: 'ready' });

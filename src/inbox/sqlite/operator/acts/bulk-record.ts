@@ -45,7 +45,7 @@ export function bulkRecords(database: SqliteDatabase): Part {
       return run("UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ? WHERE id = ?", now, audit, id);
     },
     openEvents(id, limit) {
-      const sql = 'SELECT seq FROM hookbox_bulk_events WHERE bulk = ? AND result IS NULL ORDER BY seq LIMIT ?';
+      const sql = 'SELECT seq FROM hookbox_bulk_events WHERE bulk = +? AND result IS NULL ORDER BY seq LIMIT +?';
       const rows = statement(database, sql).all(id, limit);
       return answer(rows.map((row) => (row as { seq: number }).seq));
     },

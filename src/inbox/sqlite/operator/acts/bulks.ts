@@ -61,7 +61,7 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
 
     async bulks(page) {
       const { before, limit } = pageBounds(page);
-      const sql = "SELECT * FROM hookbox_bulks WHERE id < ? AND state != 'filling' ORDER BY id DESC LIMIT ?";
+      const sql = "SELECT * FROM hookbox_bulks WHERE id < ? AND state != 'filling' ORDER BY id DESC LIMIT +?";
       const rows = statement(access.database(), sql).all(before, limit) as BulkRow[];
       return rows.map(bulkOf);
     },

@@ -37,7 +37,7 @@ export function oldBulks(database: SqliteDatabase): OldBulks {
            WHERE b.state = 'filling' AND b.created_ms = 0
               OR b.state = 'cancelled' AND b.started_ms IS NULL
               OR b.state IN ('done', 'cancelled') AND b.ended_ms < ?
-           LIMIT ?
+           LIMIT +?
          )`,
       ).run(endedBefore, limit);
       return answer(changes);

@@ -35,7 +35,7 @@ export function audit(access: Access): Audit {
       const rows = statement(
         access.database(),
         `SELECT seq, at_ms, actor, via, act, reason, filter, counts FROM hookbox_audit
-         WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+         WHERE seq < ? ORDER BY seq DESC LIMIT +?`,
       ).all(before, limit + 1) as AuditRow[];
       const lines = rows.slice(0, limit).map(auditLine);
       return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };

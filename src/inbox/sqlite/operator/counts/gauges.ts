@@ -2,7 +2,7 @@ import type { Gauge, Gauges, WaitingEvent } from '../../../operator/counts.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { readyTypes } from '../../sql/queue-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { DEAD_WITH_BODIES } from '../search/dead-groups.ts';
+import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';
 
 /** Counting stops here: beyond it the figure says enough, and a backlog of a million must not make it slow. */
 const COUNTED = 10_000;

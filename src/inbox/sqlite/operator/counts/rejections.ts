@@ -42,7 +42,7 @@ function noteSome(database: SqliteDatabase, rejections: readonly NotedRejection[
 }
 
 export function rejected(database: SqliteDatabase, limit: number): RejectedDelivery[] {
-  const found = statement(database, 'SELECT * FROM hookbox_rejected ORDER BY last_ms DESC, seq DESC LIMIT ?').all(
+  const found = statement(database, 'SELECT * FROM hookbox_rejected ORDER BY last_ms DESC, seq DESC LIMIT +?').all(
     limit,
   );
   return found.map((row) => {

@@ -19,8 +19,8 @@ export interface PageAbout {
 const PAGE = 100;
 /** The bodies of these are parsed, and each may have a mebibyte. */
 const CONFLICTS = 2;
-const WITH_TERM = 'SELECT seq FROM hookbox_terms WHERE term = :term AND seq > :seen ORDER BY seq LIMIT :limit';
-const WITH_CONFLICT = 'SELECT seq FROM hookbox_conflicts WHERE seq > :seen ORDER BY seq LIMIT :limit';
+const WITH_TERM = 'SELECT seq FROM hookbox_terms WHERE term = +:term AND seq > :seen ORDER BY seq LIMIT +:limit';
+const WITH_CONFLICT = 'SELECT seq FROM hookbox_conflicts WHERE seq > :seen ORDER BY seq LIMIT +:limit';
 
 /**
  * The events about an entity: those that the index knows to be about it, and those under whose id another body is kept

@@ -43,7 +43,7 @@ export function pruneCandidates(
     `SELECT seq, settled_ms, type, endpoint FROM hookbox_events
      WHERE state = '${state}' AND body IS NOT NULL
        AND settled_ms < :before AND (settled_ms, seq) > (:settledMs, :seq)
-     ORDER BY settled_ms, seq LIMIT :looked`,
+     ORDER BY settled_ms, seq LIMIT +:looked`,
   ).all({ before: settledBefore.getTime(), settledMs: from.settledMs, seq: from.seq, looked }) as CandidateRow[];
 
   const found: Candidate[] = [];

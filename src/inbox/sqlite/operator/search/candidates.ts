@@ -91,7 +91,7 @@ function sourcesFor({ filter, terms }: Conditions, indexed: number): readonly So
  */
 function from(table: string, where: string, parameters: Readonly<Record<string, unknown>> = {}): Index {
   const sql = `
-    SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before ORDER BY seq DESC LIMIT :limit`;
+    SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before ORDER BY seq DESC LIMIT +:limit`;
   return (database, range, limit) => seqsOf(statement(database, sql).all({ ...parameters, ...range, limit }));
 }
 
@@ -101,27 +101,27 @@ const withConflict = from('hookbox_conflicts', 'TRUE');
 const redelivered = from('hookbox_redeliveries', 'TRUE');
 
 function withId(id: string): Source {
-  return from('hookbox_events INDEXED BY hookbox_events_by_key', 'id = :id', { id });
+  return from('hookbox_events INDEXED BY hookbox_events_by_key', 'id = +:id', { id });
 }
 
 function ofGroup(fingerprint: string): Source {
-  const where = "state = 'dead' AND body IS NOT NULL AND ifnull(fingerprint, dead_reason) = :fingerprint";
+  const where = "state = 'dead' AND body IS NOT NULL AND ifnull(fingerprint, dead_reason) = +:fingerprint";
   return from('hookbox_events INDEXED BY hookbox_events_dead', where, { fingerprint });
 }
 
 function putAway(state: 'dead' | 'ignored'): Source {
-  const where = "state IN ('dead', 'ignored') AND state = :state";
+  const where = "state IN ('dead', 'ignored') AND state = +:state";
   return from('hookbox_events INDEXED BY hookbox_events_put_away', where, { state });
 }
 
 /** Of the pending ones, those that wait for an older one (1) and those that no processor has looked at (2). */
 function aside(parked: 1 | 2): Source {
-  return from('hookbox_events INDEXED BY hookbox_events_aside', 'parked > 0 AND parked = :parked', { parked });
+  return from('hookbox_events INDEXED BY hookbox_events_aside', 'parked > 0 AND parked = +:parked', { parked });
 }
 
 /** What is not in the index of terms yet, and what that has. */
 function withTerm(term: Term, indexed: number): Source {
-  const known = from('hookbox_terms', 'term = :term', { term });
+  const known = from('hookbox_terms', 'term = +:term', { term });
   return (database, range, limit) => {
     const rest = everything(database, { ...range, from: Math.max(range.from, indexed + 1) }, limit);
     const before = Math.min(range.before, indexed + 1);
@@ -170,7 +170,7 @@ function ready(types: readonly string[] | undefined): Source {
 const READY_TYPES = `${PENDING_TYPES} LIMIT ${TYPES + 1}`;
 const READY_OF_TYPE = `
   SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due
-  WHERE state = 'pending' AND parked = 0 AND type = :type LIMIT :limit`;
+  WHERE state = 'pending' AND parked = 0 AND type = +:type LIMIT +:limit`;
 
 /**
  * What any of the sources names; `null` where one of them cannot, since its events would be missing. Read together, since

@@ -3,18 +3,13 @@ import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { SlicedWork } from '../../../operator/turns.ts';
+import { DEAD, PRINT } from './dead-prints.ts';
 import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
 
 const GROUPS = 200;
 /** So many are counted to find the largest ones. */
 const COUNTED_GROUPS = 2_000;
 const COUNTED = 10_000;
-
-/** What a dead event is grouped by, as its index has it. */
-const PRINT = 'ifnull(fingerprint, dead_reason)';
-const DEAD = "hookbox_events INDEXED BY hookbox_events_dead WHERE state = 'dead' AND body IS NOT NULL";
-/** Dead events that somebody can still do something about: no tombstones. Every group has a name, so the condition leaves nothing out. */
-export const DEAD_WITH_BODIES = `${DEAD} AND ${PRINT} > ''`;
 
 /** One step through the index for each group, however many events it has. */
 const PRINTS = `
@@ -69,6 +64,6 @@ function groupOf(database: SqliteDatabase, print: string, count: number): DeadGr
 function endOf(database: SqliteDatabase, print: string, order: 'ASC' | 'DESC'): SummaryRow | undefined {
   const sql = `
     SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e
-    WHERE e.seq = (SELECT seq FROM ${DEAD} AND ${PRINT} = :print ORDER BY seq ${order} LIMIT 1)`;
+    WHERE e.seq = (SELECT seq FROM ${DEAD} AND ${PRINT} = +:print ORDER BY seq ${order} LIMIT 1)`;
   return statement(database, sql).get({ print }) as SummaryRow | undefined;
 }

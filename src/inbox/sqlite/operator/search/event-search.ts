@@ -30,7 +30,7 @@ export function search(access: Access): Search {
     search: (filter, page) => findPage(access, filter, page),
     summary: async (key) => summaryOfKey(access.database(), key),
     deadGroups: () => deadGroups(access),
-    indexNew: (limit) => indexNew(access, limit),
+    indexNew: (...given) => indexNew(access, ...given),
   };
 }
 

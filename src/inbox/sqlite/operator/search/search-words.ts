@@ -56,18 +56,18 @@ export function hasTerms(
   return terms.every((term) => known.get(term, row.seq) !== undefined);
 }
 
-/** Enters up to `limit` events that are not in the index yet; resolves with how many are left. */
-export async function indexNew(access: Access, limit: number): Promise<number> {
-  const database = access.database();
+/** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them. */
+export async function indexNew(access: Access, limit: number, upTo = newestSeq(access.database())): Promise<number> {
   // Without a transaction while there is nothing to do.
-  if (newestSeq(database) <= indexedUpTo(database)) return 0;
-  return access.write(({ database: writing }) => indexBatch(writing, limit));
+  if (upTo <= indexedUpTo(access.database())) return 0;
+  return access.write(({ database }) => Math.max(0, upTo - indexBatch(database, limit)));
 }
 
+/** @returns how far the index goes */
 function indexBatch(database: SqliteDatabase, limit: number): number {
   const slice = timeSlice(0);
   let indexed = indexedUpTo(database);
-  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT ?');
+  const rows = statement(database, 'SELECT seq, entity FROM hookbox_events WHERE seq > ? ORDER BY seq LIMIT +?');
   for (const found of rows.all(indexed, limit)) {
     const row = found as TermRow;
     addTerms(database, row);
@@ -77,7 +77,7 @@ function indexBatch(database: SqliteDatabase, limit: number): number {
     if (slice.isOver()) break;
   }
   setProgress(database, progressName(database), indexed);
-  return newestSeq(database) - indexed;
+  return indexed;
 }
 
 /** Takes an event out of the index; call it in the transaction that changes its entity or its body, before it does. */

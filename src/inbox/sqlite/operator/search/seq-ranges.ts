@@ -61,7 +61,7 @@ export function rangesBelow(ranges: readonly SeqRange[], before: number): readon
  * @param last - and of its last one
  */
 export function noteImported(database: SqliteDatabase, first: number, last: number): void {
-  const rows = statement(database, 'SELECT received_ms FROM hookbox_events WHERE seq >= ? ORDER BY seq LIMIT ?').all(
+  const rows = statement(database, 'SELECT received_ms FROM hookbox_events WHERE seq >= ? ORDER BY seq LIMIT +?').all(
     first - SAMPLE,
     SAMPLE + last - first + 1,
   );

@@ -83,7 +83,7 @@ export function lastErrorOf(database: SqliteDatabase, seq: number): EventSummary
   const row = statement(
     database,
     `SELECT error_name AS name, error_message AS message FROM hookbox_attempts
-     WHERE seq = ? AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1`,
+     WHERE seq = +? AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1`,
   ).get(seq) as { name: string; message: string | null } | undefined;
   return row === undefined ? null : { name: row.name, message: row.message ?? '' };
 }

@@ -6,12 +6,14 @@
 import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
 import { distrustSchema, type SqliteDatabase } from '../../opening/database.ts';
-import { TABLES } from '../../opening/migrations.ts';
 
 export interface BackupTask {
-  readonly source: string;
-  /** an empty file */
+  /** `null` where the copy is made already: this thread must not open the file then */
+  readonly source: string | null;
+  /** an empty file, or the copy */
   readonly copy: string;
+  /** the tables of hookbox that the source has */
+  readonly tables: readonly string[];
 }
 
 type DatabaseClass = new (
@@ -29,36 +31,28 @@ function open(path: string, readonly: boolean): SqliteDatabase {
   return database;
 }
 
-const { source, copy } = workerData as BackupTask; // given by backup.ts
-const live = open(source, true);
-const made = copied(live);
+const { source, copy, tables } = workerData as BackupTask; // given by backup.ts
+if (source !== null) copyFrom(source);
+// For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
+const made = open(copy, false);
 try {
-  const tables = tablesOf(made);
-  if (tables.length === 0 || tables.length < tablesOf(live).length) throw new Error('the copy lacks tables of hookbox');
   // Not the merchant's own tables: what is wrong with their rows was copied as it is.
   for (const table of tables) {
+    const isThere =
+      made.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;
+    if (!isThere) throw new Error('the copy lacks tables of hookbox');
     const fault = made.pragma(`quick_check("${table}")`, { simple: true });
     if (fault !== 'ok') throw new Error(`the copy is faulty: ${String(fault)}`);
   }
 } finally {
   made.close();
-  live.close();
 }
 
-function copied(live: SqliteDatabase): SqliteDatabase {
+function copyFrom(path: string): void {
+  const live = open(path, true);
   try {
     live.prepare('VACUUM INTO ?').run(copy);
-    // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
-    return open(copy, false);
-  } catch (failure) {
+  } finally {
     live.close();
-    throw failure;
   }
-}
-
-/** By name, since a merchant's own table may be called `hookbox_my table`. */
-function tablesOf(database: SqliteDatabase): readonly string[] {
-  const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-  const present = new Set(rows.map((row) => (row as { name: string }).name));
-  return TABLES.filter((table) => present.has(table));
 }

@@ -5,6 +5,10 @@ import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError, InboxUnavailableError, messageOf } from '../../../../errors.ts';
 import { fileOf, type SqliteDatabase } from '../../opening/database.ts';
+import { IN_ANOTHER_LIBRARY, isInAnotherLibrary } from '../../opening/files-in-use.ts';
+import { TABLES } from '../../opening/migrations.ts';
+import { startWorker } from '../../threads/start-worker.ts';
+import { whyNoSecondReader } from '../../threads/second-connection.ts';
 import { OWNER_ONLY } from '../../../../host/owner-only.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import type { Access } from '../access.ts';
@@ -19,7 +23,8 @@ export function backups(access: Access): Pick<Transfer, 'bytes' | 'backup'> {
 }
 
 /**
- * Copies the file of a connection into a new one, by another thread with a connection of its own. Until the copy is
+ * Copies the file of a connection into a new one, by another thread with a connection of its own; where nobody else in this
+ * process may open the file, by this one, which holds up the event loop for as long as that takes. Until the copy is
  * complete, checked and on the disk it has another name beside the one it gets.
  *
  * @returns its size in bytes
@@ -29,9 +34,14 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
   refuseExisting(target);
   const copy = `${target}.${randomBytes(6).toString('hex')}.part`;
   try {
-    const source = fileOf(database);
+    const tables = tablesOf(database);
+    const isAlone = whyNoSecondReader(database) !== null;
     await (await open(copy, 'wx', OWNER_ONLY)).close();
-    await run({ source, copy });
+    if (isAlone) database.prepare('VACUUM INTO ?').run(copy);
+    const source = fileOf(database);
+    await run({ source: isAlone ? null : source, copy, tables });
+    // Since it was begun: what was read meanwhile may be anything.
+    if (!isAlone && isInAnotherLibrary(source)) throw new Error(IN_ANOTHER_LIBRARY);
     await sync(copy, 'r+');
     refuseExisting(target);
     await rename(copy, target);
@@ -68,13 +78,15 @@ function refuseExisting(target: string): void {
   }
 }
 
-async function run(task: BackupTask): Promise<void> {
-  // Only here: where there are no threads, as on Workers, an inbox must still be able to say why it refuses to open.
-  const { Worker } = await import('node:worker_threads');
-  const worker = new Worker(
-    new URL(import.meta.url.endsWith('.ts') ? './backup-worker.ts' : './backup-worker.js', import.meta.url),
-    { workerData: task },
-  );
+/** By name, since a merchant's own table may be called `hookbox_my table`. */
+function tablesOf(database: SqliteDatabase): readonly string[] {
+  const rows = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+  const present = new Set(rows.map((row) => (row as { name: string }).name));
+  return TABLES.filter((table) => present.has(table));
+}
+
+function run(task: BackupTask): Promise<void> {
+  const worker = startWorker(import.meta.url, 'backup-worker', task);
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
     worker.once('exit', (code) => {

@@ -74,7 +74,7 @@ function* seqsBefore(access: Access, end: number): Generator<number, void> {
   for (;;) {
     const rows = statement(
       access.database(),
-      'SELECT seq FROM hookbox_events WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?',
+      'SELECT seq FROM hookbox_events WHERE seq > ? AND seq < ? ORDER BY seq LIMIT +?',
     ).all(after, end, PAGE_EVENTS) as { seq: number }[];
     for (const { seq } of rows) yield seq;
     if (rows.length < PAGE_EVENTS) return;
@@ -145,7 +145,7 @@ function lineOf(database: SqliteDatabase, seq: number): string | null {
 }
 
 function attemptsOf(database: SqliteDatabase, seq: number): ExportedEvent['attempts'] {
-  const rows = statement(database, 'SELECT * FROM hookbox_attempts WHERE seq = ? ORDER BY number').all(seq);
+  const rows = statement(database, 'SELECT * FROM hookbox_attempts WHERE seq = +? ORDER BY number').all(seq);
   return rows.map((found) => {
     const row = found as AttemptRow;
     const { error_name: name, error_message: message, error_stack: stack } = row;
@@ -183,7 +183,7 @@ async function* markPages(access: Access): AsyncGenerator<ExportPage, void> {
     const rows = statement(
       access.database(),
       `SELECT entity, endpoint, created_ms, created_ns FROM hookbox_entities
-       WHERE (entity, endpoint) > (?, ?) ORDER BY entity, endpoint LIMIT ?`,
+       WHERE (entity, endpoint) > (?, ?) ORDER BY entity, endpoint LIMIT +?`,
     ).all(after.entity, after.endpoint, PAGE_EVENTS) as MarkRow[];
     if (rows.length > 0) yield { lines: rows.map(lineOfMark), events: 0, marks: rows.length };
     const last = rows.at(-1);

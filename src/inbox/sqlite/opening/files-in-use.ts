@@ -1,0 +1,150 @@
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { platform } from 'node:os';
+import { InboxUnavailableError } from '../../../errors.ts';
+
+/** Whether what a connection has open is what lies at its path. */
+export type Place = 'in place' | 'replaced' | 'log gone';
+
+/** Which files a connection has open, to notice that others lie in their place. */
+export class FilesInUse {
+  readonly #path: string;
+  readonly #main: string | null;
+  readonly #logPath: string;
+  #log: string | null;
+
+  /**
+   * @param path - where the file is looked for
+   * @param file - where it lies, whatever links lead there; its log lies beside it
+   */
+  constructor(path: string, file: string) {
+    this.#path = path;
+    this.#main = identityOf(path);
+    this.#logPath = `${file}-wal`;
+    this.#log = identityOf(this.#logPath);
+  }
+
+  /**
+   * Deleted or replaced under our feet: what is written to the old file is lost to everyone else.
+   *
+   * @throws InboxUnavailableError when there is none
+   */
+  isReplaced(): boolean {
+    const now = identityOf(this.#path);
+    if (now !== null) return now !== this.#main;
+    throw new InboxUnavailableError(
+      'FAILED',
+      `${this.#path} is gone. Put the file back; it holds which events are known.`,
+    );
+  }
+
+  /**
+   * The file is there, but its write-ahead log is not the one that is written to, which nobody will ever read. A log keeps
+   * its inode while somebody has it open, checkpoints included.
+   */
+  isLogGone(): boolean {
+    const now = identityOf(this.#logPath);
+    this.#log ??= now;
+    if (now === this.#log) return false;
+    if (this.isLogInUse() !== false) return true;
+    // A merchant who leaves the write-ahead log and comes back to it has deleted it, and nobody writes to that one.
+    this.#log = now;
+    return false;
+  }
+
+  /** Whether somebody in this process has the log open, wherever it lies now; `null` where that cannot be known. */
+  isLogInUse(): boolean | null {
+    return descriptors()?.some((descriptor) => identityOf(descriptor) === this.#log) ?? null;
+  }
+
+  /** There was none for a while: the merchant had another journal mode. */
+  forgetLog(): void {
+    this.#log = null;
+  }
+
+  place(): Place {
+    if (identityOf(this.#path) !== this.#main) return 'replaced';
+    return this.isLogGone() ? 'log gone' : 'in place';
+  }
+}
+
+const DESCRIPTORS = '/proc/self/fd';
+/** What Linux adds to the path of a file that lies nowhere any more. */
+const DELETED = ' (deleted)';
+
+export const IN_ANOTHER_LIBRARY =
+  'another SQLite library in this process has the file open, and does not see the locks of this one';
+
+/** What is answered while the log of a file is not the one that a connection writes to. */
+export function logGone(file: string): string {
+  return (
+    `${file}-wal was deleted while it was in use: by another SQLite library in this process that has opened and closed ` +
+    'the file, or by hand.'
+  );
+}
+
+/** `null` where there is no file. */
+function identityOf(path: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+}
+
+/**
+ * Whether another SQLite library in this process has a file open that ours has open. The locks of SQLite do not hold between
+ * the two, and the one that closes it first deletes the log under the other. A library opens the index of a log once, however many
+ * connections it has, in whatever thread. Only Linux can be asked.
+ */
+export function isInAnotherLibrary(file: string): boolean {
+  return openIndexes(file).length > 1;
+}
+
+/** The same where the log is gone, and maybe its index: then that of ours is none of those that lie there. */
+export function isStillInAnotherLibrary(file: string): boolean {
+  return [...openIndexes(file), ...openIndexes(file, DELETED)].length > 1;
+}
+
+function openIndexes(file: string, suffix = ''): readonly string[] {
+  return (descriptors() ?? []).map(pathOf).filter((path) => path === `${file}-shm${suffix}`);
+}
+
+/** `null` where nobody says: elsewhere than on Linux, or in a sandbox such as Deno's. */
+function descriptors(): string[] | null {
+  if (platform() !== 'linux') return null;
+  try {
+    return readdirSync(DESCRIPTORS).map((name) => `${DESCRIPTORS}/${name}`);
+  } catch {
+    return null;
+  }
+}
+
+function pathOf(descriptor: string): string {
+  try {
+    return readlinkSync(descriptor);
+  } catch {
+    return ''; // closed meanwhile
+  }
+}
+
+/** So often it is looked for another library, if nothing shows that one has opened the file. */
+const LOOK_MS = 1_000;
+
+/** Looks for another library before each transaction, as cheaply as can be. */
+export class LibraryWatch {
+  readonly #file: string;
+  #changed = NaN;
+  #lookedAt = -Infinity;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Who opens a file writes the index of its log anew, where it thinks that it is alone. */
+  isInAnotherLibrary(): boolean {
+    if (platform() !== 'linux') return false;
+    const changed = statSync(`${this.#file}-shm`, { throwIfNoEntry: false })?.ctimeMs ?? NaN;
+    const now = performance.now();
+    if (changed === this.#changed && now - this.#lookedAt < LOOK_MS) return false;
+    this.#changed = changed;
+    this.#lookedAt = now;
+    return isInAnotherLibrary(this.#file);
+  }
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const SOURCE = new URL('../../src/', import.meta.url);
+const THREADS = ['writer-thread', 'operators-thread'];
+/** Below node_modules, so that what is not bundled is found. */
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/hookbox-bundled/', import.meta.url));
+
+/**
+ * A script of these tests with what it imports in a few files, and the threads of an inbox beside it: what is started
+ * dozens of times should not load hundreds of modules each time.
+ *
+ * @returns the path to start
+ */
+export async function bundledScript(script: URL): Promise<string> {
+  const threads = THREADS.map((name) => [name, fileURLToPath(new URL(`inbox/sqlite/threads/${name}.ts`, SOURCE))]);
+  const bundle = await rolldown({
+    input: { script: fileURLToPath(script), ...Object.fromEntries(threads) },
+    platform: 'node',
+    external: 'better-sqlite3',
+    logLevel: 'silent',
+  });
+  const { output } = await bundle.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
+  await bundle.close();
+  const files = [
+    ...output.flatMap((one) => (one.type === 'chunk' ? [[one.fileName, one.code] as const] : [])),
+    ['package.json', '{"type":"module"}'] as const,
+  ];
+  // Where it was made before, what Node has compiled of it is there too.
+  const folder = join(CACHE, createHash('sha256').update(JSON.stringify(files)).digest('hex'));
+  if (!existsSync(folder)) {
+    mkdirSync(dirname(folder), { recursive: true });
+    const unfinished = mkdtempSync(join(CACHE, 'unfinished-'));
+    for (const [name, text] of files) writeFileSync(join(unfinished, name), text);
+    try {
+      renameSync(unfinished, folder);
+    } catch (failure) {
+      rmSync(unfinished, { recursive: true });
+      if (!existsSync(folder)) throw failure; // or somebody else has made it
+    }
+  }
+  return join(folder, 'script.js');
+}

@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
+import { onTestFinished } from 'vitest';
+import type { MoveName } from '../../../src/inbox/sqlite/jobs.ts';
+
+const workerThreads = createRequire(import.meta.url)('node:worker_threads') as { Worker: typeof Worker };
+
+interface Message {
+  readonly kind: string;
+  readonly id?: number;
+  readonly moves?: readonly { readonly name?: MoveName }[];
+}
+
+/** Writers that die between a commit and its answer. */
+export interface LostAnswers {
+  /** what was lost so far, by the name of the move */
+  readonly lost: readonly MoveName[];
+  /** The next group with a move of this name is committed, and the thread dies before anybody hears of it. */
+  loseNext(name: MoveName): void;
+}
+
+export function lostAnswers(): LostAnswers {
+  const lost: MoveName[] = [];
+  let next: MoveName | null = null;
+  const { Worker: Original } = workerThreads;
+  workerThreads.Worker = class extends Original {
+    constructor(entry: URL | string, options?: WorkerOptions) {
+      super(entry, options);
+      let dropped: number | undefined;
+      const post = this.postMessage.bind(this);
+      this.postMessage = (message: Message, transfer) => {
+        if (next !== null && message.moves?.some(({ name }) => name === next) === true) {
+          dropped = message.id;
+          lost.push(next);
+          next = null;
+        }
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+        post(message, transfer as []);
+      };
+      const on = this.on.bind(this) as (event: string, listener: (message: Message) => void) => this;
+      this.on = ((event: string, listener: (message: Message) => void) =>
+        on(event, (message) => {
+          if (event !== 'message' || message.id === undefined || message.id !== dropped) return listener(message);
+          void this.terminate();
+        })) as typeof this.on;
+    }
+  };
+  onTestFinished(() => {
+    workerThreads.Worker = Original;
+  });
+  return { lost, loseNext: (name) => (next = name) };
+}

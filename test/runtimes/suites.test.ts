@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { part } from '../helpers/parts.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
+import { PLACEMENTS } from './inbox-checks.ts';
+import { bundleSuites } from './suites/bundle.ts';
+
+const run = promisify(execFile);
+/** Deno takes packages only below the package that has them, and no file of the project's from within node_modules. */
+const BUNDLES = fileURLToPath(new URL('../../.vitest', import.meta.url));
+const RUN_LIMIT_MS = 240_000;
+const caseLine = z.object({ name: z.string(), failure: z.string().nullable() });
+
+/** The project's own Node runs the same suites in vitest. */
+const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
+  'Node 22': [part('node22/bin/node')],
+  'Node 26': [part('node26/bin/node')],
+  Bun: [part('.bin/bun')],
+  // It starts processes of its own, and its scratch files are in /dev: for both Deno wants every permission there is.
+  Deno: [part('.bin/deno'), 'run', '--no-prompt', '--allow-all'],
+};
+
+/** Only once it has run is it known what cases there are. */
+const ran: { readonly runtime: string; readonly cases: readonly z.infer<typeof caseLine>[] }[] = [];
+{
+  mkdirSync(BUNDLES, { recursive: true });
+  using folder = ownFolder(BUNDLES);
+  const module = await bundleSuites(folder.path);
+  for (const [runtime, [binary = '', ...given]] of Object.entries(RUNTIMES)) {
+    // It ends by itself once everything is closed.
+    const { stdout } = await run(binary, [...given, module], { timeout: RUN_LIMIT_MS, maxBuffer: 2 ** 24 });
+    const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
+    ran.push({ runtime, cases: lines.map((line) => caseLine.parse(JSON.parse(line))) });
+  }
+}
+
+describe.each(ran)('the suites of the inbox on $runtime', ({ cases }) => {
+  it('have as many cases as on every runtime, and on both placements', () => {
+    const names = cases.map(({ name }) => name);
+    expect(names).toEqual(ran[0]?.cases.map(({ name }) => name));
+    const [thread = [], loop = []] = PLACEMENTS.map((placement) =>
+      names.flatMap((name) => (name.startsWith(`${placement} > `) ? [name.slice(placement.length)] : [])),
+    );
+    expect(thread.map(withoutCounts)).toEqual(loop.map(withoutCounts));
+    expect(thread.length).toBeGreaterThanOrEqual(200);
+    // And the faults and the kills.
+    expect(names.length - 2 * thread.length).toBeGreaterThanOrEqual(20);
+  });
+
+  it.each(cases)('$name', ({ failure }) => {
+    expect(failure).toBeNull();
+  });
+});
+
+function withoutCounts(name: string): string {
+  return name.replaceAll(/\d+ times/g, 'times');
+}
