@@ -304,7 +304,8 @@ export function testInbox(name: string, open: () => Inbox, openToClose = open): 
         expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
       });
 
-      it('agree with a simple model of what was promised', async () => {
+      // Over a network each of the thousands of commits takes its time.
+      it('agree with a simple model of what was promised', { timeout: 300_000 }, async () => {
         await using inbox = open();
         let run = 0;
         await fc.assert(

@@ -40,7 +40,7 @@ export function invalidThen(event: IncomingEvent): IncomingEvent {
   return { ...event, type: null, created: null, entity: null, valid: false };
 }
 
-/** An event in each state that there is, by how the tests call it; `database` is a connection to the same file. */
+/** An event in each state that there is, by how the tests call it; `buries` does what pruning does. */
 export const inStates = {
   pending: (inbox) => store(inbox, orderEvent('evt')),
   retrying: (inbox) => handled(inbox, RETRY, orderEvent('evt')),
@@ -63,19 +63,19 @@ export const inStates = {
     await store(inbox, orderEvent('evt'));
     await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
   },
-  'processed and pruned': async (inbox, database) => {
+  'processed and pruned': async (inbox, buries) => {
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
-    bury(database, 'evt');
+    await buries('evt');
   },
-  'dead (failed) and pruned': async (inbox, database) => {
+  'dead (failed) and pruned': async (inbox, buries) => {
     await handled(inbox, FAILED, orderEvent('evt'));
-    bury(database, 'evt');
+    await buries('evt');
   },
-  'dead (invalid) and pruned': async (inbox, database) => {
+  'dead (invalid) and pruned': async (inbox, buries) => {
     await inbox.accept(invalidThen(orderEvent('evt')), later());
-    bury(database, 'evt');
+    await buries('evt');
   },
-} satisfies Record<string, (inbox: Inbox, database: SqliteDatabase) => Promise<void>>;
+} satisfies Record<string, (inbox: Inbox, buries: (id: string) => unknown) => Promise<void>>;
 
 /** Puts many dead events into the file at once, each with its one attempt, without running anything. */
 export function plantDead(database: SqliteDatabase, ...events: readonly IncomingEvent[]): void {

@@ -34,7 +34,7 @@ describe('one event', () => {
   it.each(Object.entries(inStates))('%s is summed up as it stands', async (name, bring) => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
-    await bring(inbox, database);
+    await bring(inbox, (id) => bury(database, id));
 
     const history = await getEvent(inbox, KEY);
     const event = await inbox.get(KEY);

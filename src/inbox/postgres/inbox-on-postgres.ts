@@ -45,14 +45,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   source: PostgresSource<Connection>,
   { schema, migrates, prepares, maxWaiting, maxWaitingBytes, time, listenAt }: InboxSettings,
 ): Inbox<Connection> {
-  const t = tablesIn(schema);
-  const database = new Database(
-    connectionsOf(source),
-    { named: prepares },
-    { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
-  );
-  const given = new GivenLeases();
-  const store: Store = storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t), given });
+  const store = storeOn(source, { schema, migrates, prepares, time });
+  const { database, given } = store;
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -159,6 +153,20 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The tables of an inbox, without what makes an inbox of them. */
+export function storeOn(
+  source: PostgresSource,
+  { schema, migrates, prepares, time }: Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time'>,
+): Store {
+  const t = tablesIn(schema);
+  const database = new Database(
+    connectionsOf(source),
+    { named: prepares },
+    { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
+  );
+  return storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t), given: new GivenLeases() });
 }
 
 async function eventOf({ database, t }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {

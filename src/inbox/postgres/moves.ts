@@ -117,6 +117,27 @@ export function movesOf(t: Tables) {
         (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, trigger, fence)
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
 
+    // An operator acts on it.
+    /** Its attempts go on where they were; those before the rerun do not say any more that its body may be pruned. */
+    processedToPending: `
+      WITH kept AS (UPDATE ${t.attempts} SET prunable = false WHERE seq = $1 AND prunable)
+      INSERT INTO ${t.queue}
+        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, trigger)
+      SELECT seq, endpoint, $2, $3, slot, created_ms, created_ns, $4, false,
+        coalesce((SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0), 'manual'
+      FROM ${t.events} AS events WHERE seq = $1 AND body IS NOT NULL AND erased_ms IS NULL`,
+    /** What an invalid event has by today's schemas. */
+    describeInvalid: `UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4 WHERE seq = $1`,
+    discardDead: `
+      UPDATE ${t.shelf}
+      SET state = 'ignored', dead_reason = NULL, settled_ms = $2, discarded_ms = $2, crashes = 0, trigger = 'auto',
+        fingerprint = NULL, type = coalesce($3, type)
+      WHERE seq = $1 AND state = 'dead'`,
+    discardPending: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
+      SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
+
     // The clock was set back.
     moveLeases: `
       UPDATE ${t.queue} SET lease_until_ms = greatest($2::bigint, lease_until_ms - $1::bigint) WHERE lease_until_ms > $2::bigint`,

@@ -34,8 +34,13 @@ export const STATE = `
     ELSE coalesce(shelf.state, 'processed') END AS state, shelf.dead_reason`;
 
 export function joined(t: Tables): string {
+  return `${t.events} AS events ${places(t)}`;
+}
+
+/** What is joined to `events` for `STATE`. */
+export function places(t: Tables): string {
   const same = 'found.seq = events.seq';
-  return `${t.events} AS events
+  return `
     LEFT JOIN ${rowOf(t.queue, 'queue', same)} ON true LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true`;
 }
 

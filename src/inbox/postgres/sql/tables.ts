@@ -14,6 +14,7 @@ export const tableNames = [
   'effects',
   'clock',
   'slots',
+  'audit',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];

@@ -8,7 +8,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { atCommit, authorOf } from '../audit/author.ts';
+import { atCommit, authorOf } from '../../../operator/author.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents(access: Access): Pick<Acts, 'act'> {

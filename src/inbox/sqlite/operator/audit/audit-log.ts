@@ -3,8 +3,8 @@ import { atOnce } from '../../../rules/steps.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { auditLines } from './audit-line.ts';
-import { atCommit, authorOf } from './author.ts';
-import { pageBounds } from '../page-request.ts';
+import { atCommit, authorOf } from '../../../operator/author.ts';
+import { pageBounds } from '../../../operator/page-bounds.ts';
 
 /** A row of hookbox_audit; its CHECKs hold the union and that the texts are JSON. */
 interface AuditRow {

@@ -16,7 +16,7 @@ import type { Statements } from '../../statements.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { atCommit, authorOf } from '../audit/author.ts';
+import { atCommit, authorOf } from '../../../operator/author.ts';
 import { forgetTerms } from '../search/search-words.ts';
 import { hideInActs } from './erased-names.ts';
 import { eventsAbout, findings } from './events-about.ts';

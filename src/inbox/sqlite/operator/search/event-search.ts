@@ -4,7 +4,7 @@ import type { EventFilter } from '../../../operator/filter.ts';
 import type { EventPage, EventSummary, Search, SearchRequest } from '../../../operator/search.ts';
 import type { Access } from '../access.ts';
 import { deadGroups } from './dead-groups.ts';
-import { pageBounds } from '../page-request.ts';
+import { pageBounds } from '../../../operator/page-bounds.ts';
 import { SlicedWork } from '../../../operator/turns.ts';
 import { candidatesFor } from './candidates.ts';
 import { bytesToLookAt, conditionsOf, fitsClosely, fittingRows, type Conditions } from './conditions.ts';

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../../../../errors.ts';
-import type { By } from '../../../operator/acts.ts';
-import type { Author } from '../../../rules/audit-line.ts';
+import { ConfigurationError } from '../../errors.ts';
+import type { By } from './acts.ts';
+import type { Author } from '../rules/audit-line.ts';
 
 const ACTOR_CHARACTERS = 200;
 const REASON_CHARACTERS = 1_000;

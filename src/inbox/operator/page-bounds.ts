@@ -1,5 +1,5 @@
-import { positiveWhole } from '../../../number-option.ts';
-import type { PageRequest } from '../../operator/filter.ts';
+import { positiveWhole } from '../../number-option.ts';
+import type { PageRequest } from './filter.ts';
 
 const USUAL_LIMIT = 50;
 const MOST = 500;
