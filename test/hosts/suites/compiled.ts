@@ -62,17 +62,10 @@ const SLOW = [
         console.log('handled', event.id);
       }`,
 ] as const;
-/**
- * The packages lie outside of this project's folder. Nothing is built twice, so nothing is kept for a second time; nobody
- * debugs it, so there are no source maps, and browsers get the same code unminified: no module of hookbox is among it.
- */
+/** The packages lie outside of this project's folder; and nothing is built twice, so nothing is kept for a second time. */
 const NEXT_CONFIG = `export default {
   turbopack: { root: ${JSON.stringify(ROOT)} },
-  experimental: {
-    turbopackFileSystemCacheForBuild: false,
-    turbopackSourceMaps: false,
-    turbopackMinify: { client: false },
-  },
+  experimental: { turbopackFileSystemCacheForBuild: false },
 };`;
 const BODY_PARSER_OFF = 'export const config = { api: { bodyParser: false } };';
 
