@@ -20,29 +20,20 @@ describe('deliveries that come one by one to a thread, on a clock of the test', 
     expect(atHandover.filter((underWay) => underWay === 1).length).toBeGreaterThan(atHandover.length / 2);
   });
 
-  it('are handed over all the same when the one before takes longer than the last one did', async () => {
-    const { disk, commits } = slowDisk(20);
+  it.each([
+    { name: 'when the one before takes longer than the last one did', commitMs: 20, notBeforeMs: 11, withinMs: 31 },
+    { name: 'within a second, where the last one took a minute', commitMs: 60_000, notBeforeMs: 900, withinMs: 1_001 },
+  ])('are handed over all the same $name', async ({ commitMs, notBeforeMs, withinMs }) => {
+    const { disk, commits } = slowDisk(commitMs);
     void commits.submitMove('first');
-    await vi.advanceTimersByTimeAsync(30);
+    await vi.advanceTimersByTimeAsync(commitMs + 10);
     disk.hangs = true;
     void commits.submitMove('hangs');
     await vi.advanceTimersByTimeAsync(1);
     void commits.submitMove('beside it');
-    await vi.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(notBeforeMs - 1);
     expect(disk.asked).toEqual(['first', 'hangs']);
-    await vi.advanceTimersByTimeAsync(20);
-    expect(disk.asked).toEqual(['first', 'hangs', 'beside it']);
-  });
-
-  it('are handed over within a second, also where the one before the last took a minute', async () => {
-    const { disk, commits } = slowDisk(60_000);
-    void commits.submitMove('first');
-    await vi.advanceTimersByTimeAsync(60_001);
-    disk.hangs = true;
-    void commits.submitMove('hangs');
-    await vi.advanceTimersByTimeAsync(1);
-    void commits.submitMove('beside it');
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(withinMs - notBeforeMs);
     expect(disk.asked).toEqual(['first', 'hangs', 'beside it']);
   });
 

@@ -244,7 +244,7 @@ describe('the queue', () => {
     const tries = executed.filter((sql) => sql === 'BEGIN IMMEDIATE').length;
     holder.exec('COMMIT');
     expect(await waiting).toEqual(repeat('stored', 10));
-    expect(tries).toBeGreaterThan(3);
+    expect(tries).toBeGreaterThan(7); // a try waits for 25 ms at most: three turns
     expect(tries).toBeLessThan(milliseconds / 3);
   });
 
