@@ -43,6 +43,10 @@ const MAX_GROUP = 512;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 /** One is written while the next one lies ready; a third would only be older when its turn comes. */
 const MOST_UNDER_WAY = 2;
+/** Where the disk takes longer than this, the next one is not made ready before it is needed: what comes meanwhile would miss it. */
+const SLOW_COMMIT_MS = 4;
+/** What handing over takes at most, roughly. */
+const HANDOVER_MS = 1;
 const BUSY_RETRY_MS = 25;
 const CLOSE_LIMIT_MS = 10_000;
 /** So often it is looked for what is late while nothing can be handed over. */
@@ -62,6 +66,10 @@ export class GroupCommit<Job> {
   /** jobs that are being committed by somebody else */
   #underWay = 0;
   #groupsUnderWay = 0;
+  #lastBegunAt = 0;
+  #lastTookMs = 0;
+  /** until the next group is formed, beside one that still takes its time */
+  #heldBack: NodeJS.Timeout | undefined;
   /** of everything that is not answered yet */
   #bytes = 0;
   #scheduled = false;
@@ -145,10 +153,26 @@ export class GroupCommit<Job> {
     const most = this.#busyTurns > 0 ? 1 : (this.#limits.mostUnderWay ?? MOST_UNDER_WAY);
     if (this.#scheduled) return;
     if (this.#groupsUnderWay >= most) return this.#lookForLate();
+    if (this.#isHeldBack()) return;
     this.#scheduled = true;
     // setImmediate runs after all sockets of this turn were read: that is what forms the group.
     if (delayMs === 0) setImmediate(this.#flush);
     else setTimeout(this.#flush, delayMs);
+  }
+
+  /** A group that is ready while the one before it still has a while to go would leave out what comes until then. */
+  #isHeldBack(): boolean {
+    if (this.#groupsUnderWay === 0 || this.#lastTookMs < SLOW_COMMIT_MS || this.#waiting.length >= MAX_GROUP)
+      return false;
+    if (this.#heldBack !== undefined) return true;
+    const expectedMs = Math.min(this.#lastTookMs, LATE_LOOK_MS) - HANDOVER_MS;
+    const leftMs = this.#lastBegunAt + expectedMs - performance.now();
+    if (leftMs < 1) return false;
+    this.#heldBack = setTimeout(() => {
+      this.#heldBack = undefined;
+      this.#goOn();
+    }, leftMs);
+    return true;
   }
 
   readonly #flush = (): void => {
@@ -170,9 +194,14 @@ export class GroupCommit<Job> {
     if (!(done instanceof Promise)) return this.#settle(group, done);
     this.#underWay += group.length;
     this.#groupsUnderWay += 1;
+    const begunAt = performance.now();
+    this.#lastBegunAt = begunAt;
     const over = (outcomes: readonly CommitOutcome[]): void => {
       this.#underWay -= group.length;
       this.#groupsUnderWay -= 1;
+      clearTimeout(this.#heldBack);
+      this.#heldBack = undefined;
+      this.#lastTookMs = performance.now() - begunAt;
       this.#settle(group, outcomes);
       this.#goOn();
     };

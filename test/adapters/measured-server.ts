@@ -4,15 +4,23 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 const hello = z.object({ url: z.string() });
-const sample = z.object({ rss: z.number() });
+const sample = z.object({
+  rss: z.number(),
+  /** of bodies that came one byte at a time, as the receiver was given them */
+  chunksOfOneByte: z.number(),
+  largerChunks: z.number(),
+});
+
+export type Sample = z.infer<typeof sample>;
 
 /** A server in a process of its own, which says how much memory is resident whenever it is asked. */
 export interface MeasuredServer extends AsyncDisposable {
   readonly url: string;
   rss(): Promise<number>;
+  sample(): Promise<Sample>;
 }
 
-/** Starts a module that sends `{ url }` when it listens, and `{ rss }` for every message. */
+/** Starts a module that sends `{ url }` when it listens, and a sample for every message. */
 export async function startMeasured(module: URL): Promise<MeasuredServer> {
   const child = fork(fileURLToPath(module), { execArgv: [] });
   const exited = once(child, 'exit');
@@ -22,13 +30,15 @@ export async function startMeasured(module: URL): Promise<MeasuredServer> {
     return received;
   };
   const { url } = hello.parse(await message());
+  const take = async (): Promise<Sample> => {
+    const answered = message();
+    child.send('sample');
+    return sample.parse(await answered);
+  };
   return {
     url,
-    async rss() {
-      const answered = message();
-      child.send('rss');
-      return sample.parse(await answered).rss;
-    },
+    rss: async () => (await take()).rss,
+    sample: take,
     async [Symbol.asyncDispose]() {
       child.kill();
       await exited;

@@ -1,10 +1,12 @@
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getBulk, previewBulk } from '../../src/ops/bulks.ts';
 import { auditLines } from '../../src/ops/audit.ts';
+import { bundledScript } from '../helpers/bundled-script.ts';
 import { Child } from '../helpers/child.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
@@ -15,10 +17,10 @@ const EVENTS = 10_000;
 const KILLS = 4;
 /** Of a hundred events at most, so that four killed runs leave some for the last one. */
 const BATCHES = 20;
-const RUN = new URL('bulk-process.ts', import.meta.url);
 
 it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resumed reruns each once, while deliveries are answered`, async () => {
   const file = scratchFile();
+  const run = pathToFileURL(await bundledScript(new URL('bulk-process.ts', import.meta.url)));
   await using inbox = sqliteInbox(file);
   const database = new Database(file);
   onTestFinished(() => void database.close());
@@ -51,7 +53,7 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
 
   const reached: number[] = [];
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    await using child = new Child(RUN, [file, String(id), String(BATCHES)]);
+    await using child = new Child(run, [file, String(id), String(BATCHES)]);
     for (let batches = 1 + Math.random() * (BATCHES - 5); batches > 0; batches -= 1) await child.line();
     const afterMs = Math.random() * 10;
     await sleep(afterMs);
@@ -63,7 +65,7 @@ it(`a bulk rerun of ${EVENTS} dead events that is killed ${KILLS} times and resu
       WHERE state = 'pending' AND type = 'order.created'
     `);
   }
-  await using last = new Child(RUN, [file, String(id)]);
+  await using last = new Child(run, [file, String(id)]);
   let line = await last.line();
   while (/^\d+$/.test(line)) line = await last.line();
   await last.finish();

@@ -2,8 +2,12 @@
 // It writes how far it is after each batch, and stands still after so many: it must not be done before a slow machine
 // comes to kill it.
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { runBulk } from '../../src/ops/bulks.ts';
+
+// Who is killed keeps nothing of what Node has compiled for the next one, unless it does so now.
+flushCompileCache();
 
 const [file = '', bulk = '', batches = 'Infinity'] = process.argv.slice(2);
 

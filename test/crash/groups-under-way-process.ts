@@ -13,8 +13,9 @@ import { silent } from '../helpers/silent-logger.ts';
 flushCompileCache();
 
 const [file = '', round = '', end = ''] = process.argv.slice(2);
-const CONNECTIONS = 24;
-/** So long after the second group was sent, by turns: mostly nothing of them is on the disk, or all of it. */
+/** Groups that are smaller are mostly written by the time the process has said what it ends with. */
+const CONNECTIONS = 72;
+/** So long after the second group was sent, by turns: nothing of them is on the disk, or the first group, or all of it. */
 const lingerMs = (Number(round) % 4) / 5;
 
 interface Message {

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packInto } from '../helpers/packed.ts';
 import { part } from '../helpers/parts.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -35,8 +36,6 @@ export interface Project {
 }
 
 export function createProject(): Project {
-  if (!existsSync(join(ROOT, 'dist')))
-    throw new Error('dist is missing: the package is made of it. Run: npm run build');
   mkdirSync(FOLDERS, { recursive: true });
   const folder = mkdtempSync(join(FOLDERS, '.hosts-'));
   const project: Project = {
@@ -66,8 +65,7 @@ export function createProject(): Project {
 
 /** As npm does it: the packed files, in a folder of their own. */
 function installHookbox(folder: string): void {
-  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
-  const packed = execFileSync('npm', pack, { cwd: ROOT, encoding: 'utf8' }).trim();
+  const packed = packInto(folder);
   const target = join(folder, 'node_modules/hookbox');
   mkdirSync(target, { recursive: true });
   execFileSync('tar', ['xzf', join(folder, packed), '-C', target, '--strip-components=1']);

@@ -1,16 +1,8 @@
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packInto } from '../helpers/packed.ts';
 import { succeed } from './run.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -50,16 +42,10 @@ export interface Installed {
 
 /** Packs what is in dist and installs it as merchants do, into two projects in a temporary folder. */
 export async function packAndInstall(): Promise<Installed> {
-  if (!existsSync(join(ROOT, 'dist/src/index.js'))) {
-    throw new Error('dist is missing: the package is packed from it; npm run build');
-  }
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hookbox-package-')));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    await succeed('npm', ['pack', '--silent', '--pack-destination', folder], ROOT);
-    const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-    if (tarball === undefined) throw new Error('npm pack has made no tarball');
-
+    const tarball = packInto(folder);
     const [plain, frameworks] = await Promise.all([
       install(join(folder, 'plain'), [`../${tarball}`, ...NEEDED.map(asHere)]),
       install(join(folder, 'frameworks'), [`../${tarball}`, ...[...NEEDED, ...FRAMEWORKS].map(asHere), ...OTHERS]),

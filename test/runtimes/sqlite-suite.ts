@@ -1,13 +1,13 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { expectAccepted } from '../adapters/expected-answer.ts';
 import { send } from '../adapters/wire.ts';
 import { suiteFolder } from '../helpers/scratch-folder.ts';
 import { signedEvent } from '../helpers/signed-event.ts';
-import { inboxChecks, PLACEMENTS } from './inbox-checks.ts';
+import { inboxChecks, PLACEMENTS, type Placement } from './inbox-checks.ts';
 import { remoteHost } from './remote-host.ts';
 import { runProcess, startProcess } from './runtime-process.ts';
 
@@ -20,13 +20,38 @@ const checked = z.object({ name: z.string(), failure: z.string().nullable() });
  * @param server - the module of `servers/` that serves receivers
  */
 export function testSqliteInbox(runtime: string, command: () => readonly string[], server: string): void {
+  const lasting = onDisk();
+  const events = Array.from({ length: 20 }, () => signedEvent());
+  let killing: ReturnType<typeof killed> | undefined;
+  const killedOnce = (): ReturnType<typeof killed> => (killing ??= killed());
+  afterAll(async () => {
+    const over = await killing?.catch(() => null);
+    await over?.restarted[Symbol.asyncDispose]();
+  });
+
+  /** One process has an inbox of each placement when it is killed, and one comes after it: they cost more than what they do. */
+  async function killed() {
+    const start = () => startProcess(command(), server);
+    const files = {
+      thread: { file: join(lasting, 'killed-thread.db'), thread: true },
+      loop: { file: join(lasting, 'killed-loop.db'), thread: false },
+    };
+    const first = await start();
+    const answersOf = async (placement: Placement) => {
+      const { url } = await remoteHost(first, 'hookbox/sqlite').open({ inbox: files[placement] });
+      return Promise.all(events.map((event) => send(url, event)));
+    };
+    const [thread, loop] = await Promise.all([answersOf('thread'), answersOf('loop')]);
+    await first.kill();
+    return { files, answered: { thread, loop }, restarted: await start() };
+  }
+
   describe.each(PLACEMENTS)(`an inbox in SQLite on ${runtime}, written by its %s`, (placement) => {
-    const folder = onDisk();
     let running: Promise<ReadonlyMap<string, string | null>> | undefined;
     const checks = (): Promise<ReadonlyMap<string, string | null>> => (running ??= check());
 
     async function check(): Promise<ReadonlyMap<string, string | null>> {
-      const given = [placement, mkdtempSync(join(folder, 'checks-'))];
+      const given = [placement, mkdtempSync(join(lasting, 'checks-'))];
       // It ends by itself once everything is closed.
       const { lines } = await runProcess(command(), 'check-inbox.ts', given);
       return new Map(lines.map((line) => checked.parse(JSON.parse(line))).map(({ name, failure }) => [name, failure]));
@@ -37,16 +62,9 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
     });
 
     it('keeps what it has answered 200 when the process is killed', async () => {
-      const start = () => startProcess(command(), server);
-      const inbox = { file: join(folder, 'killed.db'), thread: placement === 'thread' };
-      const events = Array.from({ length: 20 }, () => signedEvent());
-      const killed = await start();
-      const first = await remoteHost(killed, 'hookbox/sqlite').open({ inbox });
-      const answers = await Promise.all(events.map((event) => send(first.url, event)));
-      await killed.kill();
-
-      await using restarted = await start();
-      await using second = await remoteHost(restarted, 'hookbox/sqlite').open({ inbox });
+      const { files, answered, restarted } = await killedOnce();
+      const answers = answered[placement];
+      await using second = await remoteHost(restarted, 'hookbox/sqlite').open({ inbox: files[placement] });
 
       for (const [n, event] of events.entries()) {
         const answer = answers[n];
@@ -58,9 +76,8 @@ export function testSqliteInbox(runtime: string, command: () => readonly string[
     });
   });
 
-  const idle = onDisk();
   it(`keeps no process alive on ${runtime} that leaves its inbox open`, async () => {
-    const { lines } = await runProcess(command(), 'idle-inbox.ts', [join(idle, 'idle.db')]);
+    const { lines } = await runProcess(command(), 'idle-inbox.ts', [join(lasting, 'idle.db')]);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([{ stored: 1, threads: 2 }]);
   });
 }

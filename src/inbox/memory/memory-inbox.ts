@@ -73,9 +73,9 @@ function shown(entry: Entry): StoredEvent {
     verified,
     state,
     deadReason,
-    body: body && Uint8Array.from(body),
+    body: body && new Uint8Array(body),
     receivedAt,
     redeliveries: occurrencesOf(redeliveries),
-    conflict: otherBody && { ...occurrencesOf(conflicts), body: Uint8Array.from(otherBody) },
+    conflict: otherBody && { ...occurrencesOf(conflicts), body: new Uint8Array(otherBody) },
   };
 }

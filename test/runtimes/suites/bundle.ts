@@ -13,52 +13,69 @@ const PLACES: Readonly<Record<string, string>> = {
   [join(IN_TEST, 'helpers/bundled-script.ts')]: here('bundled-script.ts'),
   [join(IN_TEST, 'helpers/times.ts')]: here('few-times.ts'),
 };
+const PROCESSES = 'processes';
+const THREADS = Object.fromEntries(
+  ['writer-thread', 'operators-thread'].map((name) => [name, builtOf(`${IN_SOURCE}inbox/sqlite/threads/${name}.ts`)]),
+);
 const OWN_PROCESS = /new URL\('([^']+)\.ts', import\.meta\.url\)/g;
+const OPTIONS = { platform: 'node', transform: { target: 'node22' }, logLevel: 'silent' } as const;
 
 /**
  * Writes the suites as JavaScript that every runtime takes, with the scripts that they start in processes of their own.
- * What they test is `dist`, as users run it.
+ * What they test is `dist`, as users run it; a process of its own has it in a few files, as there are dozens of these.
  *
  * @returns the module to run
  */
 export async function bundleSuites(folder: string): Promise<string> {
-  const bundle = await rolldown({
+  const scripts = new Map<string, string>();
+  const suites = await rolldown({
+    ...OPTIONS,
     input: { suites: here('suites.ts') },
-    platform: 'node',
-    transform: { target: 'node22' },
-    logLevel: 'silent',
-    plugins: [places(), ownProcesses()],
+    plugins: [places((built) => ({ id: pathToFileURL(built).href, external: true })), ownProcesses(scripts)],
   });
-  await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' });
-  await bundle.close();
+  await suites.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' });
+  await suites.close();
+  const processes = await rolldown({
+    ...OPTIONS,
+    input: { ...Object.fromEntries(scripts), ...THREADS },
+    plugins: [places((built) => built)],
+  });
+  // A thread of an inbox is looked for beside it, under this name.
+  const names = { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' };
+  await processes.write({ dir: join(folder, PROCESSES), format: 'esm', ...names });
+  await processes.close();
   return join(folder, 'suites.mjs');
 }
 
-function places(): Plugin {
-  const outside = (url: string) => ({ id: url, external: true });
+/** @param builtAt - what is imported for a module of `dist` */
+function places(builtAt: (path: string) => string | { id: string; external: true }): Plugin {
   return {
     name: 'places',
     resolveId(source, importer = here('suites.ts')) {
       const file = source.startsWith('.') ? resolve(dirname(importer), source) : source;
       if (file in PLACES && importer !== PLACES[file]) return PLACES[file];
-      if (source === 'vitest' || source === 'better-sqlite3') return outside(import.meta.resolve(source));
-      if (!file.startsWith(IN_SOURCE)) return null;
-      const built = join(ROOT, 'dist/src', file.slice(IN_SOURCE.length)).replace(/\.ts$/, '.js');
-      return outside(pathToFileURL(built).href);
+      if (source === 'vitest' || source === 'better-sqlite3')
+        return { id: import.meta.resolve(source), external: true };
+      return file.startsWith(IN_SOURCE) ? builtAt(builtOf(file)) : null;
     },
   };
 }
 
-function ownProcesses(): Plugin {
+/** @param scripts - where what is found is noted, by name */
+function ownProcesses(scripts: Map<string, string>): Plugin {
   return {
     name: 'own-processes',
     transform(code, id) {
       if (!id.startsWith(IN_TEST)) return null;
       return code.replaceAll(OWN_PROCESS, (_, script: string) => {
-        const fileName = `${basename(script)}.mjs`;
-        this.emitFile({ type: 'chunk', id: join(dirname(id), `${script}.ts`), fileName });
-        return `new URL('${fileName}', import.meta.url)`;
+        const name = basename(script);
+        scripts.set(name, join(dirname(id), `${script}.ts`));
+        return `new URL('${PROCESSES}/${name}.js', import.meta.url)`;
       });
     },
   };
+}
+
+function builtOf(source: string): string {
+  return join(ROOT, 'dist/src', source.slice(IN_SOURCE.length)).replace(/\.ts$/, '.js');
 }
