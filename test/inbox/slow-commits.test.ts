@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CommitOutcome } from '../../src/inbox/sqlite/commit-group.ts';
-import { GroupCommit } from '../../src/inbox/group-commit.ts';
+import { type CommitOutcome, GroupCommit } from '../../src/inbox/group-commit.ts';
 
 describe('deliveries that come one by one to a thread, on a clock of the test', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] }));

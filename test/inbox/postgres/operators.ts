@@ -5,8 +5,7 @@ import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { asUnavailable } from '../../../src/inbox/postgres/driver/faults.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
-import { actsOnEvents } from '../../../src/inbox/postgres/operator/act-on-events.ts';
-import { audit } from '../../../src/inbox/postgres/operator/audit-log.ts';
+import { postgresOperations } from '../../../src/inbox/postgres/operator/operations.ts';
 import { tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 
@@ -60,13 +59,9 @@ function operated(source: { readonly pool: { connect(): Promise<PoolClient> } },
       }),
     notify: () => listeners.forEach((listener) => listener()),
   };
-  const operations: Pick<Operations, 'act' | 'note' | 'recount' | 'lines'> = {
-    ...actsOnEvents(access),
-    ...audit(access),
-  };
   return {
     ...(inbox as Inbox<never>),
-    operations: operations as Operations, // no test of these asks for what is not there yet
+    operations: postgresOperations(access) as Operations, // no test of these asks for what is not there yet
     onPending(listener) {
       listeners.add(listener);
       return inbox.onPending(listener);

@@ -1,13 +1,13 @@
-import type { Acts, ActReport } from '../../operator/acts.ts';
-import { authorOf } from '../../operator/author.ts';
-import { actOnKeys, refuseTooManyKeys, type ActedRow, type ActEngine } from '../../rules/act-on-events.ts';
-import { asked, awaited } from '../../rules/steps.ts';
-import type { EventKey } from '../../event.ts';
-import type { Session } from '../driver/session.ts';
-import type { Tables } from '../sql/tables.ts';
-import type { Access } from './access.ts';
+import type { Acts, ActReport } from '../../../operator/acts.ts';
+import { authorOf } from '../../../operator/author.ts';
+import { actOnKeys, refuseTooManyKeys, type ActedRow, type ActEngine } from '../../../rules/act-on-events.ts';
+import { asked, awaited } from '../../../rules/steps.ts';
+import type { EventKey } from '../../../event.ts';
+import type { Session } from '../../driver/session.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { Access } from '../access.ts';
 import { actEngine, held, nameOf, readActed } from './act-engine.ts';
-import { auditLines } from './audit-line.ts';
+import { auditLines } from '../audit/audit-line.ts';
 
 /** Acts on events that are named. */
 export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> {

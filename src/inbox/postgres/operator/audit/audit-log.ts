@@ -1,9 +1,9 @@
-import type { Audit, AuditLine } from '../../operator/audit.ts';
-import { authorOf } from '../../operator/author.ts';
-import { pageBounds } from '../../operator/page-bounds.ts';
-import { awaited } from '../../rules/steps.ts';
-import { fromText } from '../driver/values.ts';
-import type { Access } from './access.ts';
+import type { Audit, AuditLine } from '../../../operator/audit.ts';
+import { authorOf } from '../../../operator/author.ts';
+import { pageBounds } from '../../../operator/page-bounds.ts';
+import { awaited } from '../../../rules/steps.ts';
+import { fromText } from '../../driver/values.ts';
+import type { Access } from '../access.ts';
 import { auditLines } from './audit-line.ts';
 
 /** A row of the audit; its CHECK holds the union. */

@@ -1,13 +1,13 @@
-import type { EventKey } from '../../event.ts';
-import type { ActedRow, ActEngine } from '../../rules/act-on-events.ts';
-import { answer, asked } from '../../rules/steps.ts';
-import type { DeadReason, EventState } from '../../state.ts';
-import { fromText, textOrNull, toText } from '../driver/values.ts';
-import { postgresEngine } from '../engine/postgres-engine.ts';
-import type { Scene } from '../engine/scene.ts';
-import { keyOrNull } from '../sql/keys.ts';
-import { joined, places, STATE } from '../sql/records.ts';
-import { rowOf } from '../sql/tables.ts';
+import type { EventKey } from '../../../event.ts';
+import type { ActedRow, ActEngine } from '../../../rules/act-on-events.ts';
+import { answer, asked } from '../../../rules/steps.ts';
+import type { DeadReason, EventState } from '../../../state.ts';
+import { fromText, textOrNull, toText } from '../../driver/values.ts';
+import { postgresEngine } from '../../engine/postgres-engine.ts';
+import type { Scene } from '../../engine/scene.ts';
+import { keyOrNull } from '../../sql/keys.ts';
+import { joined, places, STATE } from '../../sql/records.ts';
+import { rowOf } from '../../sql/tables.ts';
 
 /** What an act asks for, in one transaction, on events that are held (`held`). */
 export function actEngine(scene: Scene, rows: ReadonlyMap<string, ActedRow>): ActEngine {

@@ -1,8 +1,8 @@
-import type { AuditLine } from '../../operator/audit.ts';
-import type { AuditLines } from '../../rules/audit-line.ts';
-import { asked } from '../../rules/steps.ts';
-import { textOrNull, toText } from '../driver/values.ts';
-import type { Scene } from '../engine/scene.ts';
+import type { AuditLine } from '../../../operator/audit.ts';
+import type { AuditLines } from '../../../rules/audit-line.ts';
+import { asked } from '../../../rules/steps.ts';
+import { textOrNull, toText } from '../../driver/values.ts';
+import type { Scene } from '../../engine/scene.ts';
 
 /** The lines of the audit, as the transactions of acts write them. */
 export function auditLines({ session, t }: Pick<Scene, 'session' | 't'>): AuditLines {
