@@ -33,6 +33,7 @@ export class InboxOpenError extends HookboxError {
     | 'NODE_TOO_OLD'
     | 'LOCKED'
     | 'SCHEMA_MISSING'
+    | 'SCHEMA_OLD'
     | 'ACCESS_DENIED'
     | 'SERVER_TOO_OLD'
     | 'READ_ONLY'

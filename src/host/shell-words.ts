@@ -1,8 +1,24 @@
 import { replaceUnprintable } from '../printable.ts';
+import { shownDatabase } from './postgres-url.ts';
 
 /** An option of a command with its value. What begins with a dash would be taken for an option. */
 export function option(name: string, value: string): readonly string[] {
   return value.startsWith('-') ? [`${name}=${quoted(value)}`] : [name, quoted(value)];
+}
+
+/** What a command names an inbox by; a part that is not known, or is known by itself, is left out. */
+export interface NamedInbox {
+  /** a file or a URL */
+  readonly db?: string | undefined;
+  readonly schema?: string | undefined;
+}
+
+/** The options of a command that name an inbox. A URL loses its user and password: a command is read by many. */
+export function inboxOptions({ db, schema }: NamedInbox): readonly string[] {
+  return [
+    ...(db === undefined ? [] : option('--db', shownDatabase(db))),
+    ...(schema === undefined ? [] : option('--schema', schema)),
+  ];
 }
 
 /**

@@ -1,10 +1,12 @@
 import { ConfigurationError } from '../../errors.ts';
+import { isPostgresUrl } from '../../host/postgres-url.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import type { PostgresSource } from './driver/connections.ts';
 import { inboxOnPostgres } from './inbox-on-postgres.ts';
+import { assertSchema } from './opening/schema-name.ts';
 
 export type { PostgresConnection, PostgresPool, PostgresQuery, PostgresResult } from './driver/client.ts';
 export type { PostgresSource } from './driver/connections.ts';
@@ -32,8 +34,6 @@ export interface PostgresInboxOptions {
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Names are cut to that by Postgres. */
-const MOST_OF_A_NAME = 63;
 
 /**
  * The inbox of several machines: events in Postgres, in a schema of their own beside the merchant's tables. Any number of
@@ -84,15 +84,6 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
   return typeof source === 'string' ? source : null;
 }
 
-function assertSchema(schema: unknown): void {
-  const bytes = typeof schema === 'string' ? Buffer.byteLength(schema) : 0;
-  if (bytes > 0 && bytes <= MOST_OF_A_NAME && !String(schema).includes('\0')) return;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? JSON.stringify(schema) : typeof schema}.`,
-  );
-}
-
 /** Whatever it is, it is not quoted: a URL has a password in it. */
 function assertSource(source: unknown): void {
   if (typeof source === 'string') {
@@ -111,7 +102,7 @@ function assertSource(source: unknown): void {
 }
 
 function assertUrl(url: string): string {
-  if (/^postgres(ql)?:\/\//.test(url)) return url;
+  if (isPostgresUrl(url)) return url;
   throw new ConfigurationError(
     'INVALID_OPTION',
     'The URL of a Postgres inbox begins with postgres:// or postgresql://.',

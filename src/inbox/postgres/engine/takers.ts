@@ -6,7 +6,7 @@ import { fromKey, toKey } from '../sql/keys.ts';
 import type { Scene } from './scene.ts';
 
 /** Who handles what. */
-export function takers({ session, t, facts }: Scene): Takers {
+export function takers({ session, t, facts }: Pick<Scene, 'session' | 't' | 'facts'>): Takers {
   const isThere = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     (await session.row(text, values)) !== undefined;
   return {

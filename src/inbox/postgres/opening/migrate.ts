@@ -1,7 +1,9 @@
 import { InboxOpenError } from '../../../errors.ts';
+import { committed } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
-import { quoted, type Tables } from '../sql/tables.ts';
+import { literal, quoted, type Tables } from '../sql/tables.ts';
 import { migrations } from './migrations.ts';
+import type { Migration } from './schema/migration.ts';
 
 export const NEWEST = migrations.at(-1)?.version ?? 0;
 
@@ -9,48 +11,86 @@ export const NEWEST = migrations.at(-1)?.version ?? 0;
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
 
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
+const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK})`;
+
+/** The schema of an inbox, by its name and by its tables. */
+export interface Place {
+  readonly schema: string;
+  readonly tables: Tables;
+}
+
 /**
- * @returns whether nothing is left to migrate
+ * What is to be done yet until the schema is that of this hookbox, in its order; `null` where there is no inbox.
+ *
  * @throws InboxOpenError `NEEDS_NEWER_HOOKBOX` when a newer major version has written the schema
  */
-export async function isMigrated(session: Session, schema: string, tables: Tables): Promise<boolean> {
-  // Of a schema that is not there nothing else may be asked.
-  const there = await session.row<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
-    tables.migrations,
-  ]);
-  if (there?.there !== true) return false;
-  const row = await session.row<{ version: number | null; needs: number | null }>(
-    `SELECT max(version) AS version, max(needs) AS needs FROM ${tables.migrations}`,
+export async function missingMigrations(
+  session: Session,
+  { schema, tables }: Place,
+): Promise<readonly Migration[] | null> {
+  // Asked of the catalogue: what it keeps of it in memory may be of before somebody else has migrated.
+  const there = await session.row(
+    `SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relname = 'migrations'`,
+    [schema],
   );
-  if ((row?.needs ?? 0) > NEWEST) {
+  if (there === undefined) return null;
+  const applied = await session.rows<{ version: number; needs: number }>(
+    `SELECT version, needs FROM ${tables.migrations}`,
+  );
+  if (applied.some(({ needs }) => needs > NEWEST)) {
     throw new InboxOpenError(
       'NEEDS_NEWER_HOOKBOX',
       `The inbox in the schema ${schema} was written by a newer version of hookbox. Upgrade hookbox here.`,
     );
   }
-  return (row?.version ?? 0) >= NEWEST;
+  return migrations.filter(({ version }) => applied.every((row) => row.version !== version));
 }
 
-/** All that is missing, in one transaction. */
-export async function migrate(session: Session, schema: string, tables: Tables): Promise<void> {
-  await session.exec(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  await session.rows('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-  // A role that may not create schemas may own this one.
-  const there = await session.row('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-  if (there === undefined) await session.exec(`CREATE SCHEMA ${quoted(schema)}`);
-  await session.exec(`
-    CREATE TABLE IF NOT EXISTS ${tables.migrations} (
-      version integer PRIMARY KEY, name text NOT NULL, needs integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
-    )`);
-  const applied = await session.rows<{ version: number }>(`SELECT version FROM ${tables.migrations}`);
-  for (const { version, name, needs, sql } of migrations) {
-    if (applied.some((row) => row.version === version)) continue;
-    await session.exec(sql(tables));
-    await session.run(`INSERT INTO ${tables.migrations} (version, name, needs) VALUES ($1, $2, $3)`, [
-      version,
-      name,
-      needs,
-    ]);
+/** Does all that is missing, each in a transaction of its own. */
+export async function migrate(session: Session, { schema, tables }: Place): Promise<void> {
+  for (let isDone = false; !isDone;) {
+    await session.exec(`${BEGIN}; ${TAKE_LOCK}`);
+    const missing = await missingMigrations(session, { schema, tables });
+    if (missing === null) {
+      // A role that may not create schemas may own this one.
+      const there = await session.row('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+      if (there === undefined) await session.exec(`CREATE SCHEMA ${quoted(schema)}`);
+      await session.exec(createMigrations(tables));
+    }
+    const [next] = missing ?? migrations;
+    if (next === undefined) isDone = true;
+    else await session.exec(statementsOf(next, tables));
+    await committed(session);
   }
-  await session.exec('COMMIT');
+}
+
+/**
+ * What `migrate` runs, for people and for what they deploy with.
+ *
+ * @param missing - of a server that was asked; `null` where it has no inbox, or none was asked
+ */
+export function migrationScript({ schema, tables }: Place, missing: readonly Migration[] | null): string {
+  return (missing ?? migrations)
+    .map((migration, at) => {
+      const prepare =
+        missing === null && at === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`, createMigrations(tables)] : [];
+      const statements = [BEGIN, TAKE_LOCK, ...prepare].map((statement) => `${statement};\n`).join('');
+      return `-- ${migration.version}: ${migration.name}\n${statements}${statementsOf(migration, tables)}\nCOMMIT;\n`;
+    })
+    .join('\n');
+}
+
+function createMigrations(tables: Tables): string {
+  return `CREATE TABLE IF NOT EXISTS ${tables.migrations} (
+  version integer PRIMARY KEY, name text NOT NULL, needs integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
+)`;
+}
+
+/** With the line that says that it was done. */
+function statementsOf({ version, name, needs, sql }: Migration, tables: Tables): string {
+  const line = `INSERT INTO ${tables.migrations} (version, name, needs) VALUES (${version}, ${literal(name)}, ${needs});`;
+  // As deep as it stands among the code.
+  return `${sql(tables).replaceAll(/^ {4}/gm, '').trim()}\n${line}`;
 }
