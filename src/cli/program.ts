@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./verify/verify-command.ts')).verifyCommand(),
   fixtures: async () => (await import('./fixtures/fixtures-command.ts')).fixturesCommand(),
   schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
+  migrate: async () => (await import('./migrate/migrate-command.ts')).migrateCommand(),
   doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
 };
 

@@ -55,8 +55,13 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
   readonly title?: string;
   /** The path that browsers see the page at, where something in between takes a part of it away; found out unless set. */
   readonly base?: string;
-  /** The inbox's file, for the commands that the page offers to copy; without it they name none. */
+  /**
+   * The inbox's file or URL, for the commands that the page offers to copy; without it they name none. Of a URL the page shows no
+   * user and no password.
+   */
   readonly db?: string;
+  /** the schema of an inbox in Postgres, for these commands, where it is another than `hookbox` */
+  readonly schema?: string;
   /**
    * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
    * the operating system has for temporary files unless set.
@@ -103,7 +108,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
     base: options.base?.replace(/\/+$/, ''),
-    db: options.db,
+    named: { db: options.db, schema: options.schema },
   });
   const live = liveStreams(watchChanges(inbox));
 

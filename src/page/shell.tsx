@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Tokens } from './safety/csrf.ts';
 import { flashOf } from './acts/flash.ts';
 import { Layout, PlainPage } from './layout.tsx';
+import type { NamedInbox } from '../host/shell-words.ts';
 import type { Mask } from '../ops/body/mask.ts';
 import type { Operated, Screen, Visit, Visitor } from './visit.ts';
 
@@ -27,8 +28,8 @@ export interface ShellParts {
   readonly site: string;
   /** the path that browsers see it at, where the router is not told */
   readonly base: string | undefined;
-  /** the inbox's file, where the page is told */
-  readonly db: string | undefined;
+  /** as commands name the inbox, where the page is told */
+  readonly named: NamedInbox;
 }
 
 /** What all routes of the page share: who asks, and how a screen becomes an answer. */
@@ -46,7 +47,7 @@ export interface Shell extends Pick<ShellParts, 'operated' | 'tokens' | 'mask'> 
   ) => Promise<Response>;
 }
 
-export function createShell({ operated, tokens, mask, site, base, db }: ShellParts): Shell {
+export function createShell({ operated, tokens, mask, site, base, named }: ShellParts): Shell {
   const baseOf = (c: PageContext): string => base ?? mountedAt(c);
 
   const visitOf = (c: PageContext): Visit => {
@@ -64,7 +65,7 @@ export function createShell({ operated, tokens, mask, site, base, db }: ShellPar
       masks: mask.masks,
       refusal: mask.refusal,
       liveOnly: c.req.header('hookbox-live') !== undefined,
-      db,
+      named,
     };
   };
 

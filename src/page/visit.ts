@@ -1,5 +1,6 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
+import type { NamedInbox } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
@@ -37,8 +38,8 @@ export interface Visit {
   readonly refusal?: (filter: EventFilter) => string | null;
   /** only what stands in `#live` is asked for: the page that is shown already is brought up to date */
   readonly liveOnly?: boolean;
-  /** the inbox’s file, as commands for it name it */
-  readonly db?: string | undefined;
+  /** as commands name the inbox */
+  readonly named: NamedInbox;
 }
 
 /** What a screen puts into the layout. */

@@ -64,7 +64,7 @@ export function unhandledLog(logger: Logger) {
         if (here.length === 0) continue;
         const count = here.reduce((sum, one) => sum + one.count, 0);
         const named = types === '*' ? [] : here.map(({ type }) => type);
-        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, file);
+        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, { db: file });
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
           'events that this processor handles were ignored in the last seven days, when nobody handled them; the command ' +

@@ -265,8 +265,8 @@ describe('hookbox scenario run --to', () => {
     await using to = await endpoint(({ headers }) => (headers['x-signature'] === undefined ? 401 : 200));
     const scenario = { about: 'x', deliveries: [{ type: 'order.ready' }], expect: { stored: 'once' } };
     const ran = await play(fileWith(scenario), '--to', to.url);
-    expect(ran.stdout).toContain('  - every event is stored once: not checked: give --db with the file of its inbox\n');
-    expect(ran.stderr).toContain('not everything could be checked; give --db with the file of its inbox\n');
+    expect(ran.stdout).toContain('  - every event is stored once: not checked: give --db with its inbox\n');
+    expect(ran.stderr).toContain('not everything could be checked; give --db with its inbox\n');
     expect(ran.code).toBe(3);
     const json = await play(fileWith(scenario), '--to', to.url, '--json');
     expect(reportIn(json).met).toBeNull();

@@ -17,11 +17,12 @@ import {
   type Bulk,
   type EventFilter,
 } from '../../ops/index.ts';
-import { quoted } from '../../host/shell-words.ts';
+import { inboxOptions } from '../../host/shell-words.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { requireConsent, typedCount } from './confirm.ts';
+import { neededInbox, shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -42,7 +43,7 @@ const MOST_AT_ONCE = 500;
 
 /** Reruns or discards the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
-  const { db, all = false, dryRun = false, force = false } = options;
+  const { all = false, dryRun = false, force = false } = options;
   const filter = eventFilterOf(options);
   const { endpoint: _, ...beyondEndpoint } = filter;
   const bulk = options.resume ?? options.cancel;
@@ -62,7 +63,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   }
 
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   if (options.cancel !== undefined) return await cancel(inbox, act, options.cancel, options);
   if (options.resume !== undefined) return await resume(inbox, act, options.resume, options, signal);
   if (ids.length > 0) return await actOnIds(inbox, act, ids, options, signal);
@@ -157,12 +158,12 @@ async function actOnFound(
   options: ActOnOptions,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { db, dryRun = false, yes = false, json = false, force = false } = options;
+  const { dryRun = false, yes = false, json = false, force = false } = options;
   if (!dryRun) requireConsent(yes);
   const found = await foundForAct(inbox, act, filter, { force, enough: dryRun ? Infinity : 1, signal });
   if (signal.aborted) return EXIT.interrupted;
   if (found.total === 0) {
-    tell(`Nothing in ${db} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
+    tell(`Nothing in ${shownInbox(options)} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
     if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
       tell('Ignored events need --state ignored.');
     tellUnknownTypes(options.type);
@@ -226,7 +227,7 @@ async function resume(
   options: ActOnOptions,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const bulk = await knownBulk(inbox, act, id, options.db);
+  const bulk = await knownBulk(inbox, act, id, options);
   if (bulk === null) return EXIT.notFound;
   const { yes = false } = options;
   if (bulk.state === 'previewed') {
@@ -238,7 +239,7 @@ async function resume(
 
 /** Ends a bulk act for good. */
 async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<ExitCode> {
-  const before = await knownBulk(inbox, act, id, options.db);
+  const before = await knownBulk(inbox, act, id, options);
   if (before === null) return EXIT.notFound;
   const bulk = await cancelBulk(inbox, id, byOf(options));
   if (options.json === true) printJson(bulk);
@@ -250,9 +251,9 @@ async function cancel(inbox: Inbox, act: Act, id: number, options: ActOnOptions)
   return EXIT.ok;
 }
 
-async function knownBulk(inbox: Inbox, act: Act, id: number, db: string): Promise<Bulk | null> {
+async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptions): Promise<Bulk | null> {
   const bulk = await getBulk(inbox, id);
-  if (bulk === null) tell(`There is no bulk act ${id} in ${db}. hookbox events bulks lists them.`);
+  if (bulk === null) tell(`There is no bulk act ${id} in ${shownInbox(options)}. hookbox events bulks lists them.`);
   else if (bulk.act !== act) throw usageError(`Bulk ${id} is to ${bulk.act}: use hookbox events ${bulk.act}.`);
   return bulk;
 }
@@ -267,6 +268,6 @@ async function run(inbox: Inbox, { id, act }: Bulk, options: ActOnOptions, signa
     }),
   );
   if (options.json === true) printJson(bulk);
-  const db = options.db === 'hookbox.db' ? '' : ` --db ${quoted(options.db)}`;
-  return concludeBulk(bulk, `hookbox events ${act} --resume ${id}${db}`, signal);
+  const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
+  return concludeBulk(bulk, goOn, signal);
 }

@@ -1,7 +1,9 @@
 import { backup } from '../../ops/index.ts';
+import { copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { bytes } from '../../ops/words/format.ts';
+import { isInPostgres, namedInbox, shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption, stopping } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { printJson, tell } from '../shared/output.ts';
@@ -10,10 +12,11 @@ import type { ByOptions, InboxOptions } from './event-options.ts';
 
 /** Copies the inbox into a new file, and resolves with how to exit. */
 export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
+  if (isInPostgres(options)) throw usageError(copyInPostgres(namedInbox(options), file));
   const signal = interruption();
   signal.addEventListener('abort', () => tell(stopping('Finishing the backup first')));
-  await using inbox = existingInbox(options.db);
-  tell(`copying ${oneLine(options.db)} into ${oneLine(file)}; it may be used meanwhile.`);
+  await using inbox = await existingInbox(options);
+  tell(`copying ${shownInbox(options)} into ${oneLine(file)}; it may be used meanwhile.`);
   const report = await backup(inbox, file, byOf(options));
   if (options.json === true) printJson(report);
   tell(`${bytes(report.bytes)} in ${oneLine(file)}`);

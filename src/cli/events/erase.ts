@@ -2,6 +2,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { eraseEntity, type EraseProgress, type EraseReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from './confirm.ts';
+import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -19,16 +20,16 @@ export interface EraseOptions extends InboxOptions, ByOptions {
 
 /** Removes what is kept about an entity, and resolves with how to exit. */
 export async function erase(entity: string, options: EraseOptions): Promise<ExitCode> {
-  const { db, dryRun = false, yes = false, json = false } = options;
+  const { dryRun = false, yes = false, json = false } = options;
   if (!dryRun) requireConsent(yes);
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
 
   const found = await erased(inbox, entity, options, signal, true);
   if (signal.aborted) return EXIT.interrupted;
   if (found.erased + found.inProcessing === 0) {
     if (json) printJson(found);
-    tell(`Nothing in ${db} is about ${JSON.stringify(entity)}.`);
+    tell(`Nothing in ${shownInbox(options)} is about ${JSON.stringify(entity)}.`);
     tellLog(found.logEmptied);
     return EXIT.notFound;
   }

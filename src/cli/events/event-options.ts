@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
 import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
-import { DB } from '../shared/db-option.ts';
+import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { collected, collectedFrom, wholeNumber } from '../shared/option-values.ts';
 
 /** Where the inbox is, and how the answer is to read. */
-export interface InboxOptions {
-  readonly db: string;
+export interface InboxOptions extends DbOptions {
   readonly json?: boolean;
 }
 
 /** Adds the options that every command on stored events has. */
 export function withInbox(command: Command, json = 'print it as JSON'): Command {
-  return command.option('--db <file>', DB, 'hookbox.db').option('--json', json);
+  return withDb(command).option('--json', json);
 }
 
 /** What the arguments of a command that lists the newest of something say. */

@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { DB } from '../shared/db-option.ts';
+import { withDb } from '../shared/db-option.ts';
 import { withBy, withFilter } from './event-options.ts';
 import type { ExportCommandOptions } from './export.ts';
 
 /** `hookbox events export` */
 export function exportCommand(): Command {
-  const made = command('export', 'write events as lines of JSON, byte-exact, with their attempts', [
-    'hookbox events export > events.ndjson',
-    'hookbox events export --state dead --out dead.ndjson',
-    'hookbox events export --since 24h | gzip > today.ndjson.gz',
-  ])
-    .option('--db <file>', DB, 'hookbox.db')
+  const made = withDb(
+    command('export', 'write events as lines of JSON, byte-exact, with their attempts', [
+      'hookbox events export > events.ndjson',
+      'hookbox events export --state dead --out dead.ndjson',
+      'hookbox events export --since 24h | gzip > today.ndjson.gz',
+    ]),
+  )
     .option('--out <file>', 'write to this file, which appears when it is complete')
     .option('--force', 'replace an existing file');
   return withBy(withFilter(made))

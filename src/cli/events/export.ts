@@ -4,6 +4,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents } from '../../ops/index.ts';
 import { plural } from '../../ops/words/format.ts';
+import type { DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -18,19 +19,18 @@ import type { ByOptions, FilterOptions } from './event-options.ts';
 import { underWay } from '../shared/interruptible.ts';
 
 /** What the arguments of `events export` say. */
-export interface ExportCommandOptions extends FilterOptions, ByOptions {
-  readonly db: string;
+export interface ExportCommandOptions extends DbOptions, FilterOptions, ByOptions {
   readonly out?: string;
   readonly force?: boolean;
 }
 
 /** Writes events to a file or to standard output, and resolves with how to exit. */
 export async function exportTo(options: ExportCommandOptions): Promise<ExitCode> {
-  const { db, out, force = false } = options;
+  const { out, force = false } = options;
   const filter = eventFilterOf(options);
   if (out !== undefined) refuseExisting(out, force);
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
 
   const progress = progressBar();
   let events = 0;

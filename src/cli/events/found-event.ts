@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import { listEvents } from '../../ops/index.ts';
+import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { usageError } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from '../shared/output.ts';
@@ -13,13 +14,14 @@ import { tell } from '../shared/output.ts';
 export async function foundEvent(
   inbox: Inbox,
   id: string,
-  { db, endpoint }: { readonly db: string; readonly endpoint?: string },
+  options: DbOptions & { readonly endpoint?: string },
 ): Promise<EventKey | null> {
+  const { endpoint } = options;
   const { events } = await listEvents(inbox, { id, ...(endpoint !== undefined && { endpoint }) });
   const [found, ...others] = events;
   if (found === undefined) {
     tell(
-      `There is no event ${named(id)} in ${db}${endpoint === undefined ? '' : ` at the endpoint ${named(endpoint)}`}.`,
+      `There is no event ${named(id)} in ${shownInbox(options)}${endpoint === undefined ? '' : ` at the endpoint ${named(endpoint)}`}.`,
     );
     return null;
   }

@@ -4,6 +4,7 @@ import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { importEvents, type ImportCounts } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
+import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -25,10 +26,10 @@ export interface ImportCommandOptions extends InboxOptions, ByOptions {
 
 /** Takes in what an export has written, and resolves with how to exit. */
 export async function importFrom(path: string, options: ImportCommandOptions): Promise<ExitCode> {
-  const { db, dryRun = false, trusted = false, json = false } = options;
+  const { dryRun = false, trusted = false, json = false } = options;
   if (path !== '-') refuseMissing(path);
   const signal = interruption();
-  await using inbox = dryRun ? existingInbox(db) : newOrExisting(db);
+  await using inbox = dryRun ? await existingInbox(options) : await newOrExisting(options);
 
   const source = path === '-' ? process.stdin : createReadStream(path);
   // Standard input may never end.
@@ -78,9 +79,15 @@ function sumOf({ imported, known, different }: ImportCounts): number {
 }
 
 /** After a move to another machine there is no inbox yet. */
-function newOrExisting(db: string): Inbox {
-  if (!existsSync(db)) tell(`note: ${db} is a new inbox.`);
-  return openInbox(db);
+async function newOrExisting(options: DbOptions): Promise<Inbox> {
+  if (!(await isThere(options))) tell(`note: ${shownInbox(options)} is a new inbox.`);
+  return openInbox(options);
+}
+
+async function isThere(options: DbOptions): Promise<boolean> {
+  if (!isInPostgres(options)) return existsSync(options.db);
+  const { isOnPostgres } = await import('../shared/postgres-inbox.ts');
+  return isOnPostgres(options);
 }
 
 function refuseMissing(path: string): void {

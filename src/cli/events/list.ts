@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
+import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -25,13 +26,13 @@ export interface ListOptions extends InboxOptions, FilterOptions {
 
 /** Prints the events that fit, newest first, and resolves with how to exit. */
 export async function list(options: ListOptions): Promise<ExitCode> {
-  const { db, json = false, limit, all = false, before, groups = false } = options;
+  const { json = false, limit, all = false, before, groups = false } = options;
   const filter = eventFilterOf(options);
   if (groups && (!isEverything(filter) || before !== undefined)) {
     throw usageError('--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint.');
   }
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   if (groups) return await listGroups(inbox, json);
 
   const progress = progressBar();
@@ -55,7 +56,7 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   }
   if (next !== null) tell(`${signal.aborted ? 'Stopped.' : 'There may be older ones.'} To go on, add --before ${next}`);
   else if (found === 0) {
-    tell(`Nothing in ${db} fits.`);
+    tell(`Nothing in ${shownInbox(options)} fits.`);
     tellUnknownTypes(options.type);
   }
   return signal.aborted ? EXIT.interrupted : EXIT.ok;

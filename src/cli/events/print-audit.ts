@@ -9,8 +9,9 @@ import type { NewestOptions } from './event-options.ts';
 import { lineWidth, timeText, orDash } from './event-texts.ts';
 
 /** Prints what operators did, the newest first. */
-export async function audit({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
-  await using inbox = existingInbox(db);
+export async function audit(options: NewestOptions): Promise<ExitCode> {
+  const { limit, before, json = false } = options;
+  await using inbox = await existingInbox(options);
   const { lines, next } = await auditLines(inbox, { limit, ...(before !== undefined && { before }) });
   if (json) for (const line of lines) printNdjson(line);
   else if (lines.length > 0) growingTable(HEAD, lineWidth())(lines.map(rowOf));

@@ -9,8 +9,9 @@ import type { NewestOptions } from './event-options.ts';
 import { lineWidth, timeText, orDash } from './event-texts.ts';
 
 /** Prints the acts on many events, the newest first. */
-export async function bulks({ db, limit, before, json = false }: NewestOptions): Promise<ExitCode> {
-  await using inbox = existingInbox(db);
+export async function bulks(options: NewestOptions): Promise<ExitCode> {
+  const { limit, before, json = false } = options;
+  await using inbox = await existingInbox(options);
   const page = await listBulks(inbox, { limit, ...(before !== undefined && { before }) });
   if (json) for (const bulk of page) printNdjson(bulk);
   else if (page.length > 0) growingTable(HEAD, lineWidth())(page.map(rowOf));

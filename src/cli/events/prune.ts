@@ -1,6 +1,7 @@
 import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from './confirm.ts';
+import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -24,7 +25,7 @@ export interface PruneCommandOptions extends InboxOptions, ByOptions {
 
 /** Takes the bodies of old events away, and resolves with how to exit. */
 export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
-  const { db, state, type, endpoint, dryRun = false, yes = false, json = false } = options;
+  const { state, type, endpoint, dryRun = false, yes = false, json = false } = options;
   const criteria: PruneCriteria = {
     settledBefore: timeOption('--older-than', options.olderThan),
     ...(state && { states: state }),
@@ -33,7 +34,7 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   };
   if (!dryRun) requireConsent(yes);
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   const by = byOf(options);
 
   const counting = progressBar();
@@ -48,7 +49,7 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${timeText(criteria.settledBefore)})`;
   if (dryRun || total === 0) {
     if (json) printJson({ pruned: total, audit: null });
-    tell(total === 0 ? `Nothing in ${db} is to be pruned.` : `would prune ${what}`);
+    tell(total === 0 ? `Nothing in ${shownInbox(options)} is to be pruned.` : `would prune ${what}`);
     return EXIT.ok;
   }
   tell(`prune ${what}: bodies, errors and other bodies go; ids, states and hashes stay.`);

@@ -1,6 +1,7 @@
 import { rejectedDeliveries, type RejectedDelivery } from '../../ops/index.ts';
 import { number } from '../../ops/words/format.ts';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
+import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { printNdjson, tell } from '../shared/output.ts';
@@ -15,15 +16,16 @@ export interface RejectedOptions extends InboxOptions {
 }
 
 /** Prints the deliveries that were not taken in, the latest first. */
-export async function rejected({ db, limit, json = false }: RejectedOptions): Promise<ExitCode> {
-  await using inbox = existingInbox(db);
+export async function rejected(options: RejectedOptions): Promise<ExitCode> {
+  const { limit, json = false } = options;
+  await using inbox = await existingInbox(options);
   const deliveries = await rejectedDeliveries(inbox, limit);
   if (json) {
     for (const delivery of deliveries) printNdjson(delivery);
     return EXIT.ok;
   }
   if (deliveries.length === 0) {
-    tell(`No delivery was rejected that ${db} knows of.`);
+    tell(`No delivery was rejected that ${shownInbox(options)} knows of.`);
     return EXIT.ok;
   }
   table(

@@ -22,11 +22,11 @@ export interface ShowOptions extends InboxOptions {
 
 /** Prints everything that is known of an event, and resolves with how to exit. */
 export async function show(id: string, options: ShowOptions): Promise<ExitCode> {
-  const { db, raw = false, json = false, mask: paths = [] } = options;
+  const { raw = false, json = false, mask: paths = [] } = options;
   if (raw && (json || paths.length > 0))
     throw usageError('--raw prints the stored bytes alone. Leave --json and --mask out.');
   const { mask } = createMask(paths);
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   const key = await foundEvent(inbox, id, options);
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;

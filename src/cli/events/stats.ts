@@ -1,7 +1,9 @@
 import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
 import { TOTALS } from '../../ops/stats.ts';
+import type { NamedInbox } from '../../host/shell-words.ts';
 import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
+import { namedInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { timeOption } from '../shared/time-option.ts';
@@ -20,14 +22,14 @@ export interface StatsCommandOptions extends InboxOptions {
 
 /** Prints counts, ages and latencies. */
 export async function printStats(options: StatsCommandOptions): Promise<ExitCode> {
-  const { db, steps, json = false } = options;
+  const { steps, json = false } = options;
   const since = timeOption('--since', options.since);
   const until = options.until === undefined ? new Date() : timeOption('--until', options.until);
   if (since >= until) throw usageError('--since must be before --until.');
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   const found = await stats(inbox, { since, until, steps });
   if (json) printJson(withInfinity(found));
-  else printTables(found, new Date(), db);
+  else printTables(found, new Date(), namedInbox(options));
   return EXIT.ok;
 }
 
@@ -36,7 +38,7 @@ function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
 
-function printTables(found: Stats, now: Date, db: string): void {
+function printTables(found: Stats, now: Date, named: NamedInbox): void {
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
   print(styled('bold', 'Now'));
   table(
@@ -44,7 +46,7 @@ function printTables(found: Stats, now: Date, db: string): void {
     [[...gaugesOf(found), oldestText(found, now)]],
   );
 
-  printUnhandled(found, db);
+  printUnhandled(found, named);
   title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
     ['what', 'how many', 'over time'],
@@ -83,7 +85,7 @@ function printTables(found: Stats, now: Date, db: string): void {
 }
 
 /** Types without a handler. */
-function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, db: string): void {
+function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
     const what = `${oneLine(type)} at ${oneLine(endpoint)}`;
     const who = since === null ? `no processor has ever handled the endpoint of ${what}` : `nobody handles ${what}`;
@@ -91,7 +93,7 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
   }
   for (const { endpoint, type, count, more } of putAway) {
     print(`\n${bounded({ count, more })} of ${oneLine(type)} were ignored when nobody handled them; rerun them with`);
-    print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, db));
+    print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
   }
 }
 

@@ -21,10 +21,10 @@ const POLL_MS = 500;
 
 /** Prints the last events, oldest first, and with `follow` newer ones and what becomes of them. */
 export async function tail(options: TailOptions): Promise<ExitCode> {
-  const { db, lines, follow = false, json = false } = options;
+  const { lines, follow = false, json = false } = options;
   const filter = eventFilterOf(options);
   const signal = interruption();
-  await using inbox = existingInbox(db);
+  await using inbox = await existingInbox(options);
   const printed = json ? printJsonLine : printLine;
 
   const follower = new Follower(inbox, filter, signal);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { eventStates } from '../../inbox/state.ts';
 import { command } from '../shared/command.ts';
+import { withDb } from '../shared/db-option.ts';
 import { collected, collectedFrom, positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import type { ReplayOptions } from './replay-events.ts';
 import { withSending } from '../shared/sending/sending-options.ts';
@@ -14,7 +15,6 @@ export function replayCommand(): Command {
     'hookbox replay captured/ --rate 10',
   ])
     .argument('[sources...]', 'ids of stored events, files, or folders (their *.json files by name)')
-    .option('--db <file>', 'the inbox with the stored events', 'hookbox.db')
     .option('--endpoint <name>', 'the endpoint that received them', 'default')
     .option('--all', 'every stored event')
     .option('--type <type>', 'stored events of this type; may be repeated', collected)
@@ -30,12 +30,12 @@ export function replayCommand(): Command {
     .option('--rate <n>', 'at most this many a second', positiveNumber)
     .option('--quiet', 'print only what was not accepted')
     .option('--dry-run', 'list what would be sent, and send nothing');
-  return withSending(replay)
+  return withSending(withDb(replay, 'the inbox with the stored events'))
     .addHelpText(
       'after',
       '\nReplay is for other receivers, and for events that yours has lost: a receiver that has an event answers that it is\n' +
         'a duplicate, and runs no handler. To handle a dead event again, use hookbox events rerun. Redirects are not\n' +
-        'followed. An inbox of an older hookbox gets the tables that this version needs.\n' +
+        'followed. A file of an older hookbox gets the tables that this version needs.\n' +
         'Exit codes: 0 all were accepted, 3 only some, 1 none, 4 nothing was found.',
     )
     .action(async (sources: string[], options: ReplayOptions) => {

@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
+import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -15,8 +16,7 @@ import { filterOf, type SelectionOptions } from './replay-filter.ts';
 import { fromInbox, fromNames, named, remarkingUnverified } from './replay-sources.ts';
 
 /** What the arguments of `replay` say. */
-export interface ReplayOptions extends SendingOptions, SelectionOptions {
-  readonly db: string;
+export interface ReplayOptions extends DbOptions, SendingOptions, SelectionOptions {
   readonly rate?: number;
   readonly quiet?: boolean;
   readonly dryRun?: boolean;
@@ -24,16 +24,16 @@ export interface ReplayOptions extends SendingOptions, SelectionOptions {
 
 /** Sends what the arguments name to a URL, and resolves with how to exit. */
 export async function replay(sources: readonly string[], options: ReplayOptions): Promise<ExitCode> {
-  const { db, endpoint, dryRun = false, unsigned = false } = options;
+  const { endpoint, dryRun = false, unsigned = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
   const filter = filterOf(sources, options);
   const names = named(sources);
   const needsInbox = filter !== null || names.some((name) => 'id' in name);
-  const inbox = needsInbox ? existingInbox(db) : null;
+  const inbox = needsInbox ? await existingInbox(options) : null;
   let missing = 0;
   const noteMissing = (id: string): void => {
     missing += 1;
-    tell(`${oneLine(id)} is neither a file nor stored in ${db} under the endpoint ${endpoint}.`);
+    tell(`${oneLine(id)} is neither a file nor stored in ${shownInbox(options)} under the endpoint ${endpoint}.`);
   };
 
   try {
@@ -52,7 +52,7 @@ export async function replay(sources: readonly string[], options: ReplayOptions)
     const result = await sendAll(watched, { ...options, to, secret, json: options.json ?? false, signal });
     if (result.ok + result.failed > 0) tellEnd(result, to);
     else if (missing === 0 && !signal.aborted) {
-      tell(`Nothing in ${db} fits, under the endpoint ${endpoint}.`);
+      tell(`Nothing in ${shownInbox(options)} fits, under the endpoint ${endpoint}.`);
       tellUnknownTypes(options.type);
     }
     if (result.next !== null) tell(`Stopped before ${nameOf(result.next)}. To go on, add ${result.next.resume}`);

@@ -73,7 +73,7 @@ function onInbox({ expect }: Scenario, { plan, findings }: ScenarioRun): readonl
   const found = findings?.events ?? [];
   const verdicts: Verdict[] = [];
   const judge = (expectation: string, verdict: () => Pick<Verdict, 'met' | 'found'>): void => {
-    const hidden = { met: null, found: 'not checked: give --db with the file of its inbox' };
+    const hidden = { met: null, found: 'not checked: give --db with its inbox' };
     verdicts.push({ expectation, ...(findings === null ? hidden : verdict()) });
   };
 

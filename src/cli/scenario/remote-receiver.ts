@@ -1,5 +1,6 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
+import type { DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { eventFinding, whenSettled } from './inbox-findings.ts';
 import type { ScenarioReceiver } from './scenario-receiver.ts';
@@ -9,19 +10,24 @@ import { typesHandledLately } from './types-handled-lately.ts';
 export interface RemoteReceiverOptions {
   readonly url: URL;
   readonly secret: string;
-  /** the file of its inbox, where that is at hand */
-  readonly db?: string;
+  /** where its inbox is, if that is at hand */
+  readonly stored?: DbOptions;
   readonly endpoint: string;
 }
 
 /**
- * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where the file
- * of its inbox is at hand.
+ * A receiver that the user runs. While it is to be down nothing is sent to it; what it holds is known only where its
+ * inbox is at hand.
  *
- * @throws CommandError when there is no inbox in the file
+ * @throws CommandError when there is no inbox
  */
-export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOptions): ScenarioReceiver {
-  const inbox = db === undefined ? null : existingInbox(db);
+export async function remoteReceiver({
+  url,
+  secret,
+  stored,
+  endpoint,
+}: RemoteReceiverOptions): Promise<ScenarioReceiver> {
+  const inbox = stored === undefined ? null : await existingInbox(stored);
   let down = false;
 
   async function events(ids: readonly string[], inbox: Inbox): Promise<readonly StoredEvent[]> {
@@ -44,15 +50,15 @@ export function remoteReceiver({ url, secret, db, endpoint }: RemoteReceiverOpti
       return inbox === null ? 0 : (await events(ids, inbox)).length;
     },
     async findings(ids, onWait) {
-      if (inbox === null || db === undefined) return null;
-      const taken = typesHandledLately(db, endpoint);
+      if (inbox === null || stored === undefined) return null;
+      const taken = await typesHandledLately(stored, endpoint);
       const isUntaken = ({ state, type }: StoredEvent): boolean =>
         state === 'ignored' || (state === 'pending' && !taken.has('*') && !taken.has(type ?? ''));
-      const stored = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
-      const found = await Promise.all(
-        stored.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),
+      const found = await whenSettled(() => events(ids, inbox), onWait, isUntaken);
+      const findings = await Promise.all(
+        found.map((event) => eventFinding(inbox, event, { isUntaken: isUntaken(event) })),
       );
-      return { events: found, runs: null, superseded: null };
+      return { events: findings, runs: null, superseded: null };
     },
     async [Symbol.asyncDispose]() {
       await inbox?.close();

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import type { DeliveryAttempt } from '../../sender/service.ts';
+import type { DbOptions } from '../shared/db-option.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
@@ -19,9 +20,8 @@ import { runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario-schema.ts';
 
 /** The options of `scenario run`. */
-export interface ScenarioRunOptions extends SecretOptions {
+export interface ScenarioRunOptions extends Partial<DbOptions>, SecretOptions {
   readonly to?: string;
-  readonly db?: string;
   readonly endpoint: string;
   readonly seed?: number;
   readonly timeScale?: number;
@@ -30,7 +30,7 @@ export interface ScenarioRunOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-const GIVE_DB = '; give --db with the file of its inbox';
+const GIVE_DB = '; give --db with its inbox';
 
 /** One more than the largest seed. */
 export const SEEDS = 2 ** 32;
@@ -73,9 +73,11 @@ export async function runAndReport(fileOrName: string, options: ScenarioRunOptio
 }
 
 async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Promise<ScenarioReceiver> {
-  const { to, db, endpoint, allowRemote = false } = options;
+  const { to, db, schema, endpoint, allowRemote = false } = options;
   if (to === undefined) {
-    if (db !== undefined) throw usageError('--db is the inbox of the receiver at --to. Give both, or none.');
+    // What everything else here works on is no mistake.
+    if (db !== undefined && db !== process.env['HOOKBOX_DB'])
+      throw usageError('--db is the inbox of the receiver at --to. Give both, or none.');
     return ownReceiver(scenario);
   }
   const url = targetOf(to, allowRemote);
@@ -83,7 +85,8 @@ async function receiverOf(scenario: Scenario, options: ScenarioRunOptions): Prom
   const why = await whyUnreachable(url);
   if (why !== null)
     throw new CommandError(`Nobody can be reached at ${url.origin}: ${why}. Start a receiver there first.`);
-  return remoteReceiver({ url, secret, endpoint, ...(db !== undefined && { db }) });
+  const stored = db === undefined ? null : { db, ...(schema !== undefined && { schema }) };
+  return remoteReceiver({ url, secret, endpoint, ...(stored && { stored }) });
 }
 
 function tellAttempt({ at, type, id, number, fault, status, why, note }: DeliveryAttempt, start: number): void {

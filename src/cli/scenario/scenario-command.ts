@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
+import { withOptionalDb } from '../shared/db-option.ts';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import type { ScenarioRunOptions } from './run-and-report.ts';
 import { withSecret } from '../shared/secret-option.ts';
@@ -25,14 +26,13 @@ function runCommand(): Command {
   ])
     .argument('<scenario>', 'a name that hookbox scenario list shows, a file, or - for standard input')
     .option('--to <url>', 'play it to this receiver, not to one of its own')
-    .option('--db <file>', 'the inbox behind --to, to check what is stored and handled')
     .option('--endpoint <name>', 'the endpoint in --db', 'default')
     .option('--seed <n>', 'makes ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
     .option('--time-scale <n>', 'wait, but divide the time by n; without it nothing waits', positiveNumber)
     .option('--allow-remote', 'deliver to other machines than this one, too')
     .option('--verbose', 'print each request to standard error')
     .option('--json', 'print the report and every try as JSON');
-  return withSecret(run)
+  return withSecret(withOptionalDb(run, 'the inbox behind --to, to check what is stored and handled'))
     .addHelpText(
       'after',
       '\nExit codes: 0 all expectations were met, 1 some were not, 3 not all could be checked, 4 there is no such scenario.',

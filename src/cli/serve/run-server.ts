@@ -3,6 +3,7 @@ import { handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { consoleLogger, type Logger } from '../../host/logger.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
+import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, listen, stopListening, type ListenOptions } from '../shared/listen.ts';
@@ -16,9 +17,8 @@ import { reporter, type Output } from './print-serve-report.ts';
 import { noteAcceptance, webhookServer } from './webhook-server.ts';
 
 /** What `serve` is told. */
-export interface ServeOptions extends ListenOptions {
+export interface ServeOptions extends ListenOptions, DbOptions {
   readonly path: string;
-  readonly db: string;
   /** `null` takes unsigned deliveries */
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;
@@ -37,11 +37,11 @@ const UNCHECKED =
  * @throws Error with a message for people when it cannot start
  */
 export async function serve(options: ServeOptions): Promise<StopSignal> {
-  const { db, path, secret, handlers = {}, forwardTo } = options;
+  const { path, secret, handlers = {}, forwardTo } = options;
   const stopped = stopSignal();
   const handled = handledTypes(handlers);
   const report = reporter(options.output, options.verbose ?? false);
-  await using stored = openInbox(db);
+  await using stored = await openInbox(options);
   await using receiver = receiverOf(observedInbox(stored, { accepted: noteAcceptance, attempted: report }), options);
   const forwarder = forwardTo === undefined ? null : createForwarder(forwardTo, report);
   const accepted = (delivery: Forwarded): void => forwarder?.forward(delivery);
@@ -54,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
     if (handled.length > 0) await receiver.start();
     else tell('There are no handlers: events are stored, and nothing handles them.');
     if (secret === null) tell(UNCHECKED);
-    tell(`hookbox receives at ${url} and stores in ${db}`);
+    tell(`hookbox receives at ${url} and stores in ${shownInbox(options)}`);
     return await stopped;
   } finally {
     await stopListening(server, async () => {

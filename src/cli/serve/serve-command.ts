@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command } from '../shared/command.ts';
+import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { EXIT } from '../shared/exit.ts';
 import { tellFailure } from '../shared/tell-failure.ts';
 import type { StopSignal } from '../shared/interruption.ts';
@@ -7,11 +8,10 @@ import { wholeNumber } from '../shared/option-values.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { outputs, type Output } from './print-serve-report.ts';
 
-interface ServeCommandOptions extends SecretOptions {
+interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly port: number;
   readonly host: string;
   readonly path: string;
-  readonly db: string;
   readonly unsafeUnsigned?: boolean;
   readonly forwardTo?: string;
   readonly allowRemote?: boolean;
@@ -21,17 +21,19 @@ interface ServeCommandOptions extends SecretOptions {
 
 /** `hookbox serve` */
 export function serveCommand(): Command {
-  const serve = command('serve', 'receive deliveries, store them, and run your handlers', [
-    'hookbox serve',
-    'hookbox serve handlers.ts --port 4000',
-    'hookbox serve --forward-to http://localhost:8080/webhooks',
-    'hookbox serve handlers.mjs --output ndjson | jq .outcome',
-  ])
+  const serve = withDb(
+    command('serve', 'receive deliveries, store them, and run your handlers', [
+      'hookbox serve',
+      'hookbox serve handlers.ts --port 4000',
+      'hookbox serve --forward-to http://localhost:8080/webhooks',
+      'hookbox serve handlers.mjs --output ndjson | jq .outcome',
+    ]),
+    'the inbox; made if missing',
+  )
     .argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`')
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
-    .option('--db <file>', 'the inbox; created if missing', 'hookbox.db')
     .option('--unsafe-unsigned', 'take unsigned deliveries (an account without a signing secret)')
     .option('--forward-to <url>', 'send accepted deliveries on, after the answer')
     .option('--allow-remote', 'forward to other machines, too')
@@ -69,13 +71,14 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   ]);
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
   const handlers = file === undefined ? undefined : await loadHandlers(file);
-  const { port, host, path, db } = options;
+  const { port, host, path, db, schema } = options;
   return serve({
     port,
     portOption: '--port',
     host,
     path,
     db,
+    ...(schema !== undefined && { schema }),
     secret: unsafeUnsigned ? null : await secretOf(options),
     output: options.output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
     verbose,

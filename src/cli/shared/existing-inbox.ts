@@ -1,29 +1,36 @@
 import { existsSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import type { Inbox } from '../../inbox/contract.ts';
 import { distrustSchema } from '../../inbox/sqlite/opening/database.ts';
+import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
-import { openInbox } from './open-inbox.ts';
+import { openFile } from './open-inbox.ts';
 
 /**
- * Opens the inbox in a file, for commands that read what is stored: they make no new file, and no tables in the database of
- * another program. An inbox of an older hookbox gets the tables that this version needs.
+ * Opens an inbox, for commands that read what is stored: they make no new one, and no tables in the database of another
+ * program. A file of an older hookbox gets the tables that this version needs; those in Postgres are made by
+ * `hookbox migrate` and by who receives, as a role that only looks may not.
  *
  * @throws CommandError, with the exit code for what is not found
  */
-export function existingInbox(file: string): Inbox {
-  if (!existsSync(file)) {
-    throw new CommandError(`There is no file ${file}. Say with --db where the inbox is.`, EXIT.notFound);
+export async function existingInbox(options: DbOptions): Promise<Inbox> {
+  if (isInPostgres(options)) {
+    const { openOnPostgres } = await import('./postgres-inbox.ts');
+    return openOnPostgres(options, { migrate: false });
   }
-  if (!holdsInbox(file)) {
-    throw new CommandError(`${file} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
+  const { db } = options;
+  if (!existsSync(db)) {
+    throw new CommandError(`There is no file ${db}. Say with --db where the inbox is.`, EXIT.notFound);
   }
-  return openInbox(file);
+  if (!(await holdsInbox(db))) {
+    throw new CommandError(`${db} holds no inbox of hookbox. Say with --db where it is.`, EXIT.notFound);
+  }
+  return openFile(db);
 }
 
-function holdsInbox(file: string): boolean {
+async function holdsInbox(file: string): Promise<boolean> {
   let database;
   try {
+    const { default: Database } = await import('better-sqlite3');
     database = new Database(file, { readonly: true, fileMustExist: true });
     distrustSchema(database);
     return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'hookbox_events'").get() !== undefined;

@@ -1,15 +1,23 @@
 import { InboxOpenError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
+import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError } from './exit.ts';
 import { refuseFolder } from './read-input.ts';
 
 /**
- * Opens the inbox in a file, or makes it.
+ * Opens an inbox, or makes it.
  *
  * @throws CommandError or InboxOpenError that says what to do
  */
-export function openInbox(file: string): Inbox {
+export async function openInbox(options: DbOptions): Promise<Inbox> {
+  if (!isInPostgres(options)) return openFile(options.db);
+  const { openOnPostgres } = await import('./postgres-inbox.ts');
+  return openOnPostgres(options, { migrate: true });
+}
+
+/** As `openInbox` does, where it is known that it is no URL. */
+export function openFile(file: string): Inbox {
   refuseFolder(file);
   try {
     // A command serves nobody else whom its disk could hold up, and is sooner there without a thread.

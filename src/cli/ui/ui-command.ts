@@ -1,18 +1,19 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
-import { DB } from '../shared/db-option.ts';
+import { withDb } from '../shared/db-option.ts';
 import { EXIT } from '../shared/exit.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import type { UiOptions } from './serve-page.ts';
 
 /** `hookbox ui` */
 export function uiCommand(): Command {
-  return command('ui', 'show the page for operators in a browser', [
-    'hookbox ui',
-    'hookbox ui --db shop.db --read-only --mask data.customer.email',
-    'HOOKBOX_UI_USER=ada hookbox ui --host 0.0.0.0 --password-file /run/secrets/hookbox-ui',
-  ])
-    .option('--db <file>', DB, 'hookbox.db')
+  return withDb(
+    command('ui', 'show the page for operators in a browser', [
+      'hookbox ui',
+      'hookbox ui --db shop.db --read-only --mask data.customer.email',
+      'HOOKBOX_UI_USER=ada hookbox ui --host 0.0.0.0 --password-file /run/secrets/hookbox-ui',
+    ]),
+  )
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3223)
     .option('--host <address>', 'listen on this address; needs a log-in if others can reach it', '127.0.0.1')
     .option('--password-file <path>', 'file with the password of the log-in, instead of HOOKBOX_UI_PASSWORD')

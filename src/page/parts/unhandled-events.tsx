@@ -8,7 +8,7 @@ import { Time } from './time-and-age.tsx';
 
 /** Types without a handler, and events that were ignored before there was one, with the way to rerun them. */
 export function UnhandledEvents({
-  visit: { base, now, db },
+  visit: { base, now, named },
   unhandled: { waiting, putAway, ignoredSince },
 }: {
   readonly visit: Visit;
@@ -41,7 +41,7 @@ export function UnhandledEvents({
               <At endpoint={endpoint} />
             </a>{' '}
             ignored in the last seven days, when nobody handled them. They can be rerun there, or with{' '}
-            <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, db)}</code>
+            <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
           </li>
         ))}
       </ul>

@@ -203,7 +203,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         </Act>
       )}
       {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
-      <Copyable command={eventCommand('show', summary, { db: visit.db })} />
+      <Copyable command={eventCommand('show', summary, visit.named)} />
     </section>
   );
 }
@@ -238,7 +238,7 @@ function Act({
           {button}
         </button>
       </ActForm>
-      <Copyable command={eventCommand(act, summary, { db: visit.db, force })} />
+      <Copyable command={eventCommand(act, summary, { ...visit.named, force })} />
     </details>
   );
 }

@@ -40,6 +40,7 @@ export function stubVisit(
     csrf: 'token-of-ada',
     url: new URL(`http://127.0.0.1:3223${base}${path}`),
     now: NOW,
+    named: {},
     ...createMask(masked),
   };
 }

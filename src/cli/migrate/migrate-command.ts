@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { command } from '../shared/command.ts';
+import { withOptionalDb } from '../shared/db-option.ts';
+import type { MigrateOptions } from './migrate.ts';
+
+/** `hookbox migrate` */
+export function migrateCommand(): Command {
+  const made = command('migrate', 'make the tables of an inbox in Postgres, or what a newer hookbox adds to them', [
+    'HOOKBOX_DB=postgres://owner:secret@db.example/shop hookbox migrate',
+    'hookbox migrate --db postgres://owner@db.example/shop --print',
+    'hookbox migrate --print > hookbox.sql',
+  ])
+    .option('--print', 'print the SQL, and change nothing; without --db all of it, of no server')
+    .option('--json', 'print what was done as JSON');
+  return withOptionalDb(made, 'the inbox')
+    .addHelpText(
+      'after',
+      '\nFor deploys, where the role that receives may not make tables: postgresInbox(url, { migrate: false }) leaves it to\n' +
+        'this command. Each step is a transaction of its own, several who migrate at once do it once, and processes of an\n' +
+        'older hookbox go on meanwhile. A file needs none of this: it is brought up to date when it is opened.\n' +
+        'The role that receives needs: GRANT USAGE ON SCHEMA hookbox TO …; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL\n' +
+        'TABLES IN SCHEMA hookbox TO …; after each migration, as tables may be new.',
+    )
+    .action(async (options: MigrateOptions) => {
+      const { migrate } = await import('./migrate.ts');
+      process.exitCode = await migrate(options);
+    });
+}

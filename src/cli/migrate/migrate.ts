@@ -1,0 +1,55 @@
+import { missingMigrations, migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
+import { migrations } from '../../inbox/postgres/opening/migrations.ts';
+import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { openSchema } from '../../inbox/postgres/opening/open.ts';
+import { assertSchema } from '../../inbox/postgres/opening/schema-name.ts';
+import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
+import { plural } from '../../ops/words/format.ts';
+import { isInPostgres, shownInbox, USUAL_SCHEMA, type DbOptions } from '../shared/db-option.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { print, printJson, tell } from '../shared/output.ts';
+import { toldOf } from '../shared/postgres-inbox.ts';
+
+/** What the arguments of `migrate` say. */
+export interface MigrateOptions extends Partial<DbOptions> {
+  readonly print?: boolean;
+  readonly json?: boolean;
+}
+
+/** Makes the tables that are missing, or prints how, and resolves with how to exit. */
+export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOptions): Promise<ExitCode> {
+  assertSchema(schema);
+  const place = { schema, tables: tablesIn(schema) };
+  if (how.print === true && how.json === true) throw usageError('--print prints SQL. Leave --json out.');
+  if (db === undefined) {
+    if (how.print !== true) throw usageError('Say with --db or HOOKBOX_DB which Postgres: postgres://…');
+    print(linesOf(migrationScript(place, null)));
+    return EXIT.ok;
+  }
+  const options = { db, schema };
+  if (!isInPostgres(options)) throw usageError('hookbox migrate is for an inbox in Postgres, and --db is a file.');
+
+  try {
+    const missing = await onServer(db, (session) => missingMigrations(session, place));
+    if (how.print === true) {
+      print(linesOf(migrationScript(place, missing)));
+      if (missing?.length === 0) tell('-- Nothing is missing.');
+      return EXIT.ok;
+    }
+    await onServer(db, (session) => openSchema(session, { ...place, migrates: true }));
+    const done = missing ?? migrations;
+    if (how.json === true) {
+      printJson({ schema, version: NEWEST, applied: done.map(({ version, name }) => ({ version, name })) });
+    }
+    for (const { version, name } of done) tell(`${version}: ${name}`);
+    const what = done.length === 0 ? 'Nothing was missing' : `${plural(done.length, 'migration')} applied`;
+    tell(`${what}: the schema ${schema} of ${shownInbox(options)} has version ${NEWEST}.`);
+    return EXIT.ok;
+  } catch (failure) {
+    throw toldOf(failure, options);
+  }
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.trimEnd().split('\n');
+}

@@ -1,0 +1,78 @@
+import { InboxOpenError, InboxUnavailableError, isInstance } from '../../errors.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { databaseTime } from '../../inbox/postgres/database-time.ts';
+import { Facts } from '../../inbox/postgres/engine/facts.ts';
+import { takers } from '../../inbox/postgres/engine/takers.ts';
+import { missingMigrations } from '../../inbox/postgres/opening/migrate.ts';
+import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
+import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
+import { awaited } from '../../inbox/rules/steps.ts';
+import { thereSince } from '../../inbox/rules/takers.ts';
+import { shownInbox, USUAL_SCHEMA, type DbOptions } from './db-option.ts';
+import { CommandError, EXIT } from './exit.ts';
+
+/**
+ * Opens an inbox in Postgres, so that what keeps it from being opened is said at once.
+ *
+ * @param options - `migrate: false` changes nothing there: where tables are missing it throws
+ * @throws CommandError or InboxOpenError that says what to do, and has no password in it
+ */
+export async function openOnPostgres(options: DbOptions, { migrate }: { readonly migrate: boolean }): Promise<Inbox> {
+  const { db, schema = USUAL_SCHEMA } = options;
+  const inbox = postgresInbox(db, { schema, migrate });
+  try {
+    await inbox.get({ endpoint: '', id: '' });
+  } catch (failure) {
+    await inbox.close();
+    throw toldOf(failure, options);
+  }
+  // What handlers are given to work on is for those to know who have written them.
+  return inbox as unknown as Inbox;
+}
+
+/** Whether there is an inbox, however old. */
+export async function isOnPostgres(options: DbOptions): Promise<boolean> {
+  const { db, schema = USUAL_SCHEMA } = options;
+  try {
+    const missing = await onServer(db, (session) => missingMigrations(session, { schema, tables: tablesIn(schema) }));
+    return missing !== null;
+  } catch (failure) {
+    throw toldOf(failure, options);
+  }
+}
+
+/** The types that some processor of an endpoint has handled lately. */
+export async function typesOnPostgres(options: DbOptions, endpoint: string): Promise<ReadonlySet<string>> {
+  const { db, schema = USUAL_SCHEMA } = options;
+  const types = await onServer(db, async (session) => {
+    const time = databaseTime();
+    await time.follow(session);
+    const since = thereSince(time.toDatabase(Date.now()));
+    return awaited(takers({ session, t: tablesIn(schema), facts: new Facts() }).takenTypes(endpoint, since));
+  });
+  return new Set(types === '*' ? ['*'] : types);
+}
+
+/** A failure of a server, as the user of a command hears of it. */
+export function toldOf(failure: unknown, options: DbOptions): unknown {
+  const { schema = USUAL_SCHEMA } = options;
+  const where = `the schema ${schema} of ${shownInbox(options)}`;
+  if (isInstance(failure, InboxUnavailableError)) {
+    return new CommandError(`${shownInbox(options)} cannot be used: ${failure.message}.`);
+  }
+  if (!isInstance(failure, InboxOpenError)) return failure;
+  switch (failure.code) {
+    case 'SCHEMA_MISSING':
+      return new CommandError(
+        `There is no inbox of hookbox in ${where}. Say with --db and --schema where it is; hookbox migrate makes one.`,
+        EXIT.notFound,
+      );
+    case 'SCHEMA_OLD':
+      return new CommandError(
+        `The inbox in ${where} is one of an older hookbox. Run hookbox migrate first, which only adds to it.`,
+      );
+    default:
+      return failure;
+  }
+}
