@@ -21,7 +21,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   get(key: EventKey): Promise<StoredEvent | null>;
   /** Events in the order of arrival, after the `seq` of the last one seen; 100 unless `limit` says otherwise. */
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
-  /** The file it keeps them in, as commands name it with `--db`; absent where there is none. */
+  /** The file it keeps them in, as commands name it with `--db`; absent where there is none, as in Postgres. */
   readonly file?: string;
   /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
   readonly operations?: Operations;

@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
+import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
+import { copyInPostgres } from './words/shell-commands.ts';
 
 export interface BackupReport {
   readonly file: string;
@@ -16,7 +18,7 @@ export interface BackupReport {
  * files of the old one.
  *
  * @param file - a path that does not exist yet
- * @throws ConfigurationError for a path that exists, or whose folder does not
+ * @throws ConfigurationError for a path that exists, or whose folder does not, and for an inbox in Postgres, which `pg_dump` copies
  * @throws InboxUnavailableError when the copy could not be made; no file is left then
  * @example
  * ```ts
@@ -31,6 +33,7 @@ export interface BackupReport {
  */
 export async function backup(inbox: Inbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
+  if (inbox.file === undefined) throw new ConfigurationError('INVALID_OPTION', copyInPostgres());
   // Its name is enough for the audit, which is copied along: the folder says more about the machine.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {

@@ -13,7 +13,7 @@ export type Readiness =
       readonly ready: false;
       /** tells a stranger nothing about the machine */
       readonly code: InboxUnavailableError['code'];
-      /** for those who may know the path of the file */
+      /** for those who may know the path of the file, or the names of the server */
       readonly why: string;
     };
 

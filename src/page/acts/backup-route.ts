@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { operationsOf } from '../../ops/operations-of.ts';
 import { backup } from '../../ops/backup.ts';
+import { copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { byOf, postedForm } from '../safety/posted-form.ts';
 import type { PageEnv, Shell } from '../shell.tsx';
@@ -26,6 +27,9 @@ export function backupRoute(page: Hono<PageEnv>, shell: Shell, parent: string): 
   let isUnderWay = false;
 
   page.post('/maintenance/backup', postedForm(shell, MAX_FORM_BYTES), async (c) => {
+    if (inbox.file === undefined) {
+      return shell.problem(c, 409, 'Not by hookbox', copyInPostgres(shell.visitOf(c).named));
+    }
     if (shell.mask.masks) return masked(c, shell);
     if (isUnderWay) {
       const sentence = 'Another backup is being made or downloaded. Try again when it is done. Nothing was done.';

@@ -2,6 +2,7 @@ import { eventTypes } from '../../events/event-types.ts';
 import { prunableStates } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { number } from '../../ops/words/format.ts';
+import { copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { LOSES, Preview, type MaintenancePreview } from './maintenance-preview.tsx';
 import { ReasonField } from '../parts/reason-field.tsx';
 import type { Screen, Visit } from '../visit.ts';
@@ -169,6 +170,15 @@ function Backup({ visit }: { readonly visit: Visit }) {
   return (
     <section class="panel" id="backup">
       <h2>Back up</h2>
+      <BackupForm visit={visit} />
+    </section>
+  );
+}
+
+function BackupForm({ visit }: { readonly visit: Visit }) {
+  if (visit.operated.inbox.file === undefined) return <p>{copyInPostgres(visit.named)}</p>;
+  return (
+    <>
       <p>Copies the inbox as it is at one moment, while deliveries go on, and downloads the copy. {LOSES.backup}</p>
       {visit.masks ? (
         <p>
@@ -182,6 +192,6 @@ function Backup({ visit }: { readonly visit: Visit }) {
           </p>
         </ActForm>
       )}
-    </section>
+    </>
   );
 }

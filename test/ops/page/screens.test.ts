@@ -563,6 +563,16 @@ describe('Maintenance', () => {
     expect(upload?.attributes['enctype']).toBe('multipart/form-data');
   });
 
+  test('has no form for a backup where the inbox is no file, and says what copies it', async () => {
+    const { operated, ...visit } = stubVisit();
+    const { file: _, ...inbox } = operated.inbox;
+    const named = { db: 'postgres://ada:secret@db.example/shop' };
+    const html = await htmlOf(await maintenanceScreen({ ...visit, named, operated: { inbox } }));
+    expect([...formsOf(html).keys()]).not.toContain('/ops/maintenance/backup');
+    expect(textOf(partOf(html, 'backup'))).toContain('--file=hookbox.dump postgres://db.example/shop');
+    expect(html).not.toContain('secret');
+  });
+
   test('asks whether to prune what was found, and sends back what was asked and the count', async () => {
     const html = await htmlOf(
       await maintenanceScreen(stubVisit(), {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { eventCommand } from '../../../src/ops/words/shell-commands.ts';
+import { copyInPostgres, eventCommand } from '../../../src/ops/words/shell-commands.ts';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
 
 test.for([
@@ -28,6 +28,16 @@ test.for([
   ['-shop.db', 'hookbox events show --db=-shop.db evt_1'],
 ] as const)('names the file %s where it is known', ([db, expected]) => {
   expect(eventCommand('show', { endpoint: 'default', id: 'evt_1' }, { db })).toBe(expected);
+});
+
+test('names an inbox in Postgres without its user and password, which others would read', () => {
+  const inbox = { db: 'postgres://ada:secret@db.example/shop?password=secret', schema: 'my inbox' };
+  expect(eventCommand('show', { endpoint: 'default', id: 'evt_1' }, inbox)).toBe(
+    "hookbox events show --db postgres://db.example/shop --schema 'my inbox' evt_1",
+  );
+  expect(copyInPostgres(inbox)).toMatch(
+    /: pg_dump --format=custom --schema='my inbox' --file=hookbox\.dump postgres:\/\/db\.example\/shop$/,
+  );
 });
 
 test('a shell reads the very id, whatever it is', () => {

@@ -3,6 +3,7 @@ import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
+import type { Migration } from './schema/migration.ts';
 import { askedServer, faultsOf, type Server } from './server.ts';
 
 /**
@@ -10,19 +11,34 @@ import { askedServer, faultsOf, type Server } from './server.ts';
  *
  * @throws InboxOpenError whose message says what to change
  */
-export async function openSchema(
+export function openSchema(
   session: Session,
-  { schema, tables, migrates }: Place & { readonly migrates: boolean },
+  { migrates, ...place }: Place & { readonly migrates: boolean },
 ): Promise<void> {
+  return refusing(session, place.schema, async () => {
+    const missing = await missingMigrations(session, place);
+    if (missing?.length === 0) return;
+    if (!migrates) throw notMigrated(place.schema, missing !== null);
+    await migrate(session, place);
+  });
+}
+
+/**
+ * Looks at the server and at what the schema is without; `null` where there is no inbox.
+ *
+ * @throws InboxOpenError whose message says what to change
+ */
+export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
+  return refusing(session, place.schema, () => missingMigrations(session, place));
+}
+
+async function refusing<T>(session: Session, schema: string, work: () => Promise<T>): Promise<T> {
   let role = 'the role';
   try {
     const server = await askedServer(session);
     role = quoted(server.role);
     refuseServer(server);
-    const missing = await missingMigrations(session, { schema, tables });
-    if (missing?.length === 0) return;
-    if (!migrates) throw notMigrated(schema, missing !== null);
-    await migrate(session, { schema, tables });
+    return await work();
   } catch (failure) {
     throw isInstance(failure, DatabaseFailure) ? refusalOf(failure, schema, role) : failure;
   }
