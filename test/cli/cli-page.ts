@@ -12,7 +12,7 @@ const GROUPS: readonly (readonly [name: string, options: readonly Option[]])[] =
 ];
 
 /** What the introduction describes for all commands that have it. */
-const COMMON: ReadonlySet<string> = new Set(['--json', '--db', '--secret-file', '--allow-remote']);
+const COMMON: ReadonlySet<string> = new Set(['--json', '--db', '--schema', '--secret-file', '--allow-remote']);
 
 /** docs/cli.md, made of the commands themselves: what each is for and how it is called; its help says the rest. */
 export async function cliPage(program: Command): Promise<string> {
@@ -32,7 +32,7 @@ Install the package and call it as \`npx hookbox …\`; in a clone of the reposi
 
 - **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
-- **Inbox.** \`--db\` names its file, \`hookbox.db\` unless given.
+- **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given. A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it.
 - **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given.
 
 Exit codes, where a command does not say more:

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { incoming, invalidIncoming, later } from '../helpers/incoming-event.ts';
 import { ownFolder, scratchFolder } from '../helpers/scratch-folder.ts';
@@ -28,9 +29,13 @@ export const STOCKED = [
   'evt_other',
 ] as const;
 
-/** Fills an inbox with an event of each kind. */
+/** Fills the inbox in a file with an event of each kind. */
 export async function stockedInbox(file: string): Promise<void> {
   await using inbox = sqliteInbox(file);
+  await stock(inbox);
+}
+
+export async function stock(inbox: Inbox): Promise<void> {
   await handled(inbox, { outcome: 'processed' }, orderEvent('evt_pruned'));
   await inbox.prune('*', Date.now(), 1);
   await handled(inbox, { outcome: 'processed' }, orderEvent('evt_done'));

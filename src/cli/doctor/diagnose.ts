@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { plural } from '../../ops/words/format.ts';
+import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
 import { checkClock } from './clock-check.ts';
 import { checkDatabase } from './database-check.ts';
@@ -10,8 +11,7 @@ import { checkHost, checkNode, checkPlatform, checkSqlite } from './runtime-chec
 import { checkSecret } from './secret-check.ts';
 
 /** Which receiver is meant, and how to print. */
-export interface DoctorOptions {
-  readonly db: string;
+export interface DoctorOptions extends DbOptions {
   readonly port: number;
   readonly secretFile?: string;
   readonly json?: boolean;
@@ -22,18 +22,19 @@ export interface DoctorOptions {
  *
  * @param signal - ends it between two checks, when what was written is removed again
  */
-export async function doctor({ db, port, secretFile, json }: DoctorOptions, signal: AbortSignal): Promise<boolean> {
-  const sqlite = await checkSqlite();
-  const loads = sqlite.status === 'ok';
-  const findings = [checkNode(), checkPlatform(), sqlite, checkHost(), ...(loads ? checkFolder(db) : [])];
-  await turn(); // Ctrl-C is heard only here
+export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<boolean> {
+  const { db, port, secretFile, json } = options;
+  const findings = [checkNode(), checkPlatform()];
+  const files = [process.execPath, import.meta.filename];
+  if (isInPostgres(options)) {
+    const { checkPostgres } = await import('./postgres-check.ts');
+    findings.push(...(await checkPostgres(options)));
+  } else {
+    findings.push(...(await checkFile(db, signal)));
+    files.unshift(db);
+  }
   if (signal.aborted) return false;
-  findings.push(
-    ...(loads ? await checkDatabase(db) : []),
-    checkSecret(secretFile),
-    await checkClock([db, process.execPath, import.meta.filename]),
-    await checkPort(port),
-  );
+  findings.push(checkSecret(secretFile), await checkClock(files), await checkPort(port));
   if (signal.aborted) return false;
   const healthy = findings.every(({ status }) => status !== 'problem');
   if (json === true) {
@@ -44,6 +45,15 @@ export async function doctor({ db, port, secretFile, json }: DoctorOptions, sign
   for (const finding of findings) print(findingLines(finding, width));
   tell(summary(findings));
   return healthy;
+}
+
+/** An inbox in a file, and what SQLite needs. */
+async function checkFile(db: string, signal: AbortSignal): Promise<readonly Finding[]> {
+  const sqlite = await checkSqlite();
+  if (sqlite.status !== 'ok') return [sqlite, checkHost()];
+  const folder = checkFolder(db);
+  await turn(); // Ctrl-C is heard only here
+  return [sqlite, checkHost(), ...folder, ...(signal.aborted ? [] : await checkDatabase(db))];
 }
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;

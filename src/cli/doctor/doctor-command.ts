@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
+import { withDb } from '../shared/db-option.ts';
 import type { DoctorOptions } from './diagnose.ts';
 import { EXIT } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -7,18 +8,19 @@ import { wholeNumber } from '../shared/option-values.ts';
 
 /** `hookbox doctor` */
 export function doctorCommand(): Command {
-  return command('doctor', 'check whether a receiver can run here and keep what it is given', [
+  const made = command('doctor', 'check whether a receiver can run here and keep what it is given', [
     'hookbox doctor',
     'hookbox doctor --db /var/lib/shop/hookbox.db --port 8080',
     'hookbox doctor --json | jq \'.checks[] | select(.status != "ok")\'',
-  ])
-    .option('--db <file>', 'the inbox, which need not exist yet', 'hookbox.db')
+  ]);
+  return withDb(made, 'the inbox, which need not exist yet')
     .option('--port <n>', 'the port of the receiver', wholeNumber(0, 65_535), 3000)
     .option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET')
     .option('--json', 'print the findings as JSON')
     .addHelpText(
       'after',
-      '\nIt writes into a folder of its own beside the inbox, and removes it. The inbox stays as it is.\n' +
+      '\nIt writes into a folder of its own beside the inbox, and removes it; of Postgres it only reads. The inbox\n' +
+        'stays as it is.\n' +
         'Exit codes: 0 no problem, 1 a problem. Warnings do not count.',
     )
     .action(async (options: DoctorOptions) => {

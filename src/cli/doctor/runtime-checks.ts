@@ -40,6 +40,7 @@ export function checkHost(variables?: Readonly<Record<string, string | undefined
   return problem(
     'host',
     `${host.name}: ${host.fate}`,
-    'Verify there with webhookVerifier and hand events to a queue that lasts, or run the receiver on a machine with a disk.',
+    'Keep the inbox in Postgres there (hookbox/postgres), or verify with webhookVerifier and hand events to a queue that ' +
+      'lasts, or run the receiver on a machine with a disk.',
   );
 }

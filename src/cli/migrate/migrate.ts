@@ -1,7 +1,7 @@
-import { missingMigrations, migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
+import { migrationScript, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { migrations } from '../../inbox/postgres/opening/migrations.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
-import { openSchema } from '../../inbox/postgres/opening/open.ts';
+import { lookAtSchema, openSchema } from '../../inbox/postgres/opening/open.ts';
 import { assertSchema } from '../../inbox/postgres/opening/schema-name.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { plural } from '../../ops/words/format.ts';
@@ -30,7 +30,7 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
   if (!isInPostgres(options)) throw usageError('hookbox migrate is for an inbox in Postgres, and --db is a file.');
 
   try {
-    const missing = await onServer(db, (session) => missingMigrations(session, place));
+    const missing = await onServer(db, (session) => lookAtSchema(session, place));
     if (how.print === true) {
       print(linesOf(migrationScript(place, missing)));
       if (missing?.length === 0) tell('-- Nothing is missing.');

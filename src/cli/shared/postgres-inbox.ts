@@ -3,8 +3,8 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { databaseTime } from '../../inbox/postgres/database-time.ts';
 import { Facts } from '../../inbox/postgres/engine/facts.ts';
 import { takers } from '../../inbox/postgres/engine/takers.ts';
-import { missingMigrations } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { lookAtSchema } from '../../inbox/postgres/opening/open.ts';
 import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { awaited } from '../../inbox/rules/steps.ts';
@@ -35,7 +35,7 @@ export async function openOnPostgres(options: DbOptions, { migrate }: { readonly
 export async function isOnPostgres(options: DbOptions): Promise<boolean> {
   const { db, schema = USUAL_SCHEMA } = options;
   try {
-    const missing = await onServer(db, (session) => missingMigrations(session, { schema, tables: tablesIn(schema) }));
+    const missing = await onServer(db, (session) => lookAtSchema(session, { schema, tables: tablesIn(schema) }));
     return missing !== null;
   } catch (failure) {
     throw toldOf(failure, options);

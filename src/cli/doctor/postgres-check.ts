@@ -1,0 +1,133 @@
+import { InboxOpenError, isInstance, messageOf } from '../../errors.ts';
+import { driver } from '../../inbox/postgres/driver/connections.ts';
+import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';
+import type { Session } from '../../inbox/postgres/driver/session.ts';
+import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
+import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
+import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
+import { shownInbox, USUAL_SCHEMA, type DbOptions } from '../shared/db-option.ts';
+import { ok, problem, warning, type Finding } from './finding.ts';
+import { askedRights, judgeRights, mayLook } from './postgres-rights.ts';
+
+/** Looks at a server, and changes nothing there. */
+export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {
+  try {
+    await driver();
+  } catch (failure) {
+    return [problem('pg', messageOf(failure), 'Install it where the receiver runs: npm install pg')];
+  }
+  try {
+    return [ok('pg', 'loads'), ...(await onServer(options.db, (session) => look(session, options)))];
+  } catch (failure) {
+    return [
+      ok('pg', 'loads'),
+      problem(
+        'server',
+        `${shownInbox(options)} cannot be used: ${messageOf(failure)}`,
+        'Check the URL and that the server runs, or give another --db.',
+      ),
+    ];
+  }
+}
+
+async function look(session: Session, options: DbOptions): Promise<readonly Finding[]> {
+  const { schema = USUAL_SCHEMA } = options;
+  const server = await askedServer(session);
+  const times = await askedTimes(session);
+  const rights = await askedRights(session, schema);
+  const there = `Postgres ${versionText(server.version)} at ${shownInbox(options)}`;
+  return [
+    ok('server', `${there} answers in ${times.tookMs.toFixed(1)} ms`),
+    ...judgeServer(server),
+    judgeRights(rights, schema),
+    ...(mayLook(rights) ? [await checkMigrations(session, schema)] : []),
+    judgeApart(times.apartMs),
+    ...((await isPooled(session)) ? [POOLED] : []),
+  ];
+}
+
+const CHECKS = {
+  version: 'server',
+  standby: 'primary',
+  encoding: 'encoding',
+  fsync: 'durability',
+  synchronous_commit: 'durability',
+} as const;
+
+/** Says of each setting that matters whether an inbox can do with it. */
+export function judgeServer(server: Server): readonly Finding[] {
+  const faults = faultsOf(server).map(({ setting, what, advice }) => problem(CHECKS[setting], what, advice));
+  const well = [
+    ok('primary', 'it takes writes'),
+    ok('encoding', server.encoding),
+    ok('durability', `fsync is ${server.fsync}, and synchronous_commit ${server.synchronous_commit}`),
+  ];
+  return [...well.filter(({ check }) => faults.every((fault) => fault.check !== check)), ...faults];
+}
+
+/** What the tables of the schema are to this hookbox. */
+async function checkMigrations(session: Session, schema: string): Promise<Finding> {
+  try {
+    const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
+    const then = 'the next start brings it there, or hookbox migrate';
+    if (missing === null) return ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`);
+    if (missing.length === 0) return ok('migrations', `the schema ${schema} has version ${NEWEST}`);
+    const versions = missing.map(({ version }) => version).join(', ');
+    return ok('migrations', `the schema ${schema} is without ${versions} of ${NEWEST}; ${then}`);
+  } catch (failure) {
+    if (isInstance(failure, InboxOpenError)) {
+      return problem('migrations', failure.message, 'Update the package hookbox in this process.');
+    }
+    if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'refused') throw failure;
+    const what = `the schema ${schema} holds a table that is not hookbox's: ${failure.message}`;
+    return problem('migrations', what, 'Give another --schema.');
+  }
+}
+
+const TRIES = 5;
+
+interface Times {
+  /** how long an answer takes */
+  readonly tookMs: number;
+  /** how far the clock of the server is ahead of this machine's */
+  readonly apartMs: number;
+}
+
+/** Of several answers the quickest: whatever held up the others counts as neither. */
+async function askedTimes(session: Session): Promise<Times> {
+  const all: Times[] = [];
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const askedAt = performance.now();
+    const row = await session.row<{ ms: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms',
+    );
+    const tookMs = performance.now() - askedAt;
+    all.push({ tookMs, apartMs: (row?.ms ?? 0) + tookMs / 2 - Date.now() });
+  }
+  return all.reduce((best, each) => (each.tookMs < best.tookMs ? each : best));
+}
+
+const TOLERATED_APART_MS = 5_000;
+
+/** Says whether the clocks of a server and this machine are close enough. */
+export function judgeApart(ms: number): Finding {
+  const apart = Math.abs(ms);
+  const far = apart < 1_000 ? `${Math.round(apart)} ms` : `${(apart / 1_000).toFixed(1)} s`;
+  const what = `the clock of the server is ${far} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
+  if (apart <= TOLERATED_APART_MS) return ok('server clock', what);
+  return warning('server clock', what, 'Set both by NTP: hookbox goes by that of the server.');
+}
+
+const POOLED = ok(
+  'pooler',
+  'there is one in between, such as PgBouncer: nothing of a session is needed, and what other machines store is looked ' +
+    'for once a second',
+);
+
+/** A pooler hands out a number of its own for the connection, and the server has another one. */
+async function isPooled(session: Session): Promise<boolean> {
+  const told: unknown = Reflect.get(session.connection, 'processID');
+  const row = await session.row<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return typeof told === 'number' && told > 0 && told !== row?.pid;
+}

@@ -1,0 +1,73 @@
+import type { Session } from '../../inbox/postgres/driver/session.ts';
+import { quoted, tableNames } from '../../inbox/postgres/sql/tables.ts';
+import { ok, problem, type Finding } from './finding.ts';
+
+/** What a role may do with a schema. */
+export interface Rights {
+  readonly role: string;
+  /** there is such a schema */
+  readonly there: boolean;
+  readonly makesSchemas: boolean;
+  readonly uses: boolean;
+  readonly makesTables: boolean;
+  /** how many of hookbox's tables there are */
+  readonly tables: number;
+  /** those that it may not read and write */
+  readonly closed: readonly string[];
+}
+
+interface RightsRow extends Omit<Rights, 'tables' | 'closed'> {}
+
+const RIGHTS = `
+  SELECT current_user::text AS role, schema.oid IS NOT NULL AS there,
+    has_database_privilege(current_database(), 'CREATE') AS "makesSchemas",
+    coalesce(has_schema_privilege(schema.oid, 'USAGE'), false) AS uses,
+    coalesce(has_schema_privilege(schema.oid, 'CREATE'), false) AS "makesTables"
+  FROM (SELECT 1) AS one LEFT JOIN pg_namespace AS schema ON nspname = $1`;
+
+const TABLES = `
+  SELECT relname::text AS name, bool_and(has_table_privilege(pg_class.oid, needed)) AS open
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+  WHERE nspname = $1 AND relkind = 'r' AND relname::text = ANY($2::text[])
+  GROUP BY relname ORDER BY relname`;
+
+export async function askedRights(session: Session, schema: string): Promise<Rights> {
+  const row = await session.row<RightsRow>(RIGHTS, [schema]);
+  const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);
+  const none = { role: '', there: false, makesSchemas: false, uses: false, makesTables: false };
+  const closed = tables.filter(({ open }) => !open).map(({ name }) => name);
+  return { ...(row ?? none), tables: tables.length, closed };
+}
+
+/** Whether it may be asked what the schema holds. */
+export function mayLook({ there, uses, closed }: Rights): boolean {
+  return !there || (uses && !closed.includes('migrations'));
+}
+
+/** Says whether a role may do what an inbox needs, and what to grant. */
+export function judgeRights(
+  { role, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
+  schema: string,
+): Finding {
+  const [who, named] = [quoted(role), quoted(schema)];
+  const makeThem = 'or run hookbox migrate with a role that may.';
+  if (!there) {
+    if (makesSchemas) return ok('rights', `the role ${who} may make the schema ${schema}`);
+    const advice = `GRANT CREATE ON DATABASE … TO ${who}, ${makeThem}`;
+    return problem('rights', `the role ${who} may not make the schema ${schema}`, advice);
+  }
+  if (!uses) {
+    const advice = `GRANT USAGE ON SCHEMA ${named} TO ${who}`;
+    return problem('rights', `the role ${who} may not use the schema ${schema}`, advice);
+  }
+  if (closed.length > 0) {
+    const advice = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${named} TO ${who}`;
+    return problem('rights', `the role ${who} may not read and write ${closed.join(', ')}`, advice);
+  }
+  if (tables < tableNames.length && !makesTables) {
+    const advice = `GRANT CREATE ON SCHEMA ${named} TO ${who}, ${makeThem}`;
+    return problem('rights', `the role ${who} may not make the tables that are missing`, advice);
+  }
+  return ok('rights', `the role ${who} may do what an inbox needs`);
+}

@@ -1,0 +1,149 @@
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { migrations } from '../../src/inbox/postgres/opening/migrations.ts';
+import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
+import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
+import { dropSchema, postgresUrl, schemaName } from '../helpers/postgres.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
+
+let url: string;
+let pool: Pool;
+beforeAll(async () => {
+  url = await postgresUrl();
+  pool = new Pool({ connectionString: url });
+});
+afterAll(() => pool.end());
+
+const ALL = migrations.map(({ version, name }) => ({ version, name }));
+const NEWEST = ALL.length;
+
+function scratchSchema(): string {
+  const schema = schemaName();
+  onTestFinished(() => dropSchema(pool, schema));
+  return schema;
+}
+
+function migrate(schema: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['migrate', '--schema', schema, ...args], { env: { HOOKBOX_DB: url } });
+}
+
+/** Whether the schema is as this hookbox needs it. */
+async function isUpToDate(schema: string): Promise<boolean> {
+  await using inbox = postgresInbox(url, { schema, migrate: false });
+  return inbox.get({ endpoint: 'default', id: 'evt_1' }).then(
+    (event) => event === null,
+    () => false,
+  );
+}
+
+/** Of a script, the transactions in their order. */
+function transactionsOf(script: string): readonly string[] {
+  return script.split(/(?<=^COMMIT;)\n+/m).filter((part) => part !== '');
+}
+
+describe('hookbox migrate', () => {
+  it('makes the tables of an inbox once, and says what it did', async () => {
+    const schema = scratchSchema();
+    const first = await migrate(schema, '--json');
+    expect(first.code).toBe(0);
+    expect(JSON.parse(first.stdout)).toEqual({ schema, version: NEWEST, applied: ALL });
+    expect(await isUpToDate(schema)).toBe(true);
+
+    const again = await migrate(schema);
+    const where = `the schema ${schema} of postgres://127.0.0.1:${new URL(url).port}/postgres has version ${NEWEST}.`;
+    expect(again).toEqual({ code: 0, stdout: '', stderr: `Nothing was missing: ${where}\n` });
+  });
+
+  it('of several at once, none fails and each table is made once', async () => {
+    const schema = scratchSchema();
+    const ran = await Promise.all(Array.from({ length: 4 }, () => migrate(schema)));
+    expect(ran.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(await isUpToDate(schema)).toBe(true);
+  });
+
+  it('prints the SQL without any server, and what it prints makes the same tables', async () => {
+    const [printed, migrated] = [scratchSchema(), scratchSchema()];
+    const { code, stdout, stderr } = await runHookbox(['migrate', '--print', '--schema', printed]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(transactionsOf(stdout)).toHaveLength(NEWEST);
+    await pool.query(stdout);
+    expect(await isUpToDate(printed)).toBe(true);
+
+    await migrate(migrated);
+    const [one, other] = await Promise.all([printed, migrated].map(columnsOf));
+    expect(one).toEqual(other);
+  });
+
+  it('prints what a server is without, changes nothing there, and does the rest when it is told to', async () => {
+    const schema = scratchSchema();
+    const whole = await migrate(schema, '--print');
+    expect(await schemas(schema)).toBe(0);
+    const [first = '', ...rest] = transactionsOf(whole.stdout);
+    expect(first).toContain(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+    await pool.query(first);
+
+    const listed = await runHookbox(['events', 'list', '--schema', schema], { env: { HOOKBOX_DB: url } });
+    expect(listed).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/older hookbox. Run hookbox migrate first/),
+    });
+    expect(transactionsOf((await migrate(schema, '--print')).stdout)).toEqual(rest);
+    expect(await isUpToDate(schema)).toBe(false);
+    expect(JSON.parse((await migrate(schema, '--json')).stdout)).toMatchObject({ applied: ALL.slice(1) });
+    expect(await isUpToDate(schema)).toBe(true);
+    expect(await migrate(schema, '--print')).toEqual({ code: 0, stdout: '', stderr: '-- Nothing is missing.\n' });
+  });
+
+  it('of a step that fails leaves nothing, and keeps those before it', async () => {
+    const schema = scratchSchema();
+    await pool.query(`CREATE SCHEMA ${quoted(schema)}; CREATE TABLE ${quoted(schema)}.audit (mine int)`);
+    const ran = await migrate(schema);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining("holds tables that are not hookbox's") });
+    const { rows } = await pool.query(`SELECT version FROM ${quoted(schema)}.migrations ORDER BY version`);
+    expect(rows).toEqual([{ version: 1 }]);
+    await pool.query(`DROP TABLE ${quoted(schema)}.audit`);
+    expect((await migrate(schema)).code).toBe(0);
+    expect(await isUpToDate(schema)).toBe(true);
+  });
+
+  it('leaves a schema alone that a newer hookbox, or somebody else, has made', async () => {
+    const [newer, other] = [scratchSchema(), scratchSchema()];
+    await migrate(newer);
+    await pool.query(`INSERT INTO ${quoted(newer)}.migrations (version, name, needs) VALUES (1000, 'next', 1000)`);
+    expect(await migrate(newer)).toMatchObject({ code: 1, stderr: expect.stringContaining('Upgrade hookbox here.') });
+    await pool.query(`CREATE SCHEMA ${quoted(other)}; CREATE TABLE ${quoted(other)}.migrations (id int)`);
+    const ran = await migrate(other);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining("holds tables that are not hookbox's") });
+  });
+
+  it.each([
+    ['no inbox', [], 'Say with --db or HOOKBOX_DB which Postgres'],
+    ['a file', ['--db', 'shop.db'], 'is for an inbox in Postgres, and --db is a file'],
+    ['a server of another kind', ['--db', 'mysql://ada:secret@db/shop'], 'begins with postgres:// or postgresql://'],
+    ['no name', ['--print', '--schema', ''], 'schema must be a name'],
+    ['two ways to print', ['--print', '--json'], 'Leave --json out'],
+  ])('refuses %s', async (_, args, message) => {
+    const ran = await runHookbox(['migrate', ...args]);
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+    expect(ran.stderr).not.toContain('secret');
+  });
+});
+
+async function schemas(schema: string): Promise<number> {
+  const { rowCount } = await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  return rowCount ?? 0;
+}
+
+/** Everything that tables are made of. */
+async function columnsOf(schema: string): Promise<readonly unknown[]> {
+  const { rows } = await pool.query<Record<string, string>>(
+    `SELECT table_name, column_name, data_type, is_nullable, collation_name, column_default
+     FROM information_schema.columns WHERE table_schema = $1 ORDER BY 1, 2`,
+    [schema],
+  );
+  const indexes = await pool.query<{ indexdef: string }>(
+    'SELECT indexdef FROM pg_indexes WHERE schemaname = $1 ORDER BY indexname',
+    [schema],
+  );
+  return [...rows, ...indexes.rows.map(({ indexdef }) => indexdef.replaceAll(schema, 'the schema'))];
+}
