@@ -108,6 +108,20 @@ describe('following', () => {
     expect(await changes()).toEqual(['evt_2 changed processed']);
     await inbox.close();
   });
+
+  it('misses nothing by a look that fails', async () => {
+    const { inbox, changes, last } = await following({});
+    await last(0);
+    await store(inbox, orderEvent('evt_1'));
+    const { operations } = inbox;
+    if (operations === undefined) throw new Error('there are none');
+    const search = operations.search.bind(operations);
+    // The first says which is the newest.
+    vi.spyOn(operations, 'search').mockImplementationOnce(search).mockRejectedValueOnce(new Error('away'));
+    await expect(changes()).rejects.toThrow('away');
+    expect(await changes()).toEqual(['evt_1 stored pending']);
+    await inbox.close();
+  });
 });
 
 /** In as few commits as it takes. */

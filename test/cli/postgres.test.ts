@@ -1,4 +1,6 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -11,8 +13,9 @@ import { buildEvent, deliverTo } from '../../src/testing/index.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../helpers/postgres.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
-import { runHookbox, SECRET, type Ran } from './run-hookbox.ts';
+import { runHookbox, runProcess, SECRET, type Ran } from './run-hookbox.ts';
 import { serving } from './serving.ts';
+import { stockedInbox } from './stocked-inbox.ts';
 
 const PASSWORD = 'a-password-of-the-merchant';
 /** The page is JSX, which Node does not run from its source. */
@@ -71,6 +74,19 @@ async function madeInbox(): Promise<void> {
 
 async function schemas(): Promise<number> {
   return (await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).rowCount ?? 0;
+}
+
+interface Watched extends Ran {
+  readonly loaded: readonly string[];
+}
+
+/** BackendKeyData tells the number of a connection. */
+const KEY_DATA = Buffer.from('K\0\0\0\u000c', 'latin1');
+
+function renumbered(answer: Buffer): Buffer {
+  const at = answer.indexOf(KEY_DATA);
+  if (at !== -1) answer.writeUInt32BE(4_242_424, at + KEY_DATA.byteLength);
+  return answer;
 }
 
 /** Verbs that only make sense where there is an inbox. */
@@ -183,6 +199,37 @@ describe('which inbox is meant', () => {
   it('is no file with a schema', async () => {
     const ran = await runHookbox(['events', 'list', '--schema', 'shop'], { cwd });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--schema is for an inbox in Postgres') });
+  });
+});
+
+describe('what a command loads', () => {
+  /** Which files of packages and of hookbox it loads, in a process of its own. */
+  async function watched(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Watched> {
+    const into = join(cwd, 'loaded');
+    const hooks = new URL('watched-modules.ts', import.meta.url).href;
+    const ran = await runProcess(args, { cwd, env: { NODE_OPTIONS: `--import ${hooks}`, WATCHED_INTO: into, ...env } });
+    return { ...ran, loaded: readFileSync(into, 'utf8').split('\n') };
+  }
+
+  it('is nothing of Postgres for an inbox in a file, and no SQLite for one in Postgres', async () => {
+    await stockedInbox(join(cwd, 'hookbox.db'));
+    await madeInbox();
+    const onFile = await watched(['fixtures', 'capture', 'evt_done']);
+    expect(onFile.code).toBe(0);
+    expect(onFile.loaded.filter((file) => /inbox\/postgres\/|node_modules\/pg/.test(file))).toEqual([]);
+    const onServer = await watched(['fixtures', 'capture', 'evt_1', '--schema', schema], { HOOKBOX_DB: url });
+    expect(onServer.code).toBe(0);
+    expect(onServer.loaded.filter((file) => file.includes('node_modules/pg/'))).not.toEqual([]);
+    expect(onServer.loaded.filter((file) => file.includes('node_modules/better-sqlite3'))).toEqual([]);
+  });
+
+  it('is missed with a sentence that says what to install', async () => {
+    const without = { HOOKBOX_DB: url, WITHOUT_PACKAGE: 'pg' };
+    const missing = await watched(['events', 'list'], without);
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('Run: npm install pg') });
+    const doctor = await watched(['doctor', '--port', '0'], without);
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('npm install pg') });
+    expect((await watched(['migrate', '--print'], { WITHOUT_PACKAGE: 'pg' })).code).toBe(0);
   });
 });
 
@@ -329,6 +376,22 @@ describe('hookbox doctor on Postgres', () => {
       status: 'problem',
       advice: 'Update the package hookbox in this process.',
     });
+  });
+
+  it('sees a pooler in between, which has numbers of its own for connections', async () => {
+    const { hostname, port } = new URL(url);
+    const pooler = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      for (const socket of [client, server]) socket.on('error', () => {});
+      client.pipe(server);
+      server.on('data', (answer) => client.write(renumbered(answer))).on('end', () => client.end());
+    });
+    pooler.listen(0, hostname);
+    await once(pooler, 'listening');
+    onTestFinished(() => void pooler.close());
+    const between = new URL(url);
+    between.port = String((pooler.address() as AddressInfo).port); // of a server that listens on TCP
+    expect((await examine(between.href)).find('pooler')?.what).toContain('there is one in between, such as PgBouncer');
   });
 
   it('says that nobody is there', async () => {

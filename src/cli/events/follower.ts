@@ -46,7 +46,7 @@ export class Follower {
   async changes(): Promise<readonly Change[]> {
     const now = new Date();
     const newestBefore = this.#newest;
-    this.#newest = await newestSeq(this.#inbox);
+    const newest = await newestSeq(this.#inbox);
     const fitting = new Map<number, EventSummary>();
     let coveredFrom = 0;
     for await (const page of pagesOf(this.#inbox, this.#filter, { most: Infinity, signal: this.#signal })) {
@@ -69,6 +69,7 @@ export class Follower {
         event,
       });
     }
+    this.#newest = newest;
     this.#remember(current, fitting);
     return changes;
   }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import { plural } from '../../ops/words/format.ts';
 import { stateText } from '../../ops/words/event-words.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
-import { print, printNdjson, styled } from '../shared/output.ts';
+import { print, printNdjson, styled, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { eventFilterOf } from './filter-from-options.ts';
 import { Follower, type Change } from './follower.ts';
@@ -41,7 +42,18 @@ async function printChanges(follower: Follower, printed: (change: Change) => voi
   for (;;) {
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
-    for (const change of await follower.changes()) printed(change);
+    for (const change of await changesOf(follower)) printed(change);
+  }
+}
+
+/** An inbox that is away for a while comes back: nothing is missed by looking again. */
+async function changesOf(follower: Follower): Promise<readonly Change[]> {
+  try {
+    return await follower.changes();
+  } catch (failure) {
+    if (!isInstance(failure, InboxUnavailableError)) throw failure;
+    tell(`note: ${failure.message}. Looking again.`);
+    return [];
   }
 }
 

@@ -10,7 +10,7 @@ export function migrateCommand(): Command {
     'hookbox migrate --db postgres://owner@db.example/shop --print',
     'hookbox migrate --print > hookbox.sql',
   ])
-    .option('--print', 'print the SQL, and change nothing; without --db all of it, of no server')
+    .option('--print', 'print the SQL that is missing, and change nothing; all of it where no --db is given')
     .option('--json', 'print what was done as JSON');
   return withOptionalDb(made, 'the inbox')
     .addHelpText(
