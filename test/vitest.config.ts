@@ -39,7 +39,7 @@ const TOGETHER = [
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',
-  'test/cli/!(failure|migrate|output|postgres|table).test.ts',
+  'test/cli/!(failure|migrate|output|postgres*|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',
 ];

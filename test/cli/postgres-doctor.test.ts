@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { judgeApart, judgeServer } from '../../src/cli/doctor/postgres-check.ts';
+import { judgeRights, type Rights } from '../../src/cli/doctor/postgres-rights.ts';
+import { quoted, tableNames } from '../../src/inbox/postgres/sql/tables.ts';
+import { dropSchema } from '../helpers/postgres.ts';
+import { onPostgres, PASSWORD } from './on-postgres.ts';
+
+const there = onPostgres();
+
+/** BackendKeyData tells the number of a connection. */
+const KEY_DATA = Buffer.from('K\0\0\0\u000c', 'latin1');
+
+function renumbered(answer: Buffer): Buffer {
+  const at = answer.indexOf(KEY_DATA);
+  if (at !== -1) answer.writeUInt32BE(4_242_424, at + KEY_DATA.byteLength);
+  return answer;
+}
+
+describe('hookbox doctor on Postgres', () => {
+  interface Report {
+    readonly code: number | null;
+    readonly find: (check: string) => Finding | undefined;
+  }
+
+  async function examine(db = there.url): Promise<Report> {
+    const { code, stdout, stderr } = await there.hookbox(['doctor', '--port', '0', '--json'], db);
+    expect(`${stdout}${stderr}`).not.toContain(PASSWORD);
+    const { checks } = JSON.parse(stdout) as { checks: readonly Finding[] };
+    return { code, find: (check) => checks.find((one) => one.check === check) };
+  }
+
+  it('finds a server well, changes nothing there, and has no word of files', async () => {
+    const { code, find } = await examine();
+    expect(code).toBe(0);
+    expect(find('pg')).toMatchObject({ status: 'ok' });
+    expect(find('server')?.what).toMatch(new RegExp(`^Postgres \\d+\\.\\d+ at ${there.shown} answers in [\\d.]+ ms$`));
+    expect(find('primary')).toMatchObject({ status: 'ok' });
+    expect(find('encoding')).toMatchObject({ status: 'ok', what: 'UTF8' });
+    expect(find('durability')).toMatchObject({ status: 'ok', what: 'fsync is on, and synchronous_commit on' });
+    expect(find('rights')?.what).toBe(`the role "hookbox" may make the schema ${there.schema}`);
+    expect(find('migrations')?.what).toContain('holds no inbox yet');
+    expect(find('server clock')).toMatchObject({ status: 'ok' });
+    for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler']) {
+      expect(find(check)).toBeUndefined();
+    }
+    expect(await there.isSchemaThere()).toBe(false);
+
+    await there.makeInbox();
+    const made = await examine();
+    expect(made.find('rights')?.what).toBe('the role "hookbox" may do what an inbox needs');
+    expect(made.find('migrations')?.what).toMatch(new RegExp(`^the schema ${there.schema} has version \\d+$`));
+  });
+
+  it('says what a role is to be granted', async () => {
+    const role = await there.scratchRole();
+    const at = (check: string) => async (): Promise<Finding | undefined> =>
+      (await examine(there.urlOf(role))).find(check);
+    const rights = at('rights');
+    expect(await rights()).toMatchObject({
+      status: 'problem',
+      advice: expect.stringContaining('GRANT CREATE ON DATABASE'),
+    });
+    await there.makeInbox();
+    expect(await rights()).toMatchObject({
+      status: 'problem',
+      advice: expect.stringContaining('GRANT USAGE ON SCHEMA'),
+    });
+    await there.pool.query(`GRANT USAGE ON SCHEMA ${quoted(there.schema)} TO ${role}`);
+    expect(await rights()).toMatchObject({
+      status: 'problem',
+      advice: expect.stringContaining('GRANT SELECT, INSERT'),
+    });
+    await there.pool.query(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted(there.schema)} TO ${role}`,
+    );
+    expect(await rights()).toMatchObject({ status: 'ok' });
+    expect(await at('migrations')()).toMatchObject({ status: 'ok' });
+    await there.pool.query(
+      `DROP TABLE ${quoted(there.schema)}.audit; DELETE FROM ${quoted(there.schema)}.migrations WHERE version = 2`,
+    );
+    expect(await rights()).toMatchObject({
+      status: 'problem',
+      advice: expect.stringContaining('GRANT CREATE ON SCHEMA'),
+    });
+  });
+
+  it('finds commits that nobody waits for, tables of somebody else, and those of a newer hookbox', async () => {
+    const role = await there.scratchRole('SET synchronous_commit = off');
+    await there.pool.query(`GRANT CREATE ON DATABASE postgres TO ${role}`);
+    const lax = await examine(there.urlOf(role));
+    expect(lax.code).toBe(1);
+    expect(lax.find('durability')).toMatchObject({
+      status: 'problem',
+      advice: 'Run: ALTER ROLE … SET synchronous_commit = on',
+    });
+
+    await there.pool.query(
+      `CREATE SCHEMA ${quoted(there.schema)}; CREATE TABLE ${quoted(there.schema)}.migrations (id int)`,
+    );
+    expect((await examine()).find('migrations')).toMatchObject({ status: 'problem', advice: 'Give another --schema.' });
+    await dropSchema(there.pool, there.schema);
+    await there.makeInbox();
+    await there.pool.query(
+      `INSERT INTO ${quoted(there.schema)}.migrations (version, name, needs) VALUES (1000, 'next', 1000)`,
+    );
+    expect((await examine()).find('migrations')).toMatchObject({
+      status: 'problem',
+      advice: 'Update the package hookbox in this process.',
+    });
+  });
+
+  it('sees a pooler in between, which has numbers of its own for connections', async () => {
+    const { hostname, port } = new URL(there.url);
+    const pooler = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      for (const socket of [client, server]) socket.on('error', () => {});
+      client.pipe(server);
+      server.on('data', (answer) => client.write(renumbered(answer))).on('end', () => client.end());
+    });
+    pooler.listen(0, hostname);
+    await once(pooler, 'listening');
+    onTestFinished(() => void pooler.close());
+    const between = new URL(there.url);
+    between.port = String((pooler.address() as AddressInfo).port); // of a server that listens on TCP
+    expect((await examine(between.href)).find('pooler')?.what).toContain('there is one in between, such as PgBouncer');
+  });
+
+  it('says that nobody is there', async () => {
+    const { code, find } = await examine(`postgres://ada:${PASSWORD}@127.0.0.1:1/shop`);
+    expect(code).toBe(1);
+    expect(find('server')).toMatchObject({
+      status: 'problem',
+      what: 'postgres://127.0.0.1:1/shop cannot be used: the connection to Postgres has failed (ECONNREFUSED)',
+    });
+  });
+
+  it('judges what no server here is', () => {
+    const well = {
+      version: 180_004,
+      encoding: 'UTF8',
+      fsync: 'on',
+      synchronous_commit: 'on',
+      standby: false,
+      role: 'a',
+    };
+    const problems = (server: Partial<typeof well>) =>
+      judgeServer({ ...well, ...server }).flatMap(({ check, status }) => (status === 'problem' ? [check] : []));
+    expect(problems({})).toEqual([]);
+    expect(problems({ version: 130_011, standby: true })).toEqual(['server', 'primary']);
+    expect(problems({ encoding: 'LATIN1', fsync: 'off' })).toEqual(['encoding', 'durability']);
+    expect(judgeServer({ ...well, synchronous_commit: 'off', fsync: 'off' })).toHaveLength(4);
+  });
+
+  it('judges clocks that are apart', () => {
+    expect(judgeApart(3)).toMatchObject({ status: 'ok', what: expect.stringContaining('3 ms ahead of this machine') });
+    expect(judgeApart(-7_250)).toMatchObject({ status: 'warning', what: expect.stringContaining('7.3 s behind this') });
+  });
+
+  it('wants of a role no more than an inbox needs', () => {
+    const rights: Rights = {
+      role: 'shop',
+      there: true,
+      makesSchemas: false,
+      uses: true,
+      makesTables: false,
+      tables: tableNames.length,
+      closed: [],
+    };
+    expect(judgeRights(rights, 'hookbox')).toMatchObject({ status: 'ok' });
+    expect(judgeRights({ ...rights, closed: ['queue'] }, 'hookbox')).toMatchObject({ status: 'problem' });
+  });
+});
