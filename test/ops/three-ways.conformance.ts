@@ -1,0 +1,198 @@
+/** Each act of an operator by the typed function, the command line and the page: the same result, the same audit. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Hono } from 'hono';
+import { describe, expect, it } from 'vitest';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import {
+  cancelBulk,
+  discardEvents,
+  eraseEntity,
+  exportEvents,
+  getBulk,
+  importEvents,
+  previewBulk,
+  pruneEvents,
+  rerunEvents,
+  runBulk,
+  type Act,
+} from '../../src/ops/index.ts';
+import { opsPage } from '../../src/page/operators-page.tsx';
+import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
+import { tokenIn } from './page/opened-page.ts';
+
+export const by = { actor: 'ada', reason: 'because' };
+export const WHO = ['--actor', by.actor, '--reason', by.reason];
+const ORIGIN = 'http://shop.example';
+
+/** An act, in each of the three ways. */
+export interface Way {
+  /** what was done already, in the same way for each */
+  readonly before?: (inbox: Inbox) => Promise<unknown>;
+  readonly code: (inbox: Inbox, folder: string, moreLines: readonly string[]) => Promise<unknown>;
+  readonly cli: readonly string[];
+  readonly page: (page: Page, inbox: Inbox, moreLines: readonly string[]) => Promise<unknown>;
+}
+
+interface Page {
+  post(path: string, fields: Readonly<Record<string, string | readonly string[] | File>>): Promise<Response>;
+  get(path: string): Promise<Response>;
+}
+
+const EVENT = { endpoint: 'default', id: 'evt_dead_1' };
+const DONE = { endpoint: 'default', id: 'evt_done' };
+const filter = { states: ['dead' as const], error: 'shop is down' };
+const FOUND = ['--state', 'dead', '--error', 'shop is down'];
+const MONTH_MS = 30 * 86_400_000;
+
+const bulk = (act: Act): Way => ({
+  async code(inbox) {
+    const { id } = await previewBulk(inbox, act, filter, by);
+    await runBulk(inbox, id, by);
+  },
+  cli: [act, ...FOUND, '--yes', ...WHO],
+  async page(page, inbox) {
+    await page.post('/bulks', { act, state: 'dead', error: 'shop is down', reason: by.reason });
+    await page.post('/bulks/1/run', { reason: by.reason, rate: '500' });
+    await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
+  },
+});
+
+const ways: Readonly<Record<string, Way>> = {
+  'rerun of one': {
+    code: (inbox) => rerunEvents(inbox, [EVENT], by),
+    cli: ['rerun', EVENT.id, ...WHO],
+    page: (page) => page.post(`/events/default/${EVENT.id}/rerun`, { reason: by.reason }),
+  },
+  'forced rerun of one': {
+    code: (inbox) => rerunEvents(inbox, [DONE], by, { force: true }),
+    cli: ['rerun', DONE.id, '--force', ...WHO],
+    page: (page) => page.post(`/events/default/${DONE.id}/rerun`, { reason: by.reason, force: 'yes' }),
+  },
+  'discard of one': {
+    code: (inbox) => discardEvents(inbox, [EVENT], by),
+    cli: ['discard', EVENT.id, ...WHO],
+    page: (page) => page.post(`/events/default/${EVENT.id}/discard`, { reason: by.reason }),
+  },
+  'rerun of what a filter finds': bulk('rerun'),
+  'discard of what a filter finds': bulk('discard'),
+  'cancel of a bulk rerun': {
+    before: (inbox) => previewBulk(inbox, 'rerun', filter, { actor: 'grace' }),
+    code: (inbox) => cancelBulk(inbox, 1, by),
+    cli: ['rerun', '--cancel', '1', ...WHO],
+    page: (page) => page.post('/bulks/1/cancel', { reason: by.reason }),
+  },
+  prune: {
+    code: (inbox) =>
+      pruneEvents(inbox, { settledBefore: new Date(Date.now() - MONTH_MS), states: ['processed', 'dead'] }, by),
+    cli: ['prune', '--older-than', '30d', '--state', 'processed', '--state', 'dead', '--yes', ...WHO],
+    page: (page) =>
+      page.post('/maintenance/prune', {
+        olderThanDays: '30',
+        states: ['processed', 'dead'],
+        reason: by.reason,
+        confirm: '100',
+      }),
+  },
+  erase: {
+    code: (inbox) => eraseEntity(inbox, 'ord_42', by),
+    cli: ['erase', 'ord_42', '--yes', ...WHO],
+    page: (page) => page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100' }),
+  },
+  export: {
+    // A link asks for no reason.
+    code: async (inbox, folder) => writeFileSync(join(folder, 'out'), await exported(inbox)),
+    cli: ['export', '--out', 'out', '--actor', by.actor],
+    page: async (page) => (await page.get('/maintenance/export')).text(),
+  },
+  import: {
+    code: (inbox, _, moreLines) => importEvents(inbox, moreLines, by, { trusted: true }),
+    cli: ['import', 'more.ndjson', '--trusted', ...WHO],
+    page: (page, _, moreLines) =>
+      page.post('/maintenance/import', {
+        trusted: 'yes',
+        reason: by.reason,
+        file: new File([`${moreLines.join('\n')}\n`], 'more.ndjson'),
+      }),
+  },
+};
+
+/** A stocked inbox of the running test. */
+export interface Stocked {
+  readonly inbox: Inbox;
+  readonly folder: string;
+  /** how a command is told which inbox it is */
+  readonly named: { readonly args: readonly string[]; readonly options: RunOptions };
+  /** Everything an act can change, but for the times at which it happened. */
+  leftBehind(): Promise<unknown>;
+}
+
+/** The lines of an export. */
+export async function exported(inbox: Inbox): Promise<string> {
+  let text = '';
+  for await (const line of exportEvents(inbox, { actor: by.actor })) text += `${line}\n`;
+  return text;
+}
+
+/** The same events of other endpoints: what a second shop has exported. */
+export async function exportOfAnother(inbox: Inbox): Promise<readonly string[]> {
+  return (await exported(inbox)).replaceAll('"endpoint":"', '"endpoint":"more-').trimEnd().split('\n');
+}
+
+function pageOf(inbox: Inbox): Page {
+  const app = new Hono().route(
+    '/ops',
+    opsPage({ inbox }, { authorize: () => ({ name: by.actor, role: 'operator' as const }) }),
+  );
+  const get: Page['get'] = async (path) => app.request(`${ORIGIN}/ops${path}`);
+  return {
+    get,
+    async post(path, fields) {
+      const body = new FormData();
+      for (const [name, values] of Object.entries(fields)) {
+        for (const value of [values].flat()) body.append(name, value);
+      }
+      body.set('csrf', tokenIn(await (await get('/maintenance')).text()));
+      const answer = await app.request(`${ORIGIN}/ops${path}`, { method: 'POST', headers: { origin: ORIGIN }, body });
+      expect(answer.status, await answer.clone().text()).toBeLessThan(400);
+      return answer;
+    },
+  };
+}
+
+/** Where it came from or went to, and when a prune was asked for, is each way's own. */
+export function withoutPlaces(filter: unknown): unknown {
+  const { settledBefore: _, file: __, from: ___, ...kept } = filter as Record<string, unknown>;
+  return kept;
+}
+
+/**
+ * @param stock - an inbox of its own with `stock` and `before` done
+ * @param others - what only this engine does
+ */
+export function threeWays(
+  stock: (before: Way['before']) => Promise<Stocked>,
+  moreLines: () => readonly string[],
+  others: Readonly<Record<string, Way>> = {},
+): void {
+  describe.each(Object.entries({ ...ways, ...others }))('%s', (_, { before, code, cli, page }) => {
+    it('leaves the same behind by function, by command and by page', async () => {
+      const first = await stock(before);
+      const untouched = await first.leftBehind();
+      await code(first.inbox, first.folder, moreLines());
+      const byCode = await first.leftBehind();
+      expect(byCode).not.toEqual(untouched);
+
+      const second = await stock(before);
+      writeFileSync(join(second.folder, 'more.ndjson'), `${moreLines().join('\n')}\n`);
+      const { args, options } = second.named;
+      const { code: exit, stderr } = await runHookbox(['events', ...cli, ...args], options);
+      expect(exit, stderr).toBe(0);
+      expect(await second.leftBehind()).toEqual(byCode);
+
+      const third = await stock(before);
+      await page(pageOf(third.inbox), third.inbox, moreLines());
+      expect(await third.leftBehind()).toEqual(byCode);
+    });
+  });
+}
