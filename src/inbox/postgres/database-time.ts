@@ -18,6 +18,7 @@ export const callersTime: DatabaseTime = { follow: async () => {}, toDatabase: (
 
 /** Clocks drift by less than a millisecond in that. */
 const ASK_EVERY_MS = 60_000;
+const TICK_MS = 2;
 
 export function databaseTime(): DatabaseTime {
   /** what to add to the monotonic clock of this process, which nobody sets */
@@ -25,9 +26,13 @@ export function databaseTime(): DatabaseTime {
   let askedAt = 0;
   /** the machine slept if its own clock has gone further than the monotonic one */
   let wall = 0;
+  let carriedBy = 0;
   const apart = (): number => {
     if (offset === null) throw new Error('the time of the database is not known yet');
-    return Math.round(offset + performance.now() - Date.now());
+    const now = offset + performance.now() - Date.now();
+    // All by the same, as a clock that ticks by milliseconds is up to one behind: what was at one time stays at one time.
+    if (Math.abs(now - carriedBy) > TICK_MS) carriedBy = Math.round(now);
+    return carriedBy;
   };
   return {
     async follow(session) {

@@ -1,0 +1,33 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { databaseTime, type DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
+import type { Session } from '../../../src/inbox/postgres/driver/session.ts';
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Of a server whose clock is an hour ahead. */
+async function anHourAhead(): Promise<DatabaseTime> {
+  const time = databaseTime();
+  const ms = Date.now() + HOUR_MS;
+  await time.follow({ row: async () => ({ ms }) } as unknown as Session); // the one thing that is asked of it
+  return time;
+}
+
+it('carries all times over by the same, so that what was at one time stays at one time', async () => {
+  const time = await anHourAhead();
+  const carried = new Set<number>();
+  for (const until = performance.now() + 50; performance.now() < until;) carried.add(time.toDatabase(0));
+  expect(carried.size).toBe(1);
+  const [ms = 0] = carried;
+  expect(Math.abs(ms - HOUR_MS)).toBeLessThan(1_000);
+  expect(time.toCaller(time.toDatabase(1_234))).toBe(1_234);
+});
+
+it('follows a clock of its own that is set, also by less than a second', async () => {
+  const time = await anHourAhead();
+  const before = time.toDatabase(0);
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 700);
+  expect(Math.abs(before - time.toDatabase(0) - 700)).toBeLessThanOrEqual(5);
+});
