@@ -13,6 +13,7 @@ it.each(
     ['trigger', '-', '--dry-run'],
     ['events', 'list'],
     ['events', 'list', '--db', 'none.db'],
+    ['migrate', '--print'],
     ['replay', '--all'],
     ['scenario', 'list'],
     ['sign', '-'],
