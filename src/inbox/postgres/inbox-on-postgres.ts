@@ -169,9 +169,10 @@ export function storeOn(
   return storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t), given: new GivenLeases() });
 }
 
-async function eventOf({ database, t }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
-  const row = await database.read((session) =>
-    session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [toText(id), toText(endpoint)]),
-  );
-  return row === undefined ? null : storedEvent(row);
+async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {
+  const row = await database.read(async (session) => {
+    await time.follow(session);
+    return session.row(selectStored(t, 'events.id = $1 AND events.endpoint = $2'), [toText(id), toText(endpoint)]);
+  });
+  return row === undefined ? null : storedEvent(row, time);
 }

@@ -25,9 +25,10 @@ export class Listing {
   }
 
   async after(after: number, limit: number): Promise<readonly StoredEvent[]> {
-    const { database, t } = this.#store;
+    const { database, t, time } = this.#store;
     const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
     const rows = await database.read(async (session) => {
+      await time.follow(session);
       if (this.#end > after) {
         const ready = await session.rows(text, [after, this.#end, limit]);
         if (ready.length >= limit) return ready;
@@ -35,7 +36,7 @@ export class Listing {
       await this.#follow(session);
       return session.rows(text, [after, this.#end, limit]);
     });
-    return rows.map(storedEvent);
+    return rows.map((row) => storedEvent(row, time));
   }
 
   async #follow(session: Session): Promise<void> {

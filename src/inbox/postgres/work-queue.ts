@@ -68,7 +68,12 @@ export function workQueue(store: Store): Part {
       database.read(async (session) => {
         await time.follow(session);
         const since = takenSince === undefined ? undefined : time.toDatabase(takenSince);
-        return carriedOut(scene(session, NO_LEASES), (engine) => unhandledTypes(engine, time.toDatabase(now), since));
+        const rule = (engine: Engine) => unhandledTypes(engine, time.toDatabase(now), since);
+        const unhandled = await carriedOut(scene(session, NO_LEASES), rule);
+        return unhandled.map((each) => ({
+          ...each,
+          since: each.since && new Date(time.toCaller(each.since.getTime())),
+        }));
       }),
     ignoredSince: (scope, since, now) =>
       database.read(async (session) => {
@@ -135,20 +140,21 @@ interface AttemptRow {
   readonly error_stack: string | null;
 }
 
-async function attemptsOf({ database, t }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
-  const rows = await database.read((session) =>
-    session.rows<AttemptRow>(
+async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
+  const rows = await database.read(async (session) => {
+    await time.follow(session);
+    return session.rows<AttemptRow>(
       `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
       [toText(id), toText(endpoint)],
-    ),
-  );
+    );
+  });
   return rows.map((row) => ({
     number: row.number,
     trigger: row.trigger,
     outcome: row.outcome,
-    startedAt: new Date(row.started_ms),
-    endedAt: new Date(row.ended_ms),
+    startedAt: new Date(time.toCaller(row.started_ms)),
+    endedAt: new Date(time.toCaller(row.ended_ms)),
     error: errorOf(row),
   }));
 }

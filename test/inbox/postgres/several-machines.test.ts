@@ -205,4 +205,19 @@ it('machines whose clocks are hours apart take one another for no one that is la
   const next = await on(hours, async (now) => ((await ahead.nextDue(EVERYTHING)) ?? 0) - now);
   expect(next).toBeGreaterThan(0);
   expect(next).toBeLessThanOrEqual(30_000 + 5);
+
+  // Each is told of times as its own clock has them.
+  await on(-hours, (now) => behind.accept(incoming({ receivedAt: now }), later()));
+  for (const [offset, inbox] of [
+    [hours, ahead],
+    [-hours, behind],
+  ] as const) {
+    const [listed, stored, attempts] = await on(offset, async () => [
+      await inbox.list(),
+      await inbox.get(incoming()),
+      await inbox.attempts(incoming()),
+    ]);
+    const times = [listed[0]?.receivedAt, stored?.receivedAt, stored?.redeliveries.firstAt, attempts[0]?.endedAt];
+    for (const at of times) expect(Math.abs((at?.getTime() ?? 0) - clock() - offset)).toBeLessThan(hours / 2);
+  }
 });

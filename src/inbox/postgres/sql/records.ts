@@ -2,6 +2,7 @@ import type { Instant } from '../../../events/instant.ts';
 import type { StoredEvent } from '../../event.ts';
 import { occurrencesOf, type Times } from '../../rules/occurrences.ts';
 import type { DeadReason, EventState } from '../../state.ts';
+import type { DatabaseTime } from '../database-time.ts';
 import { fromText } from '../driver/values.ts';
 import { rowOf, type Tables } from './tables.ts';
 
@@ -75,10 +76,16 @@ export function selectStored(t: Tables, where: string): string {
     WHERE ${where}`;
 }
 
-export function storedEvent(found: unknown): StoredEvent {
+/** With times of the caller's clock. */
+export function storedEvent(found: unknown, time: Pick<DatabaseTime, 'toCaller'>): StoredEvent {
   const row = found as StoredRow; // the columns of selectStored
-  const times = (text: string | null): Times | null =>
-    timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+  const times = (text: string | null): Times | null => {
+    const own = timesOf(text === null ? undefined : (JSON.parse(text) as TimesColumns));
+    if (own === null) return null;
+    const { count, first, last, recent } = own;
+    const at = (ms: number): number => time.toCaller(ms);
+    return { count, first: at(first), last: at(last), recent: recent.map(at) };
+  };
   return {
     seq: row.seq,
     endpoint: fromText(row.endpoint),
@@ -90,7 +97,7 @@ export function storedEvent(found: unknown): StoredEvent {
     state: row.state,
     deadReason: row.dead_reason,
     body: row.body,
-    receivedAt: new Date(row.received_ms),
+    receivedAt: new Date(time.toCaller(row.received_ms)),
     redeliveries: occurrencesOf(times(row.sent_again)),
     conflict: row.other_body && { ...occurrencesOf(times(row.other)), body: row.other_body },
   };
