@@ -20,7 +20,7 @@ export async function bundledScript(script: URL): Promise<string> {
   const bundle = await rolldown({
     input: { script: fileURLToPath(script), ...Object.fromEntries(threads) },
     platform: 'node',
-    external: 'better-sqlite3',
+    external: ['better-sqlite3', 'pg'],
     logLevel: 'silent',
   });
   const { output } = await bundle.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });

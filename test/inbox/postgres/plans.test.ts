@@ -167,3 +167,25 @@ it('many events behind one that fails cost a claim no more than a few statements
   expect(Math.max(...costs.slice(1))).toBeLessThan(80);
   expect(costs[0]).toBeLessThan(behind.length);
 });
+
+it('many events that another machine has locked cost a claim no more than a few statements', async () => {
+  await emptySchema(pool, schema);
+  await using inbox = counted();
+  await inbox.announce(EVERYTHING, START, null);
+  const behind = Array.from({ length: 900 }, (_, n) => incoming({ id: `evt_${n}`, receivedAt: START }));
+  await Promise.all(behind.map((event) => inbox.accept(event, later())));
+  await inbox.accept(incoming({ id: 'free', entity: 'another', receivedAt: START + 1 }), later());
+  const other = await pool.connect();
+  try {
+    await other.query(
+      `BEGIN; SELECT slot FROM ${t.slots} WHERE slot = (SELECT slot FROM ${t.queue} LIMIT 1) FOR UPDATE`,
+    );
+    asked = 0;
+    const request = { leaseMs: 1_000, ...EVERYTHING, ordered: true, now: START + 2 } as const;
+    expect((await inbox.claim(request, 1)).map(({ id }) => id)).toEqual(['free']);
+    expect(asked).toBeLessThan(30);
+  } finally {
+    await other.query('ROLLBACK');
+    other.release();
+  }
+});

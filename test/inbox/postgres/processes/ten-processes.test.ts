@@ -1,0 +1,109 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { postgresInbox } from '../../../../src/inbox/postgres/postgres-inbox.ts';
+import { tablesIn } from '../../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING } from '../../../../src/inbox/work.ts';
+import { bundledScript } from '../../../helpers/bundled-script.ts';
+import { dropSchema, postgresUrl, schemaName } from '../../../helpers/postgres.ts';
+import { leaseFindings, logLeases } from './lease-log.ts';
+
+const PROCESSES = 10;
+/** So many leases are given before it is over; what it takes is for the machine to say. */
+const LEASES = Number(process.env['HOOKBOX_TEST_LEASES'] ?? 1_000);
+
+let url: string;
+let pool: Pool;
+let script: string;
+
+beforeAll(async () => {
+  url = await postgresUrl();
+  pool = new Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => {});
+  script = await bundledScript(new URL('claiming-process.ts', import.meta.url));
+});
+afterAll(() => pool.end());
+
+interface Outcome {
+  readonly leases: number;
+  readonly double: number;
+  /** events that nobody will ever claim: all are due, and nobody holds any */
+  readonly stuck: number;
+}
+
+/** Ten machines work until enough leases were given, and then until nothing is left, or nothing changes any more. */
+async function worked(locks: 'all' | 'unlocked', change: (queue: string) => string | null): Promise<Outcome> {
+  const schema = schemaName();
+  onTestFinished(() => dropSchema(pool, schema));
+  await using inbox = postgresInbox(url, { schema });
+  await inbox.announce(EVERYTHING, Date.now(), null);
+  await logLeases(pool, schema);
+  const { queue } = tablesIn(schema);
+  const mutation = change(queue);
+  if (mutation !== null) await pool.query(mutation);
+  const machines = Array.from({ length: PROCESSES }, (_, n) => machine(url, schema, String(n), locks));
+  while ((await leaseFindings(pool, schema)).leases < LEASES) await delay(100);
+  for (const { stdin } of machines) stdin?.write('no more\n');
+  const stuck = await left(queue);
+  for (const { stdin } of machines) stdin?.end();
+  await Promise.all(machines.map(ended));
+  return { ...(await leaseFindings(pool, schema)), stuck };
+}
+
+function machine(...given: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [script, ...given], { stdio: ['pipe', 'inherit', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null) await once(child, 'exit');
+  expect(child.exitCode).toBe(0);
+}
+
+/** What is in the queue once it is empty, or has been the same for much longer than any lease lasts. */
+async function left(queue: string): Promise<number> {
+  let before = '';
+  for (let same = 0; same < 50;) {
+    const { rows } = await pool.query<{ count: number; state: string }>(
+      `SELECT count(*)::integer AS count, coalesce(sum(fence), 0)::text AS state FROM ${queue}`,
+    );
+    const [now] = rows;
+    if (now === undefined || now.count === 0) return 0;
+    same = now.state === before ? same + 1 : 0;
+    before = now.state;
+    if (same === 49) return now.count;
+    await delay(100);
+  }
+  throw new Error('it ends within the loop');
+}
+
+it(
+  'ten processes with short leases never hold two leases of an entity, and leave nothing stuck',
+  { timeout: 300_000 },
+  async () => {
+    const { leases, double, stuck } = await worked('all', () => null);
+    console.info(`${leases} leases, ${double} double, ${stuck} stuck`);
+    expect({ double, stuck }).toEqual({ double: 0, stuck: 0 });
+  },
+);
+
+it('without locks of slots the unique index holds, but events are stuck', { timeout: 300_000 }, async () => {
+  const { leases, double, stuck } = await worked('unlocked', () => null);
+  console.info(`without locks: ${leases} leases, ${double} double, ${stuck} stuck`);
+  expect(double).toBe(0);
+  expect(stuck).toBeGreaterThan(0);
+});
+
+it(
+  'without locks and without the unique index two leases of an entity stand at once',
+  { timeout: 300_000 },
+  async () => {
+    const dropped = (queue: string) => `DROP INDEX ${queue.replace(/[^.]+$/, 'queue_one_lease')}`;
+    const { leases, double, stuck } = await worked('unlocked', dropped);
+    console.info(`without locks and index: ${leases} leases, ${double} double, ${stuck} stuck`);
+    expect(double).toBeGreaterThan(0);
+  },
+);
