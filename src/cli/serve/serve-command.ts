@@ -28,7 +28,7 @@ export function serveCommand(): Command {
       'hookbox serve --forward-to http://localhost:8080/webhooks',
       'hookbox serve handlers.mjs --output ndjson | jq .outcome',
     ]),
-    'the inbox; made if missing',
+    'the inbox, made if missing',
   )
     .argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`')
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)

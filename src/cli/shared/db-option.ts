@@ -11,7 +11,7 @@ export interface DbOptions {
 }
 
 /** What `--db` says of itself. */
-const DB = 'the inbox; a file of an older hookbox gets the tables that this version needs';
+const DB = 'the inbox (a file of an older hookbox gets the tables that this version needs)';
 const USUAL_FILE = 'hookbox.db';
 
 /** Adds where the inbox is; without that it is a file of this folder. */
@@ -26,7 +26,9 @@ export function withOptionalDb(command: Command, what: string): Command {
 
 /** A URL may have a password in it, which an argument would show to every user of the machine. */
 function dbOption(what: string): Option {
-  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB');
+  const option = new Option('--db <inbox>', `${what}: a file, or postgres://…`);
+  // An empty one names nothing.
+  return process.env['HOOKBOX_DB'] === '' ? option : option.env('HOOKBOX_DB');
 }
 
 function withSchema(command: Command): Command {
@@ -66,5 +68,5 @@ export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
 /** The same, where the command is for this terminal: without what is meant by itself. */
 export function neededInbox(options: DbOptions): NamedInbox {
   const { db, ...named } = namedInbox(options);
-  return options.db === (process.env['HOOKBOX_DB'] ?? USUAL_FILE) ? named : { db, ...named };
+  return options.db === (process.env['HOOKBOX_DB'] || USUAL_FILE) ? named : { db, ...named };
 }
