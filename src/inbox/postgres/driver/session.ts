@@ -42,6 +42,17 @@ export class Session {
     return String(command);
   }
 
+  /**
+   * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
+   *
+   * @returns how many rows those that have rows have selected or changed
+   */
+  async inOneMessage(texts: readonly string[]): Promise<readonly number[]> {
+    const result: unknown = await this.#inTurn({ text: texts.join('; ') });
+    const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
+    return results.map(({ rowCount }) => rowCount).filter((count) => count !== null);
+  }
+
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
     const query = { text, values: [...values], types };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);

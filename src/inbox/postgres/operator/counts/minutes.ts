@@ -1,0 +1,11 @@
+import type { DatabaseTime } from '../../database-time.ts';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * How far the database's minutes lie from those of a caller, in whole minutes: so a span of whole minutes is one there too, and
+ * clocks that are a few seconds apart have the same. Follow the time first.
+ */
+export function minutesApart(time: Pick<DatabaseTime, 'toDatabase'>): number {
+  return Math.round(time.toDatabase(0) / MINUTE_MS) * MINUTE_MS;
+}

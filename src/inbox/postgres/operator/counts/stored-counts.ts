@@ -1,0 +1,37 @@
+import type { Counts } from '../../../operator/counts.ts';
+import { pinger } from '../../../operator/pinger.ts';
+import { appendOnce } from '../../driver/append-once.ts';
+import { addCounts } from '../../sql/add-counts.ts';
+import type { Access } from '../access.ts';
+import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { gauges } from './gauges.ts';
+import { minutesApart } from './minutes.ts';
+import { writeAndTakeBack } from './ping.ts';
+import { noteRejected, rejected } from './rejections.ts';
+
+export function counts({ store, ask }: Access): Counts {
+  const { database, t, time } = store;
+  return {
+    async count(rows) {
+      if (rows.length === 0) return;
+      const append = () =>
+        appendOnce(
+          database,
+          (session) => time.follow(session),
+          (session) => {
+            const apart = minutesApart(time);
+            const inDatabase = rows.map((row) => ({ ...row, at: row.at + apart }));
+            return addCounts(session, t, inDatabase);
+          },
+        );
+      await ask(append);
+    },
+    counts: (since, until) => ask(() => countsBetween(store, { since, until })),
+    totals: (span) => ask(() => totals(store, span)),
+    coarsen: (before) => ask(() => coarsen(store, before)),
+    gauges: () => ask(() => gauges(store)),
+    noteRejected: (rejections) => ask(() => noteRejected(store, rejections)),
+    rejected: (limit) => ask(() => rejected(store, limit)),
+    ping: pinger(() => ask(() => writeAndTakeBack(store))),
+  };
+}
