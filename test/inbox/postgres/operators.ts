@@ -4,6 +4,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { asUnavailable } from '../../../src/inbox/postgres/driver/faults.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
 import { postgresOperations } from '../../../src/inbox/postgres/operator/operations.ts';
 import { tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -14,6 +15,10 @@ export interface OperatedSchema {
   readonly t: Tables;
   /** @param source - another pool than the file's */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
+  /** One of another process, on what there is. */
+  readonly another: () => Promise<Inbox<never>>;
+  /** What pruning leaves of an event. */
+  readonly bury: (id: string) => Promise<void>;
 }
 
 /**
@@ -43,6 +48,12 @@ export function operatedInboxes(): () => OperatedSchema {
       async open(source = there) {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
+      },
+      another: async () => operated({ pool: there }, schema),
+      async bury(id) {
+        const t = tablesIn(schema);
+        const { rows } = await there.query<{ seq: string }>(`SELECT seq FROM ${t.events} WHERE id = $1`, [id]);
+        await there.query(movesOf(t).prune, [rows[0]?.seq, Buffer.from([0])]);
       },
     };
   };
