@@ -1,14 +1,9 @@
-import { onTestFinished } from 'vitest';
-import type { Inbox } from '../../../src/inbox/contract.ts';
 import { testCounts } from '../../ops/counts.conformance.ts';
-import { operatedInboxes } from './operators.ts';
+import { testMetrics } from '../../ops/metrics.conformance.ts';
+import { testStats } from '../../ops/stats.conformance.ts';
+import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
-
-function closedAfter(inbox: Inbox<never>): Inbox<never> {
-  onTestFinished(() => inbox.close());
-  return inbox;
-}
 
 testCounts('counts in Postgres', async () => {
   const { pool, t, open, another, bury } = schema();
@@ -40,4 +35,11 @@ testCounts('counts in Postgres', async () => {
     },
     sums: async () => (await pool.query(`SELECT * FROM ${t.count_sums} ORDER BY per, at_ms, what, detail`)).rows,
   };
+});
+
+testStats('stats in Postgres', async () => closedAfter(await schema().open()));
+
+testMetrics('metrics in Postgres', async () => {
+  const { open, another } = schema();
+  return { inbox: closedAfter(await open()), another: async () => closedAfter(await another()) };
 });

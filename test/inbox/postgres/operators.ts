@@ -1,5 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { asUnavailable } from '../../../src/inbox/postgres/driver/faults.ts';
@@ -57,6 +57,12 @@ export function operatedInboxes(): () => OperatedSchema {
       },
     };
   };
+}
+
+/** The inbox is closed when the test is over. */
+export function closedAfter(inbox: Inbox<never>): Inbox {
+  onTestFinished(() => inbox.close());
+  return inbox;
 }
 
 function operated(source: { readonly pool: { connect(): Promise<PoolClient> } }, schema: string): Inbox<never> {
