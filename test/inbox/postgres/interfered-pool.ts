@@ -9,7 +9,7 @@ export type Interference = 'lost' | 'unanswered' | 'silent' | { readonly code: s
 /** A pool between an inbox and Postgres. */
 export function interferedPool(
   pool: Pick<Pool, 'connect'>,
-  interfere: (text: string) => Interference,
+  interfere: (text: string, values: readonly unknown[]) => Interference,
 ): { connect(): Promise<PoolClient> } {
   return {
     async connect() {
@@ -17,10 +17,10 @@ export function interferedPool(
       return new Proxy(client, {
         get(target, name) {
           if (name === 'query') {
-            return (query: string | { readonly text: string }, values?: unknown[]) =>
+            return (query: string | { readonly text: string; readonly values?: unknown[] }, values?: unknown[]) =>
               asked(
                 () => target.query(query as string, values),
-                interfere(typeof query === 'string' ? query : query.text),
+                typeof query === 'string' ? interfere(query, values ?? []) : interfere(query.text, query.values ?? []),
               );
           }
           const value: unknown = Reflect.get(target, name);

@@ -12,7 +12,9 @@ export async function coarsen({ database, t, time }: Store, before: number): Pro
     return before + minutesApart(time);
   });
   await coarsenInSteps(until, async (move, until) => {
-    const [moved = 0] = await database.alone((session) => session.inOneMessage(inOneTransaction(moveSome(t, move, until))));
+    const [moved = 0] = await database.alone((session) =>
+      session.inOneMessage(inOneTransaction(moveSome(t, move, until))),
+    );
     return moved;
   });
 }
@@ -92,7 +94,10 @@ export async function countsBetween({ database, t, time }: Store, span: CountSpa
   });
 }
 
-export async function totals({ database, t, time }: Store, span: CountSpan | undefined): Promise<readonly CountTotal[]> {
+export async function totals(
+  { database, t, time }: Store,
+  span: CountSpan | undefined,
+): Promise<readonly CountTotal[]> {
   return database.read(async (session) => {
     if (span !== undefined) await time.follow(session);
     const rows = await session.rows<SumRow>(

@@ -24,6 +24,12 @@ interface GaugesRow {
 const READY = 'lease_until_ms IS NULL AND NOT parked';
 const RETRYING = 'lease_until_ms IS NULL AND failures > 0';
 
+/**
+ * True of every row. Without it Postgres may take all that is ready from the index of types, where it finds everything that is
+ * asked for, and sort that.
+ */
+const BY_DUE = `due_ms + 0 <= ${Number.MAX_SAFE_INTEGER} AND slot >= 0`;
+
 /** Since when an event is pending: a rerun begins anew, until it fails. */
 const SINCE = `CASE WHEN queue.trigger = 'manual' AND queue.failures = 0 THEN queue.due_ms ELSE events.received_ms END`;
 
@@ -43,7 +49,7 @@ function selectGauges(t: Tables): string {
       UNION (${first(RETRYING, 'seq + 0')})
       UNION
       SELECT ready.seq FROM (${distinctEndpoints(t.queue, READY, 'endpoint, type')}) AS named
-      CROSS JOIN LATERAL (${first(`${READY} AND endpoint = named.endpoint`, 'due_ms + 0, seq')}) AS ready
+      CROSS JOIN LATERAL (${first(`${READY} AND endpoint = named.endpoint AND ${BY_DUE}`, 'due_ms + 0, seq')}) AS ready
     ), waiting AS (
       SELECT DISTINCT ON (queue.endpoint, queue.entity, CASE WHEN queue.entity IS NULL THEN queue.seq END)
         events.endpoint, events.id, events.seq, events.received_ms, ${SINCE} AS since_ms
