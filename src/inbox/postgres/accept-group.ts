@@ -3,12 +3,12 @@ import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
 import { awaited } from '../rules/steps.ts';
-import { minuteOf } from '../rules/tally.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import { DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
+import { minuteInDatabase } from './sql/minutes.ts';
 import { slotOf } from './sql/slots.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -54,7 +54,7 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
         arrival.receivedAt ??= time.toDatabase(arrival.event.receivedAt);
         return { ...arrival.event, receivedAt: arrival.receivedAt };
       });
-      const stored = await insertEvents(session, moves, events, minuteOf(time.toDatabase(Date.now())));
+      const stored = await insertEvents(session, moves, events, minuteInDatabase(time, Date.now()));
       return { events, stored };
     },
     // Asked again, it finds them known.

@@ -1,6 +1,6 @@
 import type { Attempt } from '../../work.ts';
 import type { RunningEvent } from '../../rules/engine.ts';
-import { minuteOf, Tally } from '../../rules/tally.ts';
+import { Tally } from '../../rules/tally.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
 import { textOrNull, toText } from '../driver/values.ts';
@@ -47,8 +47,14 @@ export function writesOf(
       if (attempts.length > 0) writing.push(session.run(addAttempts(t), columns(attempts, 12)));
       if (marks.length > 0) writing.push(session.run(raiseHighWater(t), columns(marks, 4)));
       if (counted.length > 0) {
-        const at = minuteOf(time.toDatabase(Date.now()));
-        writing.push(addCounts(session, t, counted.map((sum) => ({ at, ...sum }))));
+        const at = Date.now();
+        writing.push(
+          addCounts(
+            session,
+            { t, time },
+            counted.map((sum) => ({ at, ...sum })),
+          ),
+        );
       }
       parked = [];
       attempts = [];

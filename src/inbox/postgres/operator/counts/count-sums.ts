@@ -1,10 +1,10 @@
 import type { Counted, CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
 import { coarsenInSteps, HOUR_MS, MOVED_AT_ONCE, type CountMove } from '../../../rules/coarsening.ts';
+import { BEGIN } from '../../driver/database.ts';
 import { fromKey } from '../../sql/keys.ts';
+import { minutesApart } from '../../sql/minutes.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
-import { BEGIN } from '../../driver/database.ts';
-import { minutesApart } from './minutes.ts';
 
 export async function coarsen({ database, t, time }: Store, before: number): Promise<void> {
   const until = await database.alone(async (session) => {

@@ -37,12 +37,10 @@ function noteSome({ database, t, time }: Store, rejections: readonly NotedReject
           column(({ at }) => time.toDatabase(at)),
         ],
       );
-      const counted = rejections.map(({ reason, count, at }) => ({ at: time.toDatabase(at), detail: reason, count }));
-      await addCounts(
-        session,
-        t,
-        counted.map((row) => ({ ...row, what: 'rejected' })),
+      const counted = rejections.map(
+        ({ reason, count, at }) => ({ at, what: 'rejected', detail: reason, count }) as const,
       );
+      await addCounts(session, { t, time }, counted);
     },
   );
 }

@@ -5,12 +5,11 @@ import { addCounts } from '../../sql/add-counts.ts';
 import type { Access } from '../access.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
 import { gauges } from './gauges.ts';
-import { minutesApart } from './minutes.ts';
 import { writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
 
 export function counts({ store, ask }: Access): Counts {
-  const { database, t, time } = store;
+  const { database, time } = store;
   return {
     async count(rows) {
       if (rows.length === 0) return;
@@ -18,11 +17,7 @@ export function counts({ store, ask }: Access): Counts {
         appendOnce(
           database,
           (session) => time.follow(session),
-          (session) => {
-            const apart = minutesApart(time);
-            const inDatabase = rows.map((row) => ({ ...row, at: row.at + apart }));
-            return addCounts(session, t, inDatabase);
-          },
+          (session) => addCounts(session, store, rows),
         );
       await ask(append);
     },

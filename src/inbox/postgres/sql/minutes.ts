@@ -1,4 +1,5 @@
-import type { DatabaseTime } from '../../database-time.ts';
+import { minuteOf } from '../../rules/tally.ts';
+import type { DatabaseTime } from '../database-time.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -8,4 +9,9 @@ const MINUTE_MS = 60_000;
  */
 export function minutesApart(time: Pick<DatabaseTime, 'toDatabase'>): number {
   return Math.round(time.toDatabase(0) / MINUTE_MS) * MINUTE_MS;
+}
+
+/** The minute that something is counted in, whose time the caller's clock has said. */
+export function minuteInDatabase(time: Pick<DatabaseTime, 'toDatabase'>, at: number): number {
+  return minuteOf(at) + minutesApart(time);
 }
