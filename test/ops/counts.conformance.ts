@@ -80,6 +80,41 @@ export function testCounts(name: string, open: () => Promise<CountedStore>): voi
         expect(await totalsOf(one)).toEqual([...expected, 'stored order.created 2']);
         expect(await totalsOf(other)).toEqual(await totalsOf(one));
       });
+
+      it('counts each thing that happens to an event once, by its type', async () => {
+        const { inbox } = await opened();
+        const ready = { type: 'order.ready' };
+        await store(inbox, invalidThen(orderEvent('invalid')), orderEvent('ours', { type: 'acme.invented' }));
+        await inbox.accept(orderEvent('ours', { type: 'acme.invented', total: 1 }), later());
+        await handled(inbox, RETRY, orderEvent('retried'));
+        await handleAgain(inbox, { outcome: 'interrupted' }, orderEvent('retried'));
+        await handled(inbox, FAILED, orderEvent('failed', ready));
+        await inbox.rerun(orderEvent('failed'), orderEvent('failed', ready), START);
+        await store(inbox, orderEvent('transacted', ready), orderEvent('crashed', ready));
+        const claimed = await inbox.claimOne(orderEvent('transacted'), { ...ANY, now: START });
+        if (typeof claimed === 'string') throw new Error(claimed);
+        const attempt = { now: () => START, signal: new AbortController().signal };
+        await inbox.transaction(claimed.lease, () => {}, attempt);
+        await inbox.claimOne(orderEvent('crashed'), { ...ANY, now: START });
+        await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 10 * DAY, START + 9 * DAY);
+        await inbox.claim({ ...ANY, types: [], now: START + 10 * DAY }, 1);
+        expect((await totalsOf(inbox)).filter((total) => !total.startsWith('handler-ms'))).toEqual([
+          'conflict  1',
+          'dead invalid 1',
+          'dead order.ready 1',
+          'duplicate  1',
+          'failed order.created 1',
+          'failed order.ready 1',
+          'ignored order.created 1',
+          'ignored other 1',
+          'processed order.ready 1',
+          'rerun order.ready 1',
+          'stored invalid 1',
+          'stored order.created 1',
+          'stored order.ready 3',
+          'stored other 1',
+        ]);
+      });
     });
 
     describe('coarsening', () => {

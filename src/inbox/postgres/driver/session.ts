@@ -45,12 +45,12 @@ export class Session {
   /**
    * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
    *
-   * @returns how many rows those that have rows have selected or changed
+   * @returns the rows that they have selected, whose integers may be text
    */
-  async inOneMessage(texts: readonly string[]): Promise<readonly number[]> {
+  async inOneMessage<Row>(texts: readonly string[]): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') });
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
-    return results.map(({ rowCount }) => rowCount).filter((count) => count !== null);
+    return results.flatMap(({ rows }) => rows as readonly Row[]); // the columns of those that select
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {

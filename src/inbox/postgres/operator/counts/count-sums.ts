@@ -5,18 +5,31 @@ import { fromKey } from '../../sql/keys.ts';
 import { minutesApart } from '../../sql/minutes.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
+import type { Access } from '../access.ts';
 
-export async function coarsen({ database, t, time }: Store, before: number): Promise<void> {
-  const until = await database.alone(async (session) => {
-    await time.follow(session);
-    return before + minutesApart(time);
-  });
+/** Each step is asked by itself, so that an inbox that closes waits for one of them. */
+export async function coarsen({ store: { database, t, time }, ask }: Access, before: number): Promise<void> {
+  const until = await ask(() =>
+    database.alone(async (session) => {
+      await time.follow(session);
+      return before + minutesApart(time);
+    }),
+  );
+  /** how far each move has come: what it has left behind is only gone once Postgres has cleared it away */
+  const reached = new Map<CountMove, number>();
   await coarsenInSteps(until, async (move, until) => {
-    const [moved = 0] = await database.alone((session) =>
-      session.inOneMessage(inOneTransaction(moveSome(t, move, until))),
-    );
-    return moved;
+    const message = inOneTransaction(moveSome(t, move, { from: reached.get(move) ?? null, until }));
+    const [moved] = await ask(() => database.alone((session) => session.inOneMessage<MovedRow>(message)));
+    if (moved === undefined || moved.last === null) return 0;
+    reached.set(move, Number(moved.last));
+    return Number(moved.count);
   });
+}
+
+/** How many rows were moved, and the time of the last one. */
+interface MovedRow {
+  readonly count: number | string;
+  readonly last: number | string | null;
 }
 
 /**
@@ -27,37 +40,45 @@ function inOneTransaction(statement: string): readonly string[] {
   return [BEGIN, statement, 'COMMIT'];
 }
 
-/** Selects a row for each one moved, whose lock nobody else has: several machines do this side by side. */
-function moveSome(t: Tables, move: CountMove, before: number): string {
-  const taken = (table: string, key: string, where: string): string => `
-    WITH taken AS (
-      DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM ${table} WHERE ${where} ORDER BY ${key} LIMIT ${MOVED_AT_ONCE} FOR UPDATE SKIP LOCKED
-      )) RETURNING *
-    )`;
+/** Takes rows whose locks nobody else has: several machines do this side by side. */
+function moveSome(
+  t: Tables,
+  move: CountMove,
+  { from, until }: { readonly from: number | null; readonly until: number },
+): string {
+  const taken = (table: string, at: string, key: string, which: string): string => {
+    const since = from === null ? '' : `AND ${at} >= ${from}`;
+    return `
+      WITH taken AS (
+        DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM ${table} WHERE ${which} AND ${at} < ${until} ${since}
+          ORDER BY ${key} LIMIT ${MOVED_AT_ONCE} FOR UPDATE SKIP LOCKED
+        )) RETURNING *
+      )`;
+  };
+  const sums = (per: 'minute' | 'hour'): string =>
+    taken(t.count_sums, 'at_ms', 'per, at_ms, what, detail', `per = '${per}'`);
   // In one order, so that two who add to the same sums do not wait for each other in a ring.
-  const added = (per: string, at: string, from: string): string => `, added AS (
+  const added = (per: string, at: string, rows: string): string => `, added AS (
       INSERT INTO ${t.count_sums} AS known (per, at_ms, what, detail, count)
-      SELECT ${per}, ${at}, what, detail, sum(count) FROM ${from} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+      SELECT ${per}, ${at}, what, detail, sum(count) FROM ${rows} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
       ON CONFLICT (per, at_ms, what, detail) DO UPDATE SET count = known.count + excluded.count
     )`;
-  const rows = 'SELECT 1 FROM taken';
+  const moved = (at: string): string => `SELECT count(*) AS count, max(${at}) AS last FROM taken`;
   switch (move) {
     case 'take in': {
-      const sums = "taken CROSS JOIN LATERAL (VALUES ('all', 0), ('minute', minute_ms)) AS sums (per, at_ms)";
-      return `${taken(t.counts, 'minute_ms, seq', `minute_ms < ${before}`)}${added('sums.per', 'sums.at_ms', sums)} ${rows}`;
+      const both = "taken CROSS JOIN LATERAL (VALUES ('all', 0), ('minute', minute_ms)) AS sums (per, at_ms)";
+      const rows = taken(t.counts, 'minute_ms', 'minute_ms, seq', 'true');
+      return `${rows}${added('sums.per', 'sums.at_ms', both)} ${moved('minute_ms')}`;
     }
     case 'make hours': {
+      // Of times before 1970 too, where the rest is negative.
       const hour = `at_ms - (at_ms % ${HOUR_MS} + ${HOUR_MS}) % ${HOUR_MS}`;
-      return `${taken(t.count_sums, 'per, at_ms, what, detail', ofSums('minute', before))}${added("'hour'", hour, 'taken')} ${rows}`;
+      return `${sums('minute')}${added("'hour'", hour, 'taken')} ${moved('at_ms')}`;
     }
     case 'forget':
-      return `${taken(t.count_sums, 'per, at_ms, what, detail', ofSums('hour', before))} ${rows}`;
+      return `${sums('hour')} ${moved('at_ms')}`;
   }
-}
-
-function ofSums(per: 'minute' | 'hour', before: number): string {
-  return `per = '${per}' AND at_ms < ${before}`;
 }
 
 /** What was counted in a span: a minute that was taken in before it was over stands in two places, so they are added up. */

@@ -6,12 +6,14 @@ import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { addCounts } from '../../sql/add-counts.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
+import type { Access } from '../access.ts';
 
 /** Appends them, and puts alike ones together behind that: no machine waits for another, nor for one that has frozen. */
-export async function noteRejected(store: Store, rejections: readonly NotedRejection[]): Promise<void> {
+export async function noteRejected({ store, ask }: Access, rejections: readonly NotedRejection[]): Promise<void> {
+  const { database, t } = store;
   for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
-    await noteSome(store, rejections.slice(at, at + NOTED_AT_ONCE));
-    await store.database.alone((session) => session.inOneMessage([BEGIN, ...tidied(store.t), 'COMMIT']));
+    await ask(() => noteSome(store, rejections.slice(at, at + NOTED_AT_ONCE)));
+    await ask(() => database.alone((session) => session.inOneMessage([BEGIN, ...tidied(t), 'COMMIT'])));
   }
 }
 

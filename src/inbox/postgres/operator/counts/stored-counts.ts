@@ -8,7 +8,8 @@ import { gauges } from './gauges.ts';
 import { writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
 
-export function counts({ store, ask }: Access): Counts {
+export function counts(access: Access): Counts {
+  const { store, ask } = access;
   const { database, time } = store;
   return {
     async count(rows) {
@@ -23,9 +24,9 @@ export function counts({ store, ask }: Access): Counts {
     },
     counts: (since, until) => ask(() => countsBetween(store, { since, until })),
     totals: (span) => ask(() => totals(store, span)),
-    coarsen: (before) => ask(() => coarsen(store, before)),
+    coarsen: (before) => coarsen(access, before),
     gauges: () => ask(() => gauges(store)),
-    noteRejected: (rejections) => ask(() => noteRejected(store, rejections)),
+    noteRejected: (rejections) => noteRejected(access, rejections),
     rejected: (limit) => ask(() => rejected(store, limit)),
     ping: pinger(() => ask(() => writeAndTakeBack(store))),
   };
