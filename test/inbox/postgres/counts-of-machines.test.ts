@@ -38,18 +38,19 @@ async function frozen(statement: string): Promise<() => Promise<void>> {
 it('four coarsen at once what four count: every count stands in one place, and in the sum of all', async () => {
   const { pool, t } = schema();
   const all = await machines(4);
-  let left = 40;
+  const ended = new AbortController();
   const counting = all.map(async (inbox, machine) => {
     for (let round = 0; round < 10; round += 1) {
       const rows = Array.from({ length: 60 }, (_, n) => counted(NOON + n * MINUTE, 'stored', `type ${machine}`));
       await operationsOf(inbox).count([...rows, ...rows.map((row) => ({ ...row, detail: 'of all' }))]);
-      left -= 1;
     }
   });
   const coarsening = all.map(async (inbox, machine) => {
-    while (left > 0) await operationsOf(inbox).coarsen(NOON + machine * HOUR);
+    while (!ended.signal.aborted) await operationsOf(inbox).coarsen(NOON + machine * HOUR);
   });
-  await Promise.all([...counting, ...coarsening]);
+  await Promise.all(counting);
+  ended.abort();
+  await Promise.all(coarsening);
   const [inbox] = all;
   if (inbox === undefined) throw new Error('there are four');
   const expected = ['stored of all 2400', ...all.map((_, machine) => `stored type ${machine} 600`)];

@@ -132,7 +132,7 @@ it(
   { timeout: 300_000 },
   async () => {
     const { pool, t, open } = schema;
-    const inbox = closedAfter((await open(source)) as Inbox<never>);
+    const inbox = closedAfter(await open(source));
     const all = tableNames.map((name) => t[name]).join(', ');
     await handled(inbox, FAILED, orderEvent('evt_1'));
     await everything(inbox);
