@@ -41,7 +41,7 @@ export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
       moves,
       locks: locksOf(session, t),
       facts: new Facts(),
-      writes: writesOf(session, t, moves),
+      writes: writesOf(session, t, moves, time),
       given,
       leases,
     }),

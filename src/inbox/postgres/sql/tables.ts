@@ -15,6 +15,9 @@ export const tableNames = [
   'clock',
   'slots',
   'audit',
+  'counts',
+  'count_sums',
+  'rejected',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
