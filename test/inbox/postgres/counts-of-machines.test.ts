@@ -1,5 +1,5 @@
 /** Several machines count in one database: none waits for another, and no count is lost or doubled, whatever becomes of one. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
@@ -27,12 +27,16 @@ async function machines(count: number): Promise<readonly Inbox[]> {
 /** A machine that has frozen in a transaction, which holds rows that others would like to have. */
 async function frozen(statement: string): Promise<() => Promise<void>> {
   const client = await schema().pool.connect();
-  await client.query('BEGIN');
-  await client.query(statement);
-  return async () => {
+  const letGo = async (): Promise<void> => {
     await client.query('ROLLBACK');
     client.release();
   };
+  let once: Promise<void> | undefined;
+  const release = (): Promise<void> => (once ??= letGo());
+  onTestFinished(release);
+  await client.query('BEGIN');
+  await client.query(statement);
+  return release;
 }
 
 it('four coarsen at once what four count: every count stands in one place, and in the sum of all', async () => {
