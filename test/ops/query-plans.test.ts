@@ -6,7 +6,9 @@ import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';
+import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
+import { atOnce } from '../../src/inbox/rules/steps.ts';
+import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 
 const conditions: EventFilter = {
   endpoint: 'default',
@@ -48,7 +50,7 @@ describe('what operators ask', () => {
     await using inbox = sqliteInbox({ database });
     const before = new Set(texts);
     await busyShop(inbox, database, 60);
-    noteImported(database, 20, 30);
+    atOnce(noteImported(receivedTimes(database), 20, 30));
 
     while ((await inbox.operations?.indexNew(20)) !== 0);
     for (const filter of filters()) {

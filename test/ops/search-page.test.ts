@@ -1,7 +1,9 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
-import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';
+import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
+import { atOnce } from '../../src/inbox/rules/steps.ts';
+import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
@@ -176,8 +178,8 @@ describe('a page', () => {
     plant(database, 20_000);
     // Two days older than what is around it, in two batches.
     database.exec(`UPDATE hookbox_events SET received_ms = received_ms - 172800000 WHERE seq BETWEEN 10001 AND 10400`);
-    noteImported(database, 10_001, 10_200);
-    noteImported(database, 10_201, 10_400);
+    atOnce(noteImported(receivedTimes(database), 10_001, 10_200));
+    atOnce(noteImported(receivedTimes(database), 10_201, 10_400));
     const { operations } = inbox;
     if (operations === undefined) throw new Error('cannot be looked into');
 
@@ -186,7 +188,7 @@ describe('a page', () => {
     expect(idsOf(pages)).toHaveLength(400);
     // A later one, with as many events as it takes to be known by its own.
     database.exec('UPDATE hookbox_events SET received_ms = received_ms - 172800000 WHERE seq BETWEEN 12001 AND 12100');
-    noteImported(database, 12_001, 12_100);
+    atOnce(noteImported(receivedTimes(database), 12_001, 12_100));
     expect(idsOf(await allPages(operations, old, 500))).toHaveLength(500);
     const around = await allPages(
       operations,
@@ -203,7 +205,7 @@ describe('a page', () => {
     const database = merchantDatabase();
     await using inbox = sqliteInbox({ database });
     plant(database, 20_000);
-    for (let first = 1; first < 20_000; first += 200) noteImported(database, first, first + 199);
+    for (let first = 1; first < 20_000; first += 200) atOnce(noteImported(receivedTimes(database), first, first + 199));
     expect((await listEvents(inbox, { since: new Date(START + 19_990_000) })).examined).toBeLessThan(3_650);
   });
 
