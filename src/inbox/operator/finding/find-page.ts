@@ -122,18 +122,18 @@ async function examine<Row extends SearchedRow>(
   const { conditions, indexed, work } = found;
   let at = 0;
   while (at < seqs.length && (found.examined === 0 || !isFull(found))) {
-    if (work.isOver) await work.rest();
     const chunk = seqs.slice(at, at + CHUNK);
     const fitting = await engine.fitting(conditions, chunk, indexed);
     const rows: Row[] = [];
     for (const seq of chunk) {
+      if (work.isOver) await work.rest();
       at += 1;
       found.examined += 1;
       const row = fitting.rows.get(seq);
       if (row === undefined) continue;
       found.bytes += bytesToLookAt(conditions, row, indexed);
       if (await fitsClosely(found, fitting, row)) rows.push(row);
-      if (isFull(found, rows.length) || work.isOver) break;
+      if (isFull(found, rows.length)) break;
     }
     found.events.push(...(await engine.summaries(rows)));
   }

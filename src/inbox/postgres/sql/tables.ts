@@ -15,6 +15,8 @@ export const tableNames = [
   'clock',
   'slots',
   'audit',
+  'terms',
+  'progress',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
