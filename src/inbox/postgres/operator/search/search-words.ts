@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
 import type { Session } from '../../driver/session.ts';
@@ -14,6 +15,11 @@ export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
 
 /** For so long the index waits for deliveries that are being stored; they are left to the next batch then. */
 const WAIT_MS = 250;
+
+/** Whoever finds somebody else at it lets that be for a while, without a connection. */
+const BUSY_MS = 25;
+/** Those who change events wait for a batch, so none may last for ever. */
+const STILL_MS = 5_000;
 
 const INDEXED = "what = 'terms'";
 
@@ -40,18 +46,24 @@ export async function indexNew(store: Store, limit: number, upTo?: number): Prom
   if (last <= indexed) return 0;
   const end = await database.read((session) => horizon.follow(session, WAIT_MS));
   const reached = await database.transaction({ work: (session) => indexBatch(session, t, limit, end) });
-  return Math.max(0, last - reached);
+  if (reached !== null) return Math.max(0, last - reached);
+  await delay(BUSY_MS);
+  return last - indexed;
 }
 
 /**
  * Of several machines one enters events at a time; what it has not committed, another one does.
  *
  * @param end - up to where nothing more can appear
- * @returns how far the index goes
+ * @returns how far the index goes; `null` where somebody else is at it
  */
-async function indexBatch(session: Session, t: Tables, limit: number, end: number): Promise<number> {
-  const locked = await session.row<{ seq: number }>(`SELECT seq FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE`);
-  const indexed = locked?.seq ?? 0;
+async function indexBatch(session: Session, t: Tables, limit: number, end: number): Promise<number | null> {
+  // A machine that stands still half way lets go of it.
+  await session.exec(`SET LOCAL idle_in_transaction_session_timeout = ${STILL_MS}`);
+  const text = `SELECT seq FROM ${t.progress} WHERE ${INDEXED} FOR NO KEY UPDATE SKIP LOCKED`;
+  const locked = await session.row<{ seq: number }>(text);
+  if (locked === undefined) return null;
+  const indexed = locked.seq;
   const rows = await session.rows<TermRow>(
     `SELECT ${TERM_COLUMNS} FROM ${t.events} WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3`,
     [indexed, end, limit],

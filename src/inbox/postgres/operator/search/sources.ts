@@ -3,6 +3,7 @@ import { answer, asked } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
 import { toText } from '../../driver/values.ts';
+import { distinctEndpoints } from '../../engine/takers.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
 
@@ -46,7 +47,7 @@ export function sources(session: Session, t: Tables): Sources {
     retrying: from(t.queue, 'lease_until_ms IS NULL AND failures > 0', 'seq + 0'),
     withConflict: from(t.conflicts, 'true'),
     redelivered: from(t.redeliveries, 'true'),
-    inStates: (states) => inStates(session, t, states),
+    inStates: (states, types) => inStates(session, t, states, types),
   };
 }
 
@@ -54,30 +55,58 @@ function onShelf(state: 'dead' | 'ignored'): string {
   return `state || '' = '${state}'`;
 }
 
-/** In one statement, since processors move events from one place to the other. */
-function inStates(session: Session, t: Tables, states: readonly EventState[]): Source {
+/** In one statement, since processors move events from one place to the other; `null` where one of them cannot. */
+function inStates(
+  session: Session,
+  t: Tables,
+  states: readonly EventState[],
+  types: readonly string[] | undefined,
+): Source {
   if (states.includes('processed')) return () => answer(null);
   const part = (table: string, order: string, where: string): string => `
     (SELECT seq FROM ${table} WHERE ${order} >= $1 AND ${order} < $2 AND ${where} ORDER BY ${order} DESC LIMIT $3)`;
+  const some = (name: string): string => `(SELECT seq FROM ${name} WHERE seq >= $1 AND seq < $2)`;
+  const isPending = states.includes('pending');
+  const isTyped = isPending && types !== undefined;
   const parts: string[] = [];
-  const isQueued = states.includes('pending');
-  if (isQueued) parts.push(part(t.queue, 'seq', 'true'));
+  // All that is in processing as well.
+  if (isPending && !isTyped) parts.push(part(t.queue, 'seq', 'true'));
+  if (isTyped) parts.push(some('ready'), part(t.queue, 'seq + 0', 'parked'));
   // There are as many as handlers that run now.
-  const leased = !isQueued && states.includes('processing');
-  if (leased) parts.push('SELECT seq FROM leased WHERE seq >= $1 AND seq < $2');
+  const isLeased = states.includes('processing') && (isTyped || !isPending);
+  if (isLeased) parts.push(some('leased'));
   for (const state of ['dead', 'ignored'] as const) {
     if (states.includes(state)) parts.push(part(t.shelf, 'seq + 0', onShelf(state)));
   }
   if (parts.length === 0) return () => answer([]);
 
-  const limit = leased ? SORTED + 1 : 0;
   const text = `
-    WITH leased AS MATERIALIZED (SELECT seq FROM ${t.queue} WHERE lease_until_ms IS NOT NULL LIMIT ${limit})
-    SELECT seq, (SELECT count(*) FROM leased) > ${SORTED} AS too_many FROM (${parts.join(' UNION ALL ')}) AS found
-    ORDER BY seq DESC LIMIT $3`;
-  async function find(from: number, before: number, most: number): Promise<readonly number[] | null> {
-    const rows = await session.rows<{ seq: number; too_many: boolean }>(text, [from, before, most]);
-    return rows.some((row) => row.too_many) ? null : rows.map(({ seq }) => seq);
-  }
-  return ({ from, before }, most) => asked(find(from, before, most));
+    WITH leased AS MATERIALIZED (
+      SELECT seq FROM ${t.queue} WHERE lease_until_ms IS NOT NULL LIMIT ${isLeased ? SORTED + 1 : 0}
+    ), ready AS MATERIALIZED (${isTyped ? readyOfTypes(t) : 'SELECT NULL::bigint AS seq LIMIT 0'})
+    (SELECT seq FROM (${parts.join(' UNION ALL ')}) AS found ORDER BY seq DESC LIMIT $3)
+    UNION ALL
+    SELECT NULL WHERE (SELECT count(*) FROM leased) > ${SORTED} OR (SELECT count(*) FROM ready) > ${SORTED}`;
+  const wanted = isTyped ? [types.map(toKey)] : [];
+  return function* ({ from, before }, limit) {
+    const values = [from, before, limit, ...wanted];
+    const rows = yield* asked(session.rows<{ seq: number | null }>(text, values));
+    const seqs = rows.flatMap(({ seq }) => seq ?? []);
+    if (seqs.length === rows.length) return seqs;
+    // The queue has all of them.
+    return isTyped ? yield* inStates(session, t, states, undefined)({ from, before }, limit) : null;
+  };
+}
+
+/** What may be claimed of some types stands by its endpoint, its type and by when it is due. */
+function readyOfTypes(t: Tables): string {
+  const ready = 'lease_until_ms IS NULL AND NOT parked';
+  return `
+    SELECT few.seq FROM (${distinctEndpoints(t.queue, ready, 'endpoint, type')}) AS lane
+      CROSS JOIN unnest($4::text[]) AS wanted (type)
+      CROSS JOIN LATERAL (
+        SELECT seq FROM ${t.queue} AS queue
+        WHERE ${ready} AND queue.endpoint = lane.endpoint AND queue.type = wanted.type LIMIT ${SORTED + 1}
+      ) AS few
+    LIMIT ${SORTED + 1}`;
 }
