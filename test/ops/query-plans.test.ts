@@ -5,6 +5,7 @@ import { eventStates } from '../../src/inbox/state.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
+import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
 import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
 import { atOnce } from '../../src/inbox/rules/steps.ts';
@@ -49,7 +50,7 @@ describe('what operators ask', () => {
     const texts = recorded(database);
     await using inbox = sqliteInbox({ database });
     const before = new Set(texts);
-    await busyShop(inbox, database, 60);
+    await busyShop({ inbox, ...sqliteShop(database) }, 60);
     atOnce(noteImported(receivedTimes(database), 20, 30));
 
     while ((await inbox.operations?.indexNew(20)) !== 0);

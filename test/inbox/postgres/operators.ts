@@ -12,8 +12,14 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 export interface OperatedSchema {
   readonly pool: Pool;
   readonly t: Tables;
-  /** @param source - another pool than the file's */
+  /**
+   * An empty one.
+   *
+   * @param source - another pool than the file's
+   */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
+  /** Another one, with all that is there. */
+  readonly join: (source?: { connect(): Promise<PoolClient> }) => Inbox<never>;
 }
 
 /**
@@ -44,6 +50,7 @@ export function operatedInboxes(): () => OperatedSchema {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
       },
+      join: (source = there) => operated({ pool: source }, schema),
     };
   };
 }
