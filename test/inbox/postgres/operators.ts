@@ -12,6 +12,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 export interface OperatedSchema {
   readonly pool: Pool;
   readonly t: Tables;
+  readonly name: string;
   /**
    * An empty one.
    *
@@ -46,6 +47,7 @@ export function operatedInboxes(): () => OperatedSchema {
     return {
       pool: there,
       t: tablesIn(schema),
+      name: schema,
       async open(source = there) {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
