@@ -2,6 +2,7 @@ import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
 import { asUnavailable } from '../../../src/inbox/postgres/driver/faults.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
@@ -19,8 +20,12 @@ export interface OperatedSchema {
    * @param source - another pool than the file's
    */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
-  /** Another one, with all that is there. */
-  readonly join: (source?: { connect(): Promise<PoolClient> }) => Inbox<never>;
+  /**
+   * Another one, with all that is there.
+   *
+   * @param time - of the test's own unless given
+   */
+  readonly join: (source?: { connect(): Promise<PoolClient> }, time?: DatabaseTime) => Inbox<never>;
 }
 
 /**
@@ -52,16 +57,20 @@ export function operatedInboxes(): () => OperatedSchema {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
       },
-      join: (source = there) => operated({ pool: source }, schema),
+      join: (source = there, time) => operated({ pool: source }, schema, time),
     };
   };
 }
 
-function operated(source: { readonly pool: { connect(): Promise<PoolClient> } }, schema: string): Inbox<never> {
-  const inbox = inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema });
+function operated(
+  source: { readonly pool: { connect(): Promise<PoolClient> } },
+  schema: string,
+  time = SETTINGS.time,
+): Inbox<never> {
+  const inbox = inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema, time });
   const listeners = new Set<() => void>();
   const access: Access = {
-    store: storeOn(source, { ...SETTINGS, schema }),
+    store: storeOn(source, { ...SETTINGS, schema, time }),
     ask: (work) =>
       work().catch((failure: unknown) => {
         throw asUnavailable(failure);
