@@ -97,9 +97,9 @@ describe('events that are numbered before they can be seen', () => {
     );
     const indexers = [joined(), joined()];
     const each = times(150, 50);
-    let isOver = false;
+    const stored = new AbortController();
     const indexing = indexers.map(async (one) => {
-      while (!isOver) {
+      while (!stored.signal.aborted) {
         await operationsOf(one).indexNew(7);
         await delay(1);
       }
@@ -109,7 +109,7 @@ describe('events that are numbered before they can be seen', () => {
         for (let n = 0; n < each; n += 1) await accepted(writer, 4 * n + at);
       }),
     );
-    isOver = true;
+    stored.abort();
     await Promise.all(indexing);
     // Something was entered while others wrote.
     expect(await progress()).toBeGreaterThan(0);
