@@ -4,6 +4,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { later } from '../../helpers/incoming-event.ts';
 import { orderEvent } from '../../helpers/order-event.ts';
+import { emptySchema } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
 import { invalidThen } from '../../ops/events-in-states.ts';
 import { found } from '../../ops/found-pages.ts';
@@ -57,37 +58,48 @@ async function progress(): Promise<number> {
 }
 
 describe('events that are numbered before they can be seen', () => {
-  it('are waited for: the index does not pass what is not committed yet, and a search finds what is behind it', async () => {
-    const inbox = await emptied();
-    let commit = (): void => {};
-    const held = new Promise<void>((resolve) => (commit = resolve));
-    onTestFinished(() => commit());
-    let isHeld = true;
-    const slow = joined(gatedPool(schema().pool, (text) => (isHeld && text === 'COMMIT' ? held : null)));
-    await accepted(inbox, 0);
-    const storing = accepted(slow, 1);
-    // It has drawn its number when another one comes behind it.
-    await expect
-      .poll(async () => {
-        const { pool, t } = schema();
-        const { rows } = await pool.query(
-          `SELECT 1 FROM pg_get_serial_sequence($1, 'seq') AS name WHERE nextval(name) > 2`,
-          [t.events],
-        );
-        return rows.length;
-      })
-      .toBe(1);
-    await accepted(inbox, 2);
-    expect(await operationsOf(inbox).indexNew(10)).toBeGreaterThan(0);
-    expect(await terms()).not.toContain('evt_2: entity ord_2');
-    expect(await found(inbox, { entity: 'ord_2' })).toEqual(['evt_2']);
-    isHeld = false;
-    commit();
-    await storing;
-    await indexAll(inbox);
-    expect(await terms()).toEqual(expected([0, 1, 2]));
-    expect(await found(inbox, { entity: 'ord_1' })).toEqual(['evt_1']);
-  });
+  it.each([
+    ['', false],
+    [', also when a standby has taken over that had not got the last ones', true],
+  ])(
+    'are waited for: the index does not pass what is not committed yet, and a search finds it%s',
+    async (_, isStandby) => {
+      const inbox = await emptied();
+      if (isStandby) {
+        await accepted(inbox, ...numbers(9));
+        await indexAll(inbox);
+        await emptySchema(schema().pool, schema().name);
+      }
+      let commit = (): void => {};
+      const held = new Promise<void>((resolve) => (commit = resolve));
+      onTestFinished(() => commit());
+      let isHeld = true;
+      const slow = joined(gatedPool(schema().pool, (text) => (isHeld && text === 'COMMIT' ? held : null)));
+      await accepted(inbox, 0);
+      const storing = accepted(slow, 1);
+      // It has drawn its number when another one comes behind it.
+      await expect
+        .poll(async () => {
+          const { pool, t } = schema();
+          const { rows } = await pool.query(
+            `SELECT 1 FROM pg_get_serial_sequence($1, 'seq') AS name WHERE nextval(name) > 2`,
+            [t.events],
+          );
+          return rows.length;
+        })
+        .toBe(1);
+      await accepted(inbox, 2);
+      expect(await operationsOf(inbox).indexNew(10)).toBeGreaterThan(0);
+      expect(await terms()).not.toContain('evt_2: entity ord_2');
+      expect(await found(inbox, { entity: 'ord_2' })).toEqual(['evt_2']);
+      isHeld = false;
+      commit();
+      await storing;
+      await indexAll(inbox);
+      expect(await terms()).toEqual(expected([0, 1, 2]));
+      expect(await found(inbox, { entity: 'ord_1' })).toEqual(['evt_1']);
+    },
+  );
 
   it('are all in it in the end, beside four writers and two machines that index', async () => {
     const inbox = await emptied();

@@ -7,6 +7,7 @@ import type { EventIndex } from '../../engine/event-index.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import { toKey } from '../../sql/keys.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { Horizon } from '../../horizon.ts';
 import type { Store } from '../../store.ts';
 import { BodiesInTurn, type Sized } from './bodies-in-turn.ts';
 
@@ -37,14 +38,15 @@ export async function indexedUpTo(session: Session, t: Tables): Promise<number> 
 
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them. */
 export async function indexNew(store: Store, limit: number, upTo?: number): Promise<number> {
-  const { database, t, horizon } = store;
+  const { database, t } = store;
   const { last, indexed } = await database.read(async (session) => {
     const newest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${t.events}`);
     return { last: upTo ?? newest?.seq ?? 0, indexed: await indexedUpTo(session, t) };
   });
   // Without a transaction while there is nothing to do.
   if (last <= indexed) return 0;
-  const end = await database.read((session) => horizon.follow(session, WAIT_MS));
+  // Afresh: what is remembered of a server is not true of a standby that took over without its last commits.
+  const end = await database.read((session) => new Horizon(t).follow(session, WAIT_MS));
   const reached = await database.transaction({ work: (session) => indexBatch(session, t, limit, end) });
   if (reached !== null) return Math.max(0, last - reached);
   await delay(BUSY_MS);
