@@ -20,7 +20,7 @@ const rejections = (kinds: number) => Array.from({ length: kinds }, (_, n) => ({
 
 async function machines(count: number): Promise<readonly Inbox[]> {
   const first = closedAfter(await schema().open());
-  const others = Array.from({ length: count - 1 }, async () => closedAfter(await schema().another()));
+  const others = Array.from({ length: count - 1 }, async () => closedAfter(schema().join()));
   return [first, ...(await Promise.all(others))];
 }
 
@@ -69,11 +69,11 @@ it('four coarsen at once what four count: every count stands in one place, and i
 it.each(['lost', 'unanswered'] as const)(
   'a step of coarsening that is %s moves each row once',
   async (interference) => {
-    const { pool, t, another } = schema();
+    const { pool, t, join } = schema();
     const [inbox] = await machines(1);
     if (inbox === undefined) throw new Error('there is one');
     const { interfere, seen } = once((text) => text.includes(`DELETE FROM ${t.counts}`), interference);
-    const other = closedAfter(await another(interferedPool(pool, interfere)));
+    const other = closedAfter(join(interferedPool(pool, interfere)));
     const rows = Array.from({ length: 2_500 }, (_, n) => counted(NOON + n, 'answer-ms', String(n)));
     await operationsOf(inbox).count(rows);
     await operationsOf(other).coarsen(NOON - DAY);
@@ -185,7 +185,7 @@ it('a flood of made-up kinds leaves a thousand rows, while it lasts', async () =
 });
 
 it('a machine whose clock is off by hours and a few seconds sees what happened when by its own, in whole minutes', async () => {
-  const { another } = schema();
+  const { join } = schema();
   const [inbox] = await machines(1);
   if (inbox === undefined) throw new Error('there is one');
   const apart = 3 * HOUR - 7_000;
@@ -194,7 +194,7 @@ it('a machine whose clock is off by hours and a few seconds sees what happened w
     toDatabase: (ms) => ms + apart,
     toCaller: (ms) => ms - apart,
   };
-  const other = closedAfter(await another(undefined, time));
+  const other = closedAfter(join(undefined, time));
   await operationsOf(other).count([counted(NOON, 'answer-ms', '5'), counted(NOON + 59_999, 'answer-ms', '5')]);
   expect(await operationsOf(other).counts(NOON, NOON + MINUTE)).toEqual([counted(NOON, 'answer-ms', '5', 2)]);
   expect(await operationsOf(inbox).counts(NOON, NOON + DAY)).toEqual([counted(NOON + 3 * HOUR, 'answer-ms', '5', 2)]);

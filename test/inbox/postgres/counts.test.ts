@@ -6,10 +6,10 @@ import { closedAfter, operatedInboxes } from './operators.ts';
 const schema = operatedInboxes();
 
 testCounts('counts in Postgres', async () => {
-  const { pool, t, open, another, bury } = schema();
+  const { pool, t, open, join, bury } = schema();
   return {
     inbox: closedAfter(await open()),
-    another: async () => closedAfter(await another()),
+    another: async () => closedAfter(join()),
     bury,
     async fill({ state, count, parked = false, failures }) {
       const { rows } = await pool.query<{ first: number }>(
@@ -40,6 +40,6 @@ testCounts('counts in Postgres', async () => {
 testStats('stats in Postgres', async () => closedAfter(await schema().open()));
 
 testMetrics('metrics in Postgres', async () => {
-  const { open, another } = schema();
-  return { inbox: closedAfter(await open()), another: async () => closedAfter(await another()) };
+  const { open, join } = schema();
+  return { inbox: closedAfter(await open()), another: async () => closedAfter(join()) };
 });

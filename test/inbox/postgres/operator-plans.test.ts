@@ -12,7 +12,7 @@ import { counted, DAY, NOON } from '../../ops/counted.ts';
 import { FAILED, handled } from '../../ops/events-in-states.ts';
 import { interferedPool } from './interfered-pool.ts';
 import { closedAfter, operatedInboxes, type OperatedSchema } from './operators.ts';
-import { scansIn } from './plan-scans.ts';
+import { planFaults } from './plan-faults.ts';
 
 const opened = operatedInboxes();
 const EVENTS = times(1_000_000, 60_000);
@@ -75,7 +75,7 @@ function scans(): Promise<readonly string[]> {
   const { pool, t } = schema;
   const texts = [...seen.keys()].filter((text) => !(text.includes("per = 'all'") && /^\s*SELECT/.test(text)));
   expect(texts.length).toBeLessThan(seen.size);
-  return scansIn(pool, t, texts);
+  return planFaults(pool, t, texts);
 }
 
 interface PlanNode {

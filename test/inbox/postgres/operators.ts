@@ -14,10 +14,19 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 export interface OperatedSchema {
   readonly pool: Pool;
   readonly t: Tables;
-  /** @param source - another pool than the file's */
+  readonly name: string;
+  /**
+   * An empty one.
+   *
+   * @param source - another pool than the file's
+   */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
-  /** One of another process, on what there is; by a clock of its own, if one is given. */
-  readonly another: (source?: { connect(): Promise<PoolClient> }, time?: DatabaseTime) => Promise<Inbox<never>>;
+  /**
+   * Another one, with all that is there.
+   *
+   * @param time - of the test's own unless given
+   */
+  readonly join: (source?: { connect(): Promise<PoolClient> }, time?: DatabaseTime) => Inbox<never>;
   /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
 }
@@ -46,11 +55,12 @@ export function operatedInboxes(): () => OperatedSchema {
     return {
       pool: there,
       t: tablesIn(schema),
+      name: schema,
       async open(source = there) {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
       },
-      another: async (source = there, time) => operated({ pool: source }, schema, time),
+      join: (source = there, time) => operated({ pool: source }, schema, time),
       async bury(id) {
         const t = tablesIn(schema);
         const { rows } = await there.query<{ seq: string }>(`SELECT seq FROM ${t.events} WHERE id = $1`, [id]);

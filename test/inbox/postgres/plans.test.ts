@@ -11,7 +11,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { interferedPool } from './interfered-pool.ts';
-import { scansIn } from './plan-scans.ts';
+import { planFaults } from './plan-faults.ts';
 
 const schema = schemaName();
 const t = tablesIn(schema);
@@ -88,9 +88,10 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   await inbox.list({ after: 3 });
 }
 
-/** Of what was asked so far. The clock was set back: everything that is due later is moved, once. */
+/** What is wrong with the plans of the statements seen so far. */
 const scans = () =>
-  scansIn(
+  // The clock was set back: everything that is due later is moved, once.
+  planFaults(
     pool,
     t,
     [...seen].filter((text) => text !== movesOf(t).moveDue),

@@ -18,6 +18,8 @@ export const tableNames = [
   'counts',
   'count_sums',
   'rejected',
+  'terms',
+  'progress',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];

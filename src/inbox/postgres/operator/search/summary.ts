@@ -7,7 +7,6 @@ import type { Session } from '../../driver/session.ts';
 import { fromText, toText } from '../../driver/values.ts';
 import { places, STATE } from '../../sql/records.ts';
 import { rowOf, type Tables } from '../../sql/tables.ts';
-import type { Store } from '../../store.ts';
 
 /** A row of `selectSummaries`; the CHECKs of the tables hold the unions. */
 interface SummaryRow {
@@ -76,14 +75,15 @@ export async function summariesOf(
   return rows.map((row) => summaryOf(row, time));
 }
 
-/** The summary of the event of a key, or `null`. */
-export async function summary({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<EventSummary | null> {
+/** The summary of the event of a key, or `null`. Follow the time first. */
+export async function summaryOfKey(
+  session: Session,
+  { t, time }: { readonly t: Tables; readonly time: Pick<DatabaseTime, 'toCaller'> },
+  { id, endpoint }: EventKey,
+): Promise<EventSummary | null> {
   const text = `${selectSummaries(t, `${t.events} AS events`)} WHERE events.id = $1 AND events.endpoint = $2`;
-  return database.read(async (session) => {
-    await time.follow(session);
-    const row = await session.row<SummaryRow>(text, [toText(id), toText(endpoint)]);
-    return row === undefined ? null : summaryOf(row, time);
-  });
+  const row = await session.row<SummaryRow>(text, [toText(id), toText(endpoint)]);
+  return row === undefined ? null : summaryOf(row, time);
 }
 
 /** A row as it is shown, by the caller's clock. */
