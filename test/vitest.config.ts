@@ -22,7 +22,7 @@ export const LONG: readonly string[] = [
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
-  'test/ops/search-page.test.ts',
+  'test/{ops,inbox/postgres}/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];
 

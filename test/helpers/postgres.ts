@@ -51,11 +51,12 @@ export async function scratchPool(settings: PoolConfig = {}): Promise<Pool> {
 /** What a test asks of a schema that others have worked in: nothing is in it any more. */
 export async function emptySchema(pool: Pool, schema: string): Promise<void> {
   const t = tablesIn(schema);
-  const emptied = tableNames.filter((name) => !['migrations', 'clock', 'slots'].includes(name));
+  const emptied = tableNames.filter((name) => !['migrations', 'clock', 'slots', 'progress'].includes(name));
   await pool.query(
     `BEGIN; ${emptied.map((name) => `DELETE FROM ${t[name]}`).join('; ')};
+     DELETE FROM ${t.progress} WHERE what <> 'terms'; UPDATE ${t.progress} SET seq = 0;
      UPDATE ${t.clock} SET latest_ms = 0;
-     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; COMMIT`,
+     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.rejected} ALTER COLUMN seq RESTART; COMMIT`,
   );
 }
 

@@ -7,6 +7,7 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { busyShop } from '../ops/busy-shop.ts';
+import { sqliteShop } from '../ops/searched-store.ts';
 
 /**
  * The texts of statements that SQLite has prepared anew although they were prepared, of those that return rows: for these
@@ -69,7 +70,7 @@ it('no statement is prepared anew each time it is run', async () => {
   await sqliteInbox({ database }).close(); // it makes the tables
   const anew = preparedAnew(database);
   await using inbox = sqliteInbox({ database });
-  await busyShop(inbox, database, 300);
+  await busyShop({ inbox, ...sqliteShop(database) }, 300);
 
   for (let minute = 1; minute <= 400; minute += 1) {
     const now = START + minute * 60_000;

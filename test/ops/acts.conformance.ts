@@ -10,6 +10,7 @@ import { rerunEvents } from '../../src/ops/rerun.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
+import { totalsOf } from './counted.ts';
 import { ANY, failure, FAILED, handleAgain, handled, inStates, invalidThen, RETRY } from './events-in-states.ts';
 
 const NOW = START + 1_000;
@@ -357,6 +358,21 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
       await expect(rerunEvents(inbox, [key('evt')], by as unknown as By)).rejects.toThrow(ConfigurationError);
       await expect(discardEvents(inbox, [key('evt')], by as unknown as By)).rejects.toThrow(ConfigurationError);
       expect(await store.row('evt')).toMatchObject({ state: 'dead' });
+    });
+
+    it('each move is counted once', async () => {
+      await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2'));
+      await handled(inbox, { outcome: 'processed' }, orderEvent('evt_3', { type: 'order.ready' }));
+      const keys = ['evt_1', 'evt_2', 'evt_3'].map(key);
+      await rerunEvents(inbox, keys, ADA, { force: true });
+      await discardEvents(inbox, keys, ADA);
+      await discardEvents(inbox, keys, ADA);
+      expect((await totalsOf(inbox)).filter((total) => /^(rerun|discarded)/.test(total))).toEqual([
+        'discarded order.created 2',
+        'discarded order.ready 1',
+        'rerun order.created 2',
+        'rerun order.ready 1',
+      ]);
     });
 
     it('a pruned event that is discarded stays a tombstone', async () => {

@@ -66,26 +66,6 @@ it('several events are moved all or none: where the audit cannot be written, not
   expect(database.prepare("SELECT count(*) FROM hookbox_counts WHERE what = 'rerun'").pluck().get()).toBe(0);
 });
 
-it('each move is counted once, in the minute that it was made', async () => {
-  await handled(inbox, FAILED, orderEvent('evt_1'), orderEvent('evt_2'));
-  await handled(inbox, { outcome: 'processed' }, orderEvent('evt_3', { type: 'order.ready' }));
-  const keys = ['evt_1', 'evt_2', 'evt_3'].map(key);
-  await rerunEvents(inbox, keys, ADA, { force: true });
-  await discardEvents(inbox, keys, ADA);
-  await discardEvents(inbox, keys, ADA);
-  const counted = database
-    .prepare(
-      "SELECT what, detail, sum(count) AS count FROM hookbox_counts WHERE what IN ('rerun', 'discarded') GROUP BY 1, 2",
-    )
-    .all();
-  expect(counted).toEqual([
-    { what: 'discarded', detail: 'order.created', count: 2 },
-    { what: 'discarded', detail: 'order.ready', count: 1 },
-    { what: 'rerun', detail: 'order.created', count: 2 },
-    { what: 'rerun', detail: 'order.ready', count: 1 },
-  ]);
-});
-
 it('an inbox that cannot be looked into says so', async () => {
   await expect(rerunEvents(memoryInbox(), [key('evt')], ADA)).rejects.toThrow('sqliteInbox');
 });

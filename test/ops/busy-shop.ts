@@ -1,12 +1,11 @@
-import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
 import { entityOf } from '../../src/events/entity.ts';
 import { readEvent } from '../../src/events/parse.ts';
-import type { Inbox } from '../../src/inbox/contract.ts';
 import type { IncomingEvent } from '../../src/inbox/event.ts';
 import type { Settlement } from '../../src/inbox/work.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
-import { ANY, bury } from './events-in-states.ts';
+import { ANY } from './events-in-states.ts';
+import type { SearchedStore } from './searched-store.ts';
 
 /** What the events of a busy shop are about; few of each, so that each is found several times. */
 export const TYPES = ['order.created', 'order.ready', 'inventory.low_stock', 'cart.abandoned', 'shop.opened'];
@@ -23,8 +22,7 @@ const MINUTE_MS = 60_000;
  * @returns what was delivered
  */
 export async function busyShop(
-  inbox: Inbox,
-  database: SqliteDatabase,
+  { inbox, mixPending, bury }: Pick<SearchedStore, 'inbox' | 'mixPending' | 'bury'>,
   count: number,
 ): Promise<readonly IncomingEvent[]> {
   const events = Array.from({ length: count }, (_, n) => eventOf(n));
@@ -44,16 +42,9 @@ export async function busyShop(
       await inbox.settle(claimed.lease, end(ERRORS[n % ERRORS.length] ?? ''), START + 1);
     }),
   );
-  // Some of what is left is parked, the rest has been looked at; what nobody handles is ignored, and some is discarded.
-  database.exec("UPDATE hookbox_events SET parked = seq % 3 WHERE state = 'pending'");
-  database.exec(
-    `UPDATE hookbox_events
-     SET state = 'ignored', settled_ms = ${START} + seq * ${MINUTE_MS}, parked = 0,
-         discarded_ms = CASE seq % 3 WHEN 0 THEN ${START} END
-     WHERE state = 'pending' AND seq % 5 = 0`,
-  );
+  await mixPending();
   for (const event of chosen(13, 7)) {
-    if ((await inbox.get(event))?.state === 'processed') bury(database, event.id);
+    if ((await inbox.get(event))?.state === 'processed') await bury(event.id);
   }
   return events;
 }

@@ -1,181 +1,52 @@
-import Database from 'better-sqlite3';
-import * as fc from 'fast-check';
+import type Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Inbox } from '../../src/inbox/contract.ts';
-import type { Counted, CountTotal, Gauges } from '../../src/inbox/operator/counts.ts';
 import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
-import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import type { Statements } from '../../src/inbox/sqlite/statements.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
-import { later, severalIncoming } from '../helpers/incoming-event.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
-import { orderEvent, store } from '../helpers/order-event.ts';
-import { START } from '../helpers/virtual-clock.ts';
-import { counted, DAY, HOUR, MINUTE, NOON, totalsOf } from './counted.ts';
-import { ANY, bury, FAILED, failure, handleAgain, handled, invalidThen, RETRY } from './events-in-states.ts';
+import { counted, DAY, MINUTE, NOON } from './counted.ts';
+import { testCounts, type FilledEvents } from './counts.conformance.ts';
+import { bury } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';
 
 /** An inbox, what operators do with it, and a connection to its file. */
-function opened(options: Database.Options = {}) {
-  const database = merchantDatabase(scratchFile(), options);
+function opened(file = scratchFile()) {
+  const database = merchantDatabase(file);
   const inbox = sqliteInbox({ database });
   onTestFinished(() => inbox.close());
   return { database, inbox, operations: operationsOf(inbox) };
 }
 
-describe('counting', () => {
-  it('adds to the minute that a time is in', async () => {
-    const { operations } = opened();
-    await operations.count([
-      counted(NOON, 'stored', 'order.ready'),
-      counted(NOON + 59_999, 'stored', 'order.ready', 2),
-    ]);
-    await operations.count([counted(NOON + MINUTE, 'stored', 'order.ready'), counted(NOON, 'dead', 'order.ready')]);
-    await operations.count([]);
-    expect(await operations.counts(NOON, NOON + 2 * MINUTE)).toEqual([
-      counted(NOON, 'dead', 'order.ready'),
-      counted(NOON, 'stored', 'order.ready', 3),
-      counted(NOON + MINUTE, 'stored', 'order.ready'),
-    ]);
-  });
-
-  it('tells of the minutes that begin in a span, the first one included and the end not', async () => {
-    const { inbox, operations } = opened();
-    await operations.count(
-      [-MINUTE, 0, MINUTE, 2 * MINUTE].map((at) => counted(NOON + at, 'processed', 'order.ready')),
-    );
-    const span = { since: NOON, until: NOON + 2 * MINUTE };
-    // As they came in, and as minutes that were taken in.
-    for (const _ of ['came in', 'taken in']) {
-      const rows = await operations.counts(span.since, span.until);
-      expect(rows.map(({ at }) => at)).toEqual([NOON, NOON + MINUTE]);
-      expect(await totalsOf(inbox, span)).toEqual(['processed order.ready 2']);
-      expect(await totalsOf(inbox, { since: NOON + 1, until: NOON + MINUTE })).toEqual([]);
-      expect(await totalsOf(inbox)).toEqual(['processed order.ready 4']);
-      await operations.coarsen(NOON - DAY);
-    }
-  });
-
-  it('counts what deliveries and handlers do, in any process of the file', async () => {
-    const file = scratchFile();
-    await using one = sqliteInbox(file);
-    await using other = sqliteInbox(file);
-    await handled(one, { outcome: 'processed' }, orderEvent('evt_1'));
-    await handled(other, FAILED, orderEvent('evt_2'));
-    await other.accept(orderEvent('evt_1'), later());
-    const expected = ['dead order.created 1', 'duplicate  1', 'handler-ms 1 2', 'processed order.created 1'];
-    expect(await totalsOf(one)).toEqual([...expected, 'stored order.created 2']);
-    expect(await totalsOf(other)).toEqual(await totalsOf(one));
-  });
+testCounts('counts in SQLite', async () => {
+  const file = scratchFile();
+  const { database, inbox } = opened(file);
+  return {
+    inbox,
+    another: async () => opened(file).inbox,
+    bury: async (id) => bury(database, id),
+    fill: async (events) => fill(database, events),
+    sums: async () => database.prepare('SELECT * FROM hookbox_count_sums').all(),
+  };
 });
 
+function fill(database: Database.Database, { state, count, parked = false, failures }: FilledEvents): void {
+  const isFresh = state === 'pending' && failures === 0;
+  database
+    .prepare(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count)
+       INSERT INTO hookbox_events
+         (endpoint, id, type, created_ms, created_ns, verified, state, dead_reason, received_ms, settled_ms, due_ms, parked,
+          failures, body)
+       SELECT 'default', :state || :parked || n, 'order.ready', 1, 0, 1, :state, iif(:state = 'dead', 'failed', NULL), 1,
+         iif(:state = 'pending', NULL, 1), 1, :parked, :failures, x'00'
+       FROM numbers`,
+    )
+    .run({ state, count, parked: parked ? 1 : isFresh ? 2 : 0, failures });
+}
+
 describe('coarsening', () => {
-  const details = ['order.ready', 'order.created', ''] as const;
-  const moment = fc.integer({ min: 0, max: 500 * DAY });
-
-  it('keeps every sum, whenever it is done and whatever comes late', async () => {
-    const count = fc.tuple(
-      moment,
-      fc.constantFrom<Counted[]>('stored', 'dead', 'answer-ms'),
-      fc.constantFrom(...details),
-      fc.nat(9),
-    );
-    const step = fc.oneof({ arbitrary: count, weight: 9 }, { arbitrary: moment, weight: 1 });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), moment, moment, async (steps, oneEnd, otherEnd) => {
-        const database = new Database(scratchFile());
-        try {
-          await using inbox = sqliteInbox({ database });
-          const operations = operationsOf(inbox);
-          let coarsest = 0;
-          const naive: ReturnType<typeof counted>[] = [];
-          for (const taken of steps) {
-            if (typeof taken === 'number') {
-              await operations.coarsen(NOON + taken);
-              coarsest = Math.max(coarsest, taken);
-              continue;
-            }
-            const [at, what, detail, times] = taken;
-            naive.push(counted(NOON + at, what, detail, times));
-            await operations.count(naive.slice(-1));
-          }
-          const sums = (rows: readonly CountTotal[]): Record<string, number> => {
-            const all: Record<string, number> = {};
-            for (const { what, detail, count: times } of rows) {
-              all[`${what} ${detail}`] = (all[`${what} ${detail}`] ?? 0) + times;
-            }
-            return all;
-          };
-          expect(sums(await operations.totals())).toEqual(sums(naive));
-          // Of whole hours that nobody has forgotten.
-          const wholeHour = (at: number): number =>
-            Math.floor((NOON + Math.max(at, coarsest - 399 * DAY)) / HOUR) * HOUR;
-          const [since = 0, until = 0] = [wholeHour(oneEnd), wholeHour(otherEnd)].toSorted((a, b) => a - b);
-          const inSpan = naive.filter(({ at }) => at >= since && at < until);
-          expect(sums(await operations.counts(since, until))).toEqual(sums(inSpan));
-          expect(sums(await operations.totals({ since, until }))).toEqual(sums(inSpan));
-        } finally {
-          database.close();
-        }
-      }),
-      { numRuns: 25 },
-    );
-  });
-
-  it('leaves minutes for what is newer, and hours for what is older', async () => {
-    const { operations } = opened();
-    const minutes = Array.from({ length: 180 }, (_, n) => counted(NOON + n * MINUTE, 'stored', 'order.ready', n));
-    await operations.count(minutes);
-    await operations.coarsen(NOON + 2 * HOUR + 30 * MINUTE);
-    const rows = await operations.counts(NOON, NOON + DAY);
-    expect(rows.slice(0, 3)).toEqual([
-      counted(NOON, 'stored', 'order.ready', (59 * 60) / 2),
-      counted(NOON + HOUR, 'stored', 'order.ready', ((60 + 119) * 60) / 2),
-      counted(NOON + 2 * HOUR, 'stored', 'order.ready', 120),
-    ]);
-    expect(rows.slice(2)).toEqual(minutes.slice(120));
-  });
-
-  it('changes nothing when it is done again, and takes in what came late', async () => {
-    const { database, operations } = opened();
-    const dump = () => database.prepare('SELECT * FROM hookbox_count_sums').all();
-    await operations.count([counted(NOON, 'stored', 'order.ready'), counted(NOON + MINUTE, 'stored', 'order.ready')]);
-    await operations.coarsen(NOON + DAY);
-    const once = dump();
-    await operations.coarsen(NOON + DAY);
-    expect(dump()).toEqual(once);
-    await operations.count([counted(NOON + 5 * MINUTE, 'stored', 'order.ready', 5)]);
-    await operations.coarsen(NOON + DAY);
-    expect(await operations.counts(0, NOON + DAY)).toEqual([counted(NOON, 'stored', 'order.ready', 7)]);
-  });
-
-  it('forgets hours after 400 days, and no sum of all', async () => {
-    const { database, inbox, operations } = opened();
-    await operations.count([
-      counted(NOON, 'stored', 'order.ready', 3),
-      counted(NOON + DAY, 'stored', 'order.ready', 4),
-    ]);
-    await operations.coarsen(NOON + 400 * DAY);
-    expect(await operations.counts(0, NOON + DAY)).toHaveLength(1);
-    await operations.coarsen(NOON + 400 * DAY + HOUR);
-    expect(await operations.counts(0, NOON + DAY)).toEqual([]);
-    expect(await totalsOf(inbox)).toEqual(['stored order.ready 7']);
-    await operations.coarsen(NOON + 500 * DAY);
-    expect(await totalsOf(inbox)).toEqual(['stored order.ready 7']);
-    expect(database.prepare('SELECT count(*) AS n FROM hookbox_count_sums').get()).toEqual({ n: 1 });
-  });
-
-  it('survives a clock that was years ahead for a while', async () => {
-    const { inbox, operations } = opened();
-    await operations.count([counted(NOON, 'stored', 'order.ready')]);
-    await operations.coarsen(NOON + 10 * 365 * DAY);
-    await operations.count([counted(NOON + MINUTE, 'stored', 'order.ready')]);
-    await operations.coarsen(NOON - DAY);
-    expect(await operations.counts(NOON, NOON + HOUR)).toEqual([counted(NOON + MINUTE, 'stored', 'order.ready')]);
-    expect(await totalsOf(inbox)).toEqual(['stored order.ready 2']);
-  });
-
   it('moves a thousand rows at a time, so that no delivery waits for it', async () => {
     const { database } = opened();
     const insert = database.prepare("INSERT INTO hookbox_counts VALUES (?, 'answer-ms', ?, 1)");
@@ -200,182 +71,6 @@ describe('coarsening', () => {
     expect(Math.max(...perTransaction)).toBeLessThanOrEqual(3_000);
     expect(perTransaction.length).toBeGreaterThan(10);
     expect(await operations.counts(0, NOON + DAY)).toHaveLength(Math.ceil(5_500 / 20 / 60) * 20);
-  });
-
-  it('loses and doubles nothing when two processes do it while events are stored and handled', async () => {
-    const file = scratchFile();
-    await using one = sqliteInbox(file);
-    await using other = sqliteInbox(file);
-    const stop = new AbortController();
-    const coarsening = [one, other].map(async (inbox) => {
-      while (!stop.signal.aborted) await operationsOf(inbox).coarsen(Date.now() + DAY);
-    });
-    const seen: number[] = [];
-    for (let round = 0; round < 15; round += 1) {
-      const events = severalIncoming(20, { endpoint: `endpoint_${round}` });
-      await Promise.all(events.map((event, n) => (n % 2 === 0 ? one : other).accept(event, later())));
-      const [stored] = await operationsOf(round % 2 === 0 ? one : other).totals();
-      seen.push(stored?.count ?? 0);
-    }
-    stop.abort();
-    await Promise.all(coarsening);
-    expect(seen).toEqual(Array.from({ length: 15 }, (_, round) => (round + 1) * 20));
-  });
-});
-
-describe('gauges', () => {
-  const none = { count: 0, more: false };
-  const some = (count: number) => ({ count, more: false });
-
-  it('count the events by state', async () => {
-    const { inbox, operations } = opened();
-    const empty: Gauges = {
-      pending: none,
-      retrying: none,
-      processing: none,
-      dead: none,
-      ignored: none,
-      oldestPending: null,
-      oldest: [],
-    };
-    expect(await operations.gauges()).toEqual(empty);
-
-    await store(inbox, orderEvent('ignored', { type: 'order.failed' }));
-    await inbox.announce({ endpoints: '*', types: ['order.created'] }, START + HOUR, START + MINUTE);
-    await handled(inbox, { outcome: 'processed' }, orderEvent('processed'));
-    await handled(inbox, FAILED, orderEvent('dead_1'), orderEvent('dead_2'));
-    await handled(inbox, RETRY, orderEvent('retrying'));
-    await store(inbox, orderEvent('running'));
-    await inbox.claimOne(orderEvent('running'), { ...ANY, now: START });
-    // One of an entity is claimed, the next one is parked, and the third has not been looked at.
-    await store(inbox, orderEvent('first', { order: 'ord' }), orderEvent('second', { order: 'ord' }));
-    await inbox.claim({ ...ANY, ordered: true, now: START + 1 }, 10);
-    await store(inbox, orderEvent('fresh'));
-    expect(await operations.gauges()).toMatchObject({
-      pending: some(3),
-      retrying: some(1),
-      processing: some(2),
-      dead: some(2),
-      ignored: some(1),
-    });
-  });
-
-  it('leave out dead events whose bodies are gone, as nothing can be done about them', async () => {
-    const { database, inbox, operations } = opened();
-    await handled(inbox, FAILED, orderEvent('failed'), orderEvent('pruned'));
-    await store(inbox, invalidThen(orderEvent('invalid')), invalidThen(orderEvent('invalid and pruned')));
-    expect((await operations.gauges()).dead).toEqual(some(4));
-    for (const id of ['pruned', 'invalid and pruned']) bury(database, id);
-    expect((await operations.gauges()).dead).toEqual(some(2));
-  });
-
-  it('stop counting at ten thousand and say that there is more', async () => {
-    const { database, operations } = opened();
-    const fill = database.prepare(`
-      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count)
-      INSERT INTO hookbox_events
-        (endpoint, id, type, created_ms, created_ns, verified, state, dead_reason, received_ms, settled_ms, due_ms, parked,
-         failures, body)
-      SELECT 'default', :state || :parked || n, 'order.ready', 1, 0, 1, :state, iif(:state = 'dead', 'failed', NULL), 1,
-        iif(:state = 'pending', NULL, 1), 1, :parked, :failures, x'00'
-      FROM numbers
-    `);
-    fill.run({ state: 'dead', count: 10_000, parked: 0, failures: 0 });
-    fill.run({ state: 'ignored', count: 10_001, parked: 0, failures: 0 });
-    fill.run({ state: 'pending', count: 6_000, parked: 0, failures: 1 });
-    fill.run({ state: 'pending', count: 4_000, parked: 2, failures: 0 });
-    expect(await operations.gauges()).toMatchObject({
-      dead: { count: 10_000, more: false },
-      ignored: { count: 10_000, more: true },
-      pending: { count: 10_000, more: false },
-      retrying: { count: 6_000, more: false },
-    });
-    fill.run({ state: 'pending', count: 1, parked: 1, failures: 0 });
-    expect(await operations.gauges()).toMatchObject({ pending: { count: 10_000, more: true } });
-  });
-
-  describe('find the pending event that was received first', () => {
-    const old = (id: string, parts: Parameters<typeof orderEvent>[1] = {}) =>
-      orderEvent(id, { receivedAt: START - DAY, ...parts });
-    /** In one commit, and looked at by a processor that has no free slot. */
-    const storeDue = async (inbox: Inbox, count: number): Promise<void> => {
-      await Promise.all(Array.from({ length: count }, (_, n) => inbox.accept(orderEvent(`due_${n}`), later())));
-      await inbox.announce({ endpoints: '*', types: ['order.created'] }, START, null);
-    };
-    const cases: Record<string, (inbox: Inbox) => Promise<unknown>> = {
-      'which no processor has looked at': (inbox) => store(inbox, old('oldest')),
-      'which is due': async (inbox) => {
-        await store(inbox, old('oldest', { type: 'order.ready' }));
-        // Looked at by a processor that handles another type.
-        await inbox.announce({ endpoints: '*', types: ['order.created'] }, START - DAY, null);
-      },
-      'which waits for another of its entity': async (inbox) => {
-        const [first, second] = [old('first', { order: 'ord' }), old('oldest', { order: 'ord', createdAt: 1 })];
-        await store(inbox, first, second);
-        await inbox.claim({ ...ANY, ordered: true, now: START }, 10);
-      },
-      'which is tried again tomorrow': (inbox) =>
-        handled(inbox, { outcome: 'retry', error: failure, dueAt: START + DAY }, old('oldest')),
-      'which was given back by a processor that closed': (inbox) =>
-        handled(inbox, { outcome: 'interrupted' }, old('oldest')),
-    };
-
-    it.each(Object.entries(cases))('%s', async (_, arrange) => {
-      const { inbox, operations } = opened();
-      await arrange(inbox);
-      // Newer ones of each kind beside it; those that are due come before what was rerun, interrupted or put off.
-      await storeDue(inbox, 50);
-      await handled(inbox, RETRY, orderEvent('retrying'));
-      await handled(inbox, FAILED, orderEvent('dead'));
-      await store(inbox, orderEvent('fresh'), orderEvent('fresh_2', { type: 'order.ready' }));
-      const { oldestPending } = await operations.gauges();
-      const dayBefore = new Date(START - DAY);
-      expect(oldestPending).toEqual({ endpoint: 'default', id: 'oldest', receivedAt: dayBefore, since: dayBefore });
-    });
-
-    it('which is tried again tomorrow, behind more that are due than are looked at', async () => {
-      const { inbox, operations } = opened();
-      await handled(inbox, { outcome: 'retry', error: failure, dueAt: START + DAY }, old('oldest'));
-      await storeDue(inbox, 150);
-      expect((await operations.gauges()).oldestPending).toMatchObject({ id: 'oldest' });
-    });
-
-    it('one that was rerun has waited since then, until it fails again', async () => {
-      const { inbox, operations } = opened();
-      await handled(inbox, FAILED, old('rerun'));
-      await inbox.rerun(old('rerun'), old('rerun'), START - HOUR);
-      const times = { receivedAt: new Date(START - DAY), since: new Date(START - HOUR) };
-      expect((await operations.gauges()).oldestPending).toEqual({ endpoint: 'default', id: 'rerun', ...times });
-      await store(inbox, old('older', { receivedAt: START - 2 * HOUR }), orderEvent('newer'));
-      expect((await operations.gauges()).oldest.map(({ id }) => id)).toEqual(['older', 'rerun', 'newer']);
-      await handleAgain(inbox, RETRY, old('rerun'));
-      expect((await operations.gauges()).oldest.map(({ id }) => id)).toEqual(['rerun', 'older', 'newer']);
-    });
-
-    it('and those of other entities, one of each, the oldest first, twenty at most', async () => {
-      const { inbox, operations } = opened();
-      const at = (minutes: number): number => START - DAY + minutes * MINUTE;
-      await store(inbox, old('slow_2', { order: 'slow', receivedAt: at(1) }), old('slow_1', { order: 'slow' }));
-      await store(inbox, old('late', { order: 'late', receivedAt: at(100) }));
-      await store(inbox, ...Array.from({ length: 30 }, (_, n) => old(`alone_${n}`, { receivedAt: at(31 - n) })));
-      const { oldest, oldestPending } = await operations.gauges();
-      const newestFirst = Array.from({ length: 19 }, (_, n) => `alone_${29 - n}`);
-      expect(oldest.map(({ id }) => id)).toEqual(['slow_1', ...newestFirst]);
-      expect(oldestPending).toEqual(oldest[0]);
-    });
-
-    it('none when the only old ones are settled or run', async () => {
-      const { inbox, operations } = opened();
-      await handled(inbox, { outcome: 'processed' }, orderEvent('processed'));
-      await handled(inbox, FAILED, orderEvent('dead'));
-      await store(inbox, orderEvent('running'));
-      await inbox.claimOne(orderEvent('running'), { ...ANY, now: START });
-      expect((await operations.gauges()).oldestPending).toBeNull();
-      await inbox.rerun(orderEvent('dead'), orderEvent('dead'), START + 1);
-      expect((await operations.gauges()).oldestPending).toMatchObject({ id: 'dead' });
-      await handleAgain(inbox, { outcome: 'processed' }, orderEvent('dead'));
-      expect((await operations.gauges()).oldestPending).toBeNull();
-    });
   });
 });
 

@@ -1,41 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { eventStates } from '../../src/inbox/state.ts';
 import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
+import { everyFilter } from './every-filter.ts';
+import { sqliteShop } from './searched-store.ts';
 import { faults, planOf, recorded } from './query-plan.ts';
-import { noteImported } from '../../src/inbox/sqlite/operator/search/seq-ranges.ts';
-
-const conditions: EventFilter = {
-  endpoint: 'default',
-  id: 'evt_1',
-  types: ['order.created', 'order.ready'],
-  states: ['dead', 'pending'],
-  deadReasons: ['failed'],
-  since: new Date(0),
-  until: new Date(8e15),
-  entity: 'ord_1',
-  merchant: 'mer_1',
-  error: 'till',
-  fingerprint: 'failed',
-  retrying: true,
-  redelivered: true,
-  conflict: true,
-  payload: [{ path: 'data.id', value: 'ord_1' }],
-};
-
-/** Each condition alone, each two together, all of them, the states in all their combinations, and none. */
-function filters(): EventFilter[] {
-  const singles = Object.entries(conditions).map(([name, value]) => ({ [name]: value }));
-  const pairs = singles.flatMap((one, n) => singles.slice(n + 1).map((other) => ({ ...one, ...other })));
-  const states = Array.from({ length: 2 ** eventStates.length }, (_, bits) => ({
-    states: eventStates.filter((_state, n) => bits & (1 << n)),
-  }));
-  const off = { retrying: false, redelivered: false, conflict: false };
-  return [{}, ...singles, ...pairs, ...states, conditions, off];
-}
+import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
+import { atOnce } from '../../src/inbox/rules/steps.ts';
+import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
 
 describe('what operators ask', () => {
   it.each([
@@ -47,11 +20,11 @@ describe('what operators ask', () => {
     const texts = recorded(database);
     await using inbox = sqliteInbox({ database });
     const before = new Set(texts);
-    await busyShop(inbox, database, 60);
-    noteImported(database, 20, 30);
+    await busyShop({ inbox, ...sqliteShop(database) }, 60);
+    atOnce(noteImported(receivedTimes(database), 20, 30));
 
     while ((await inbox.operations?.indexNew(20)) !== 0);
-    for (const filter of filters()) {
+    for (const filter of everyFilter()) {
       const page = await listEvents(inbox, filter, { limit: 3 });
       await listEvents(inbox, filter, { limit: 3, before: page.next });
     }

@@ -2,10 +2,13 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
+import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import { DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
+import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
+import { minuteInDatabase } from './sql/minutes.ts';
 import { slotOf } from './sql/slots.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -51,7 +54,7 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
         arrival.receivedAt ??= time.toDatabase(arrival.event.receivedAt);
         return { ...arrival.event, receivedAt: arrival.receivedAt };
       });
-      const stored = await insertEvents(session, moves, events);
+      const stored = await insertEvents(session, moves, events, minuteInDatabase(time, Date.now()));
       return { events, stored };
     },
     // Asked again, it finds them known.
@@ -78,11 +81,14 @@ async function acceptKnown(
       const scene = store.scene(session, { ordered: false, exclusive: false });
       await scene.locks.takeOfKeys(events);
       await scene.locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
+      const engine = postgresEngine(scene);
       const acceptances: Acceptance[] = [];
       for (const event of events) {
         const isOwn = unsure.has(event) && (await isOwnCommit(store, scene, event));
-        acceptances.push(isOwn ? STORED : await carriedOut(scene, (engine) => acceptAgain(engine, event)));
+        acceptances.push(isOwn ? STORED : await awaited(acceptAgain(engine, event)));
       }
+      // What this rule leaves to be written are counts, which none of them reads.
+      await scene.writes.flush();
       return acceptances;
     },
   });

@@ -16,9 +16,10 @@ import { toText } from './driver/values.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { GivenLeases } from './given-leases.ts';
 import { LatestTime } from './latest-time.ts';
-import { Listing } from './listing.ts';
+import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
+import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
 import { selectStored, storedEvent } from './sql/records.ts';
 import { tablesIn } from './sql/tables.ts';
@@ -67,7 +68,6 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   });
   const settlements = new GroupCommit<SettlementJob>((jobs) => settleGroup(store, jobs));
   const queue = workQueue(store);
-  const listing = new Listing(store);
   const underWay = new Set<Promise<unknown>>();
   const unheard = new Unheard();
   let isClosed = false;
@@ -117,7 +117,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
-    list: ({ after = 0, limit = 100 } = {}) => asked(() => listing.after(after, limit)),
+    list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(store, after, limit)),
     claim: (request, limit) => claiming(request, (numbered) => claimDue(store, numbered, limit)),
     claimOne: (key, request) => claiming(request, (numbered) => claimByKey(store, key, numbered)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
@@ -166,7 +166,8 @@ export function storeOn(
     { named: prepares },
     { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
   );
-  return storeOf({ database, t, moves: movesOf(t), time, latest: new LatestTime(t), given: new GivenLeases() });
+  const known = { latest: new LatestTime(t), given: new GivenLeases() };
+  return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });
 }
 
 async function eventOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<StoredEvent | null> {

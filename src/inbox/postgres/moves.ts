@@ -19,16 +19,17 @@ export function movesOf(t: Tables) {
     // A delivery comes in.
     /**
      * As many as are new, in the order they are given; known ones are passed over. They are looked for first, as whoever meets
-     * one in the index of keys has drawn a number for nothing.
+     * one in the index of keys has drawn a number for nothing. They are counted as rules/accept-event.ts does, here, so that no
+     * delivery waits for another statement.
      */
     insert: `
       WITH given AS (
         SELECT DISTINCT ON (id, endpoint) *
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[])
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[])
           WITH ORDINALITY AS given
             (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
-             valid, place)
+             valid, counted, place)
         ORDER BY id, endpoint, place
       ), stored AS (
         INSERT INTO ${t.events}
@@ -46,6 +47,11 @@ export function movesOf(t: Tables) {
       ), shelved AS (
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
+      ), counted AS (
+        INSERT INTO ${t.counts} (minute_ms, what, detail, count)
+        SELECT $15::bigint, what, counted, count(*)
+        FROM about CROSS JOIN unnest(CASE WHEN valid THEN '{stored}' ELSE '{stored,dead}'::text[] END) AS what
+        WHERE $15::bigint IS NOT NULL GROUP BY what, counted
       )
       SELECT seq, endpoint, id FROM stored`,
     markVerified: `UPDATE ${t.events} SET verified = true WHERE seq = $1`,
@@ -80,7 +86,7 @@ export function movesOf(t: Tables) {
     stayInvalid: `
       UPDATE ${t.shelf}
       SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL, discarded_ms = NULL,
-        failures = 0, crashes = 0
+        pruned = false, failures = 0, crashes = 0
       WHERE seq = $1`,
 
     // A processor learns of it, runs it, and says how that ended.
@@ -146,6 +152,8 @@ export function movesOf(t: Tables) {
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
     // It is kept as a tombstone.
-    prune: `UPDATE ${t.events} SET body = NULL, body_sha256 = $2 WHERE seq = $1`,
+    prune: `
+      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = $1)
+      UPDATE ${t.events} SET body = NULL, body_sha256 = $2 WHERE seq = $1`,
   } as const;
 }

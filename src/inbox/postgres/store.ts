@@ -3,12 +3,14 @@ import type { Session } from './driver/session.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { Engine } from '../rules/engine.ts';
 import { awaited, type Steps } from '../rules/steps.ts';
+import type { EventIndex } from './engine/event-index.ts';
 import { Facts } from './engine/facts.ts';
 import { locksOf } from './engine/locks.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
 import { writesOf } from './engine/writes.ts';
 import type { GivenLeases } from './given-leases.ts';
+import { Horizon } from './horizon.ts';
 import type { LatestTime } from './latest-time.ts';
 import type { movesOf } from './moves.ts';
 import type { Tables } from './sql/tables.ts';
@@ -21,16 +23,19 @@ export interface Store {
   readonly time: DatabaseTime;
   readonly latest: LatestTime;
   readonly given: GivenLeases;
+  readonly index: EventIndex;
+  readonly horizon: Horizon;
   /** Before a transaction that writes leases or due times: the database's time is known, and this one remembered. */
   readonly writeAt: (session: Session, now: number) => Promise<void>;
   /** A transaction of this session, as the engine sees it. */
   readonly scene: (session: Session, leases: Scene['leases']) => Scene;
 }
 
-export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
-  const { t, moves, time, latest, given } = parts;
+export function storeOf(parts: Omit<Store, 'horizon' | 'scene' | 'writeAt'>): Store {
+  const { t, moves, time, latest, given, index } = parts;
   return {
     ...parts,
+    horizon: new Horizon(t),
     async writeAt(session, now) {
       await time.follow(session);
       await latest.note(session, time.toDatabase(now));
@@ -41,8 +46,9 @@ export function storeOf(parts: Omit<Store, 'scene' | 'writeAt'>): Store {
       moves,
       locks: locksOf(session, t),
       facts: new Facts(),
-      writes: writesOf(session, t, moves),
+      writes: writesOf(session, t, moves, time),
       given,
+      index,
       leases,
     }),
   };

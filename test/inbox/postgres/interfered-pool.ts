@@ -2,14 +2,14 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 
 /**
  * What happens to a query: `lost` before it is sent, as when a connection ends; `unanswered` when that happens after Postgres
- * has done it; or a SQLSTATE, with which Postgres refuses it.
+ * has done it; `silent` when nothing more is heard of it; or a SQLSTATE, with which Postgres refuses it.
  */
-export type Interference = 'lost' | 'unanswered' | { readonly code: string } | null;
+export type Interference = 'lost' | 'unanswered' | 'silent' | { readonly code: string } | null;
 
 /** A pool between an inbox and Postgres. */
 export function interferedPool(
   pool: Pick<Pool, 'connect'>,
-  interfere: (text: string) => Interference,
+  interfere: (text: string, values: readonly unknown[]) => Interference,
 ): { connect(): Promise<PoolClient> } {
   return {
     async connect() {
@@ -17,10 +17,10 @@ export function interferedPool(
       return new Proxy(client, {
         get(target, name) {
           if (name === 'query') {
-            return (query: string | { readonly text: string }, values?: unknown[]) =>
+            return (query: string | { readonly text: string; readonly values?: unknown[] }, values?: unknown[]) =>
               asked(
                 () => target.query(query as string, values),
-                interfere(typeof query === 'string' ? query : query.text),
+                typeof query === 'string' ? interfere(query, values ?? []) : interfere(query.text, query.values ?? []),
               );
           }
           const value: unknown = Reflect.get(target, name);
@@ -34,6 +34,7 @@ export function interferedPool(
 async function asked(query: () => Promise<QueryResult>, interference: Interference): Promise<QueryResult> {
   if (interference === null) return query();
   if (interference === 'unanswered') await query();
+  if (interference === 'silent') return new Promise(() => {});
   if (typeof interference === 'string') throw new Error('Connection terminated unexpectedly');
   throw Object.assign(new Error('refused by the test'), interference);
 }

@@ -1,9 +1,11 @@
 import { Pool, type PoolClient } from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
+import type { DatabaseTime } from '../../../src/inbox/postgres/database-time.ts';
 import { asUnavailable } from '../../../src/inbox/postgres/driver/faults.ts';
 import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
 import { postgresOperations } from '../../../src/inbox/postgres/operator/operations.ts';
 import { tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -12,8 +14,21 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 export interface OperatedSchema {
   readonly pool: Pool;
   readonly t: Tables;
-  /** @param source - another pool than the file's */
+  readonly name: string;
+  /**
+   * An empty one.
+   *
+   * @param source - another pool than the file's
+   */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
+  /**
+   * Another one, with all that is there.
+   *
+   * @param time - of the test's own unless given
+   */
+  readonly join: (source?: { connect(): Promise<PoolClient> }, time?: DatabaseTime) => Inbox<never>;
+  /** What pruning leaves of an event. */
+  readonly bury: (id: string) => Promise<void>;
 }
 
 /**
@@ -40,19 +55,37 @@ export function operatedInboxes(): () => OperatedSchema {
     return {
       pool: there,
       t: tablesIn(schema),
+      name: schema,
       async open(source = there) {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
+      },
+      join: (source = there, time) => operated({ pool: source }, schema, time),
+      async bury(id) {
+        const t = tablesIn(schema);
+        const { rows } = await there.query<{ seq: string }>(`SELECT seq FROM ${t.events} WHERE id = $1`, [id]);
+        await there.query(movesOf(t).prune, [rows[0]?.seq, Buffer.from([0])]);
       },
     };
   };
 }
 
-function operated(source: { readonly pool: { connect(): Promise<PoolClient> } }, schema: string): Inbox<never> {
-  const inbox = inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema });
+/** The inbox is closed when the test is over. */
+export function closedAfter(inbox: Inbox<never>): Inbox {
+  onTestFinished(() => inbox.close());
+  return inbox;
+}
+
+function operated(
+  source: { readonly pool: { connect(): Promise<PoolClient> } },
+  schema: string,
+  time: DatabaseTime = SETTINGS.time,
+): Inbox<never> {
+  const settings = { ...SETTINGS, schema, time };
+  const inbox = inboxOnPostgres<PoolClient>(source, settings);
   const listeners = new Set<() => void>();
   const access: Access = {
-    store: storeOn(source, { ...SETTINGS, schema }),
+    store: storeOn(source, settings),
     ask: (work) =>
       work().catch((failure: unknown) => {
         throw asUnavailable(failure);

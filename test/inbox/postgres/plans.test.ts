@@ -1,7 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { BEGIN } from '../../../src/inbox/postgres/driver/database.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { movesOf } from '../../../src/inbox/postgres/moves.ts';
 import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -12,6 +11,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../.
 import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { interferedPool } from './interfered-pool.ts';
+import { planFaults } from './plan-faults.ts';
 
 const schema = schemaName();
 const t = tablesIn(schema);
@@ -88,39 +88,14 @@ async function everything(inbox: Inbox<PoolClient>): Promise<void> {
   await inbox.list({ after: 3 });
 }
 
-/** The statements whose plan reads a table from one end to the other. */
-async function scans(): Promise<readonly string[]> {
-  const client = await pool.connect();
-  const found: string[] = [];
-  try {
-    // As they are few: who handles what, the one row of the clock, and the slots, whose plan is by their numbers.
-    const small = new Set<string>(['migrations', 'takers', 'clock']);
-    const large = tableNames.filter((name) => !small.has(name));
-    for (const text of seen) {
-      if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(text) || !large.some((name) => text.includes(t[name])))
-        continue;
-      // The clock was set back: everything that is due later is moved, once.
-      if (text === movesOf(t).moveDue) continue;
-      await client.query(BEGIN);
-      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN (GENERIC_PLAN) ${text}`);
-      await client.query('ROLLBACK');
-      const plan = rows.map((row) => row['QUERY PLAN']);
-      for (const [at, line] of plan.entries()) {
-        const isRead = large.some((name) => new RegExp(String.raw`Seq Scan on ${name}\b`).test(line));
-        // An index of all rows, by which nothing is looked for.
-        const isFirstOnly = plan[at - 1]?.includes('Limit') === true;
-        const isWalked =
-          !isFirstOnly &&
-          /Scan (Backward )?using (\w+_pkey|events_by_key)/.test(line) &&
-          !plan[at + 1]?.includes('Index Cond');
-        if (isRead || isWalked) found.push(`${line.trim()}: ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`);
-      }
-    }
-  } finally {
-    client.release();
-  }
-  return found;
-}
+/** What is wrong with the plans of the statements seen so far. */
+const scans = () =>
+  // The clock was set back: everything that is due later is moved, once.
+  planFaults(
+    pool,
+    t,
+    [...seen].filter((text) => text !== movesOf(t).moveDue),
+  );
 
 it('no statement reads a whole table, whatever the statistics say', async () => {
   await using inbox = counted();

@@ -42,6 +42,17 @@ export class Session {
     return String(command);
   }
 
+  /**
+   * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
+   *
+   * @returns the rows that they have selected, whose integers may be text
+   */
+  async inOneMessage<Row>(texts: readonly string[]): Promise<readonly Row[]> {
+    const result: unknown = await this.#inTurn({ text: texts.join('; ') });
+    const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
+    return results.flatMap(({ rows }) => rows as readonly Row[]); // the columns of those that select
+  }
+
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
     const query = { text, values: [...values], types };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);

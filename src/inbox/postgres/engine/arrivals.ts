@@ -27,7 +27,7 @@ type Part = Omit<Arrivals, 'counts' | keyof EntityQueue>;
 
 /** Deliveries come in. Of a known event the slot is held: of its entity, and of the one that it may go to (accept-group.ts). */
 export function arrivals(scene: Scene): Part {
-  const { session, t, moves } = scene;
+  const { session, t, moves, index } = scene;
   const times = (table: string, seq: number) =>
     session
       .row<TimesColumns>(`SELECT count, first_ms, last_ms, recent FROM ${table} WHERE seq = $1`, [seq])
@@ -51,6 +51,7 @@ export function arrivals(scene: Scene): Part {
     const { endpoint, id, type, created, entity, verified, body } = event;
     const slot = slotOf(endpoint, entity, id);
     const about = [created?.ms ?? null, created?.ns ?? null];
+    await index.forget(session, t, seq);
     await session.run(moves.replaceEvent, [
       seq,
       textOrNull(type),
@@ -60,6 +61,7 @@ export function arrivals(scene: Scene): Part {
       verified,
       Buffer.from(body),
     ]);
+    await index.add(session, t, seq);
     if (first.state === 'dead') {
       const values = [seq, keyOrNull(type), first.settledAt];
       if ((await session.run(moves.shelveInvalid, values)) === 0) await session.run(moves.stayInvalid, values);
@@ -69,7 +71,7 @@ export function arrivals(scene: Scene): Part {
   }
 
   return {
-    insert: (event) => asked(insertEvents(session, moves, [event]).then(([isStored]) => isStored === true)),
+    insert: (event) => asked(insertEvents(session, moves, [event], null).then(([isStored]) => isStored === true)),
     known: (key) => asked(known(key)),
     markVerified: (seq) => done(session.run(moves.markVerified, [seq])),
     replace: (seq, event, first) => done(replace(seq, event, first)),

@@ -12,8 +12,7 @@ import { waitingTypes } from './waiting-types.ts';
 /** What the rules ask for, carried out in one transaction; each statement is waited for. */
 export function postgresEngine(scene: Scene): Engine {
   return {
-    // What operators see counted comes with their part of the inbox.
-    counts: { count() {}, countType() {}, countMs() {} },
+    counts: scene.writes.counts,
     timeSlice,
     ...arrivals(scene),
     ...handling(scene),

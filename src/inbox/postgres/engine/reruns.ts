@@ -14,7 +14,7 @@ interface RowToRerun {
   readonly as_read: boolean;
 }
 
-export function reruns({ session, t, moves, locks }: Scene): Pick<Reruns, 'eventToRerun' | 'toPending'> {
+export function reruns({ session, t, moves, locks, index }: Scene): Pick<Reruns, 'eventToRerun' | 'toPending'> {
   async function eventToRerun(key: EventKey, readFrom: Uint8Array | undefined) {
     await locks.takeOfKeys([key]);
     const row = await session.row<RowToRerun>(
@@ -31,10 +31,10 @@ export function reruns({ session, t, moves, locks }: Scene): Pick<Reruns, 'event
     { type, created, entity }: Parameters<Reruns['toPending']>[1],
     now: number,
   ): Promise<void> {
-    const found = await session.row<{ seq: number }>(`SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2`, [
-      toText(id),
-      toText(endpoint),
-    ]);
+    const found = await session.row<{ seq: number; entity: string | null }>(
+      `SELECT seq, entity FROM ${t.events} WHERE id = $1 AND endpoint = $2`,
+      [toText(id), toText(endpoint)],
+    );
     if (found === undefined) return;
     const { seq } = found;
     const slot = slotOf(endpoint, entity, id);
@@ -42,6 +42,8 @@ export function reruns({ session, t, moves, locks }: Scene): Pick<Reruns, 'event
     await locks.take([slot]);
     const about = [textOrNull(type), created?.ms ?? null, created?.ns ?? null, textOrNull(entity), slot];
     await session.run(moves.describe, [seq, ...about]);
+    // An invalid event has got its entity only now.
+    if (textOrNull(entity) !== found.entity) await index.add(session, t, seq);
     await session.run(moves.unshelve, [seq, keyOrNull(type), keyOrNull(entity), now, false, true, 'manual']);
   }
 

@@ -1,7 +1,10 @@
 import type { Attempt } from '../../work.ts';
 import type { RunningEvent } from '../../rules/engine.ts';
+import { Tally } from '../../rules/tally.ts';
+import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
 import { textOrNull, toText } from '../driver/values.ts';
+import { addCounts } from '../sql/add-counts.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { movesOf } from '../moves.ts';
@@ -11,11 +14,18 @@ export interface Writes {
   park(seq: number): void;
   attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error'>, now: number): void;
   processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
+  readonly counts: Tally;
   /** Before the next candidates are looked for, and before the commit. */
   flush(): Promise<void>;
 }
 
-export function writesOf(session: Session, t: Tables, moves: ReturnType<typeof movesOf>): Writes {
+export function writesOf(
+  session: Session,
+  t: Tables,
+  moves: ReturnType<typeof movesOf>,
+  time: Pick<DatabaseTime, 'toDatabase'>,
+): Writes {
+  const counts = new Tally();
   let parked: number[] = [];
   let attempts: (readonly unknown[])[] = [];
   let marks: (readonly unknown[])[] = [];
@@ -29,11 +39,23 @@ export function writesOf(session: Session, t: Tables, moves: ReturnType<typeof m
     processed({ endpoint, entity, created }) {
       if (created !== null) marks.push([keyOrNull(entity), toText(endpoint), created.ms, created.ns]);
     },
+    counts,
     async flush() {
+      const counted = counts.take();
       const writing: Promise<unknown>[] = [];
       if (parked.length > 0) writing.push(session.run(moves.park, [parked]));
       if (attempts.length > 0) writing.push(session.run(addAttempts(t), columns(attempts, 12)));
       if (marks.length > 0) writing.push(session.run(raiseHighWater(t), columns(marks, 4)));
+      if (counted.length > 0) {
+        const at = Date.now();
+        writing.push(
+          addCounts(
+            session,
+            { t, time },
+            counted.map((sum) => ({ at, ...sum })),
+          ),
+        );
+      }
       parked = [];
       attempts = [];
       marks = [];

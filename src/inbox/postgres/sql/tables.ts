@@ -15,6 +15,11 @@ export const tableNames = [
   'clock',
   'slots',
   'audit',
+  'counts',
+  'count_sums',
+  'rejected',
+  'terms',
+  'progress',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];

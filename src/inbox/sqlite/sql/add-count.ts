@@ -1,8 +1,7 @@
 import type { CountRow } from '../../operator/counts.ts';
+import { minuteOf } from '../../rules/tally.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { statement } from './prepared-statement.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Adds to what was counted in a minute. */
 export function addCount(database: SqliteDatabase, { at, what, detail, count }: CountRow): void {
@@ -10,5 +9,5 @@ export function addCount(database: SqliteDatabase, { at, what, detail, count }: 
     database,
     `INSERT INTO hookbox_counts (minute_ms, what, detail, count) VALUES (?, ?, ?, ?)
      ON CONFLICT (minute_ms, what, detail) DO UPDATE SET count = count + excluded.count`,
-  ).run(Math.floor(at / MINUTE_MS) * MINUTE_MS, what, detail, count);
+  ).run(minuteOf(at), what, detail, count);
 }

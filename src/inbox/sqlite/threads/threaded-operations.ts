@@ -1,8 +1,8 @@
 import { InboxUnavailableError, isInstance } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
 import type { Operations } from '../../operator/operations.ts';
+import { pinger } from '../../operator/pinger.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
-import { pinger } from '../operator/counts/ping.ts';
 import { NoThread, type Thread } from './thread.ts';
 
 /** What receivers and processors keep for operators once a second: the writer does it between two groups. */

@@ -98,7 +98,7 @@ it(NAME, { timeout: 600_000 }, async () => {
   await Promise.all(machines.map((machine) => machine.run()));
 
   const acknowledged: string[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const effects = async () =>
     (await pool.query<{ event: string }>('SELECT event FROM shipments ORDER BY at')).rows.map(({ event }) => event);
   const receivers = machines.slice(0, 3);
@@ -106,8 +106,8 @@ it(NAME, { timeout: 600_000 }, async () => {
   const isAhead = async () => acknowledged.length - (await effects().catch(() => [])).length > MOST_WAITING;
   const sending = Array.from({ length: ORDERS }, (_, order) =>
     send(order, receivers, acknowledged, async () => {
-      while (!isOver && (await isAhead())) await delay(100);
-      return isOver;
+      while (!over.signal.aborted && (await isAhead())) await delay(100);
+      return over.signal.aborted;
     }),
   );
   /** Otherwise nothing was proven: there is work under way when something crashes. */
@@ -128,7 +128,7 @@ it(NAME, { timeout: 600_000 }, async () => {
     await machine?.kill();
     await machine?.run();
   }
-  isOver = true;
+  over.abort();
   await Promise.all(sending);
 
   const t = tablesIn('hookbox');

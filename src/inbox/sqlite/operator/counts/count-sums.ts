@@ -1,12 +1,8 @@
 import type { CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
+import { coarsenInSteps, HOUR_MS, MOVED_AT_ONCE, type CountMove } from '../../../rules/coarsening.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-
-const HOUR_MS = 60 * 60_000;
-const KEPT_MS = 400 * 24 * HOUR_MS;
-/** Rows moved in one transaction, which takes a few milliseconds. */
-const MOVED_AT_ONCE = 1_000;
 
 interface CountKey {
   readonly at: number;
@@ -14,7 +10,6 @@ interface CountKey {
   readonly detail: string;
 }
 
-/** A way that rows of counts go. Nothing depends on when, or how often, or on clocks: what comes late follows later. */
 interface Move {
   readonly from: 'hookbox_counts' | 'hookbox_count_sums';
   /** which of the rows, beside their time */
@@ -25,40 +20,34 @@ interface Move {
   readonly to: readonly (readonly [per: 'minute' | 'hour' | 'all', at: string])[];
 }
 
-/** Only here does anything get into the sum of all, so that it holds what has left `hookbox_counts`, each count once. */
-const TAKE_IN: Move = {
-  from: 'hookbox_counts',
-  which: 'true',
-  at: 'minute_ms',
-  to: [
-    ['minute', 'minute_ms'],
-    ['all', '0'],
-  ],
-};
-const MAKE_HOURS: Move = {
-  from: 'hookbox_count_sums',
-  which: "per = 'minute'",
-  at: 'at_ms',
-  to: [['hour', `at_ms / ${HOUR_MS} * ${HOUR_MS}`]],
-};
-const FORGET: Move = {
-  from: 'hookbox_count_sums',
-  which: "per = 'hour'",
-  at: 'at_ms',
-  to: [],
+const MOVES: Readonly<Record<CountMove, Move>> = {
+  'take in': {
+    from: 'hookbox_counts',
+    which: 'true',
+    at: 'minute_ms',
+    to: [
+      ['minute', 'minute_ms'],
+      ['all', '0'],
+    ],
+  },
+  'make hours': {
+    from: 'hookbox_count_sums',
+    which: "per = 'minute'",
+    at: 'at_ms',
+    to: [['hour', `at_ms / ${HOUR_MS} * ${HOUR_MS}`]],
+  },
+  forget: {
+    from: 'hookbox_count_sums',
+    which: "per = 'hour'",
+    at: 'at_ms',
+    to: [],
+  },
 };
 
-export async function coarsen(access: Access, before: number): Promise<void> {
-  const wholeHours = Math.floor(before / HOUR_MS) * HOUR_MS;
-  const moves: readonly (readonly [Move, before: number])[] = [
-    [TAKE_IN, Number.MAX_SAFE_INTEGER],
-    [MAKE_HOURS, wholeHours],
-    [FORGET, wholeHours - KEPT_MS],
-  ];
-  for (const [move, until] of moves) {
-    let moved = MOVED_AT_ONCE;
-    while (moved === MOVED_AT_ONCE) moved = await access.write(({ database }) => moveSome(database, move, until));
-  }
+export function coarsen(access: Access, before: number): Promise<void> {
+  return coarsenInSteps(before, (move, until) =>
+    access.write(({ database }) => moveSome(database, MOVES[move], until)),
+  );
 }
 
 /** Moves the first rows of before; as many as moved at once, unless these are all. */

@@ -1,15 +1,10 @@
-import type { Gauge, Gauges, WaitingEvent } from '../../../operator/counts.ts';
+import type { Gauges, WaitingEvent } from '../../../operator/counts.ts';
+import { FIRST, gaugeOf, MOST_COUNTED, TOLD } from '../../../rules/gauges.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { readyTypes } from '../../sql/queue-statements.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { DEAD_WITH_BODIES } from '../search/dead-prints.ts';
 
-/** Counting stops here: beyond it the figure says enough, and a backlog of a million must not make it slow. */
-const COUNTED = 10_000;
-/** How many of the first in each order are looked at for the oldest one. */
-const FIRST = 100;
-/** How many of the oldest are told. */
-const TOLD = 20;
 /** Types are the sender's text. */
 const TYPES = 200;
 
@@ -35,7 +30,7 @@ const PUT_AWAY = "state IN ('dead', 'ignored')";
 /** Since when an event is pending: a rerun begins anew, until it fails. */
 const SINCE = "CASE WHEN trigger = 'manual' AND failures = 0 THEN due_ms ELSE received_ms END";
 
-const countedOf = (events: string): string => `(SELECT count(*) FROM (SELECT 1 FROM ${events} LIMIT ${COUNTED + 1}))`;
+const countedOf = (events: string): string => `(SELECT count(*) FROM (SELECT 1 FROM ${events} LIMIT ${MOST_COUNTED}))`;
 const counted = (where: string): string => countedOf(`hookbox_events WHERE ${where}`);
 const first = (where: string, order = 'seq'): string =>
   `SELECT seq FROM hookbox_events WHERE ${where} ORDER BY ${order} LIMIT ${FIRST}`;
@@ -76,11 +71,11 @@ export function gauges(database: SqliteDatabase): Gauges {
   const [row] = rows;
   const oldest = rows.flatMap(waitingEvent);
   return {
-    pending: gauge(row.aside + row.ready),
-    retrying: gauge(row.retrying),
-    processing: gauge(row.processing),
-    dead: gauge(row.dead),
-    ignored: gauge(row.ignored),
+    pending: gaugeOf(row.aside + row.ready),
+    retrying: gaugeOf(row.retrying),
+    processing: gaugeOf(row.processing),
+    dead: gaugeOf(row.dead),
+    ignored: gaugeOf(row.ignored),
     oldestPending: oldest[0] ?? null,
     oldest,
   };
@@ -94,8 +89,4 @@ function waitingEvent({
 }: GaugesRow): readonly WaitingEvent[] {
   if (endpoint === null || id === null || receivedMs === null || sinceMs === null) return [];
   return [{ endpoint, id, receivedAt: new Date(receivedMs), since: new Date(sinceMs) }];
-}
-
-function gauge(count: number): Gauge {
-  return { count: Math.min(count, COUNTED), more: count > COUNTED };
 }

@@ -1,16 +1,9 @@
-import type { Counts, RejectedDelivery } from '../../../operator/counts.ts';
+import type { RejectedDelivery } from '../../../operator/counts.ts';
+import { keptSource, KINDS_KEPT, NOTED_AT_ONCE, type NotedRejection } from '../../../rules/rejections.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { addCount } from '../../sql/add-count.ts';
-
-type NotedRejection = Parameters<Counts['noteRejected']>[0][number];
-
-/** Made-up bodies must not fill the disk: the kinds that were last seen longest ago go. */
-const KEPT = 1_000;
-const NOTED_AT_ONCE = 250;
-/** Longer than any address; a proxy may pass on whatever it was told. */
-const MAX_SOURCE = 200;
 
 export async function noteRejected(access: Access, rejections: readonly NotedRejection[]): Promise<void> {
   for (let at = 0; at < rejections.length; at += NOTED_AT_ONCE) {
@@ -28,15 +21,16 @@ function noteSome(database: SqliteDatabase, rejections: readonly NotedRejection[
      SET count = count + excluded.count,
          first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)`,
   );
-  for (const { endpoint, reason, bytes, sha256, source, count, at } of rejections) {
-    note.run({ endpoint, reason, bytes, sha256, source: source?.slice(0, MAX_SOURCE) ?? null, count, at });
+  for (const rejection of rejections) {
+    const { endpoint, reason, bytes, sha256, count, at } = rejection;
+    note.run({ endpoint, reason, bytes, sha256, source: keptSource(rejection), count, at });
     addCount(database, { at, what: 'rejected', detail: reason, count });
   }
   statement(
     database,
     `DELETE FROM hookbox_rejected WHERE seq IN (
        SELECT seq FROM hookbox_rejected ORDER BY last_ms, seq
-       LIMIT max(0, (SELECT count(*) FROM hookbox_rejected) - ${KEPT})
+       LIMIT max(0, (SELECT count(*) FROM hookbox_rejected) - ${KINDS_KEPT})
      )`,
   ).run();
 }

@@ -1,9 +1,10 @@
 import type { Counts } from '../../../operator/counts.ts';
+import { pinger } from '../../../operator/pinger.ts';
 import type { Access } from '../access.ts';
 import { addCount } from '../../sql/add-count.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
 import { gauges } from './gauges.ts';
-import { pinger, writeAndTakeBack } from './ping.ts';
+import { writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
 
 export function counts(access: Access): Counts {

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { namesIn } from '../../../operator/finding/body-names.ts';
 import { entityTerm } from '../../../rules/search-words.ts';
 import { eventAbout, type ErasableEvent, type EventAbout, type Findings } from '../../../rules/erase-events.ts';
 import { answer, atOnce } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { namesIn } from '../search/body-names.ts';
 import { bodyText } from '../search/body-text.ts';
-import { hasTerms, indexedUpTo } from '../search/search-words.ts';
+import { hasTerm } from '../search/search-words.ts';
 
 /** What one look has come to. */
 export interface PageAbout {
@@ -59,7 +59,7 @@ export function findings(database: SqliteDatabase): Findings {
   const found = statement(database, 'SELECT seq, endpoint, id, type, entity, state FROM hookbox_events WHERE seq = ?');
   return {
     erasable: (seq) => answer(found.get(seq) as ErasableEvent | undefined),
-    hasTerm: (event, term) => answer(hasTerms(database, event, [term], indexedUpTo(database))),
+    hasTerm: (event, term) => answer(hasTerm(database, event, term)),
     namesBeside: (seq) => answer(namesIn(bodyText(database, 'hookbox_conflicts', seq))),
   };
 }

@@ -14,25 +14,3 @@ export function bodyText(database: SqliteDatabase, table: BodyTable, seq: number
   const body = (row as { body: Uint8Array | null } | undefined)?.body ?? null;
   return body === null ? null : jsonText(body);
 }
-
-/** The text of an event's body: read once, when it is first asked for. */
-export class BodyText {
-  readonly #database: () => SqliteDatabase;
-  readonly #seq: number;
-  #text: string | null | undefined;
-
-  constructor(database: () => SqliteDatabase, seq: number) {
-    this.#database = database;
-    this.#seq = seq;
-  }
-
-  read(): string | null {
-    if (this.#text === undefined) this.#text = bodyText(this.#database(), 'hookbox_events', this.#seq);
-    return this.#text;
-  }
-}
-
-/** The text that a token means, if it is one. */
-export function textOf(token: string | null): string | null {
-  return token?.startsWith('"') === true ? (JSON.parse(token) as string) : null;
-}

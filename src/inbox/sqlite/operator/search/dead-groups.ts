@@ -1,15 +1,12 @@
 import type { DeadGroup } from '../../../operator/search.ts';
+import { SlicedWork } from '../../../operator/turns.ts';
+import { COUNTED_GROUPS, largestOf, type CountedGroup } from '../../../rules/dead-groups.ts';
+import { gaugeOf, MOST_COUNTED } from '../../../rules/gauges.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { SlicedWork } from '../../../operator/turns.ts';
 import { DEAD, PRINT } from './dead-prints.ts';
 import { SUMMARY_COLUMNS, summaryOf, type SummaryRow } from './summary.ts';
-
-const GROUPS = 200;
-/** So many are counted to find the largest ones. */
-const COUNTED_GROUPS = 2_000;
-const COUNTED = 10_000;
 
 /** One step through the index for each group, however many events it has. */
 const PRINTS = `
@@ -25,13 +22,13 @@ const PRINTS = `
 export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> {
   const work = await SlicedWork.begin();
   const prints = statement(access.database(), PRINTS).all() as readonly { print: string }[];
-  const counted: { print: string; count: number }[] = [];
+  const counted: CountedGroup[] = [];
   for (const { print } of prints) {
     if (work.isOver) await work.rest();
     counted.push({ print, count: countOf(access.database(), print) });
   }
   const groups: DeadGroup[] = [];
-  for (const { print, count } of counted.toSorted((a, b) => b.count - a.count).slice(0, GROUPS)) {
+  for (const { print, count } of largestOf(counted)) {
     if (work.isOver) await work.rest();
     const group = groupOf(access.database(), print, count);
     if (group !== null) groups.push(group);
@@ -40,7 +37,7 @@ export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> 
 }
 
 function countOf(database: SqliteDatabase, print: string): number {
-  const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${DEAD} AND ${PRINT} = :print LIMIT ${COUNTED + 1})`;
+  const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${DEAD} AND ${PRINT} = :print LIMIT ${MOST_COUNTED})`;
   return (statement(database, sql).get({ print }) as { count: number }).count;
 }
 
@@ -54,8 +51,7 @@ function groupOf(database: SqliteDatabase, print: string, count: number): DeadGr
     fingerprint: print,
     reason: newestRow.dead_reason,
     sample: newest.lastError,
-    count: Math.min(count, COUNTED),
-    more: count > COUNTED,
+    ...gaugeOf(count),
     newest,
     oldest: summaryOf(database, oldestRow),
   };

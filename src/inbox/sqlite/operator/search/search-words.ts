@@ -1,4 +1,5 @@
 import type { EventKey } from '../../../event.ts';
+import { namesIn } from '../../../operator/finding/body-names.ts';
 import { entityTerms, termsOf, type Term } from '../../../rules/search-words.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { EventIndex } from '../../engine/event-index.ts';
@@ -7,8 +8,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import { newestSeq } from '../../sql/newest-seq.ts';
 import { progressOf, setProgress } from '../noted-progress.ts';
-import { namesIn } from './body-names.ts';
-import { bodyText, BodyText } from './body-text.ts';
+import { bodyText } from './body-text.ts';
 
 /** What operators search is kept in the transactions that move events. */
 export const SEARCH_INDEX: EventIndex = { forget: forgetTerms, add: reindex };
@@ -36,24 +36,14 @@ function progressName(database: SqliteDatabase): string {
   return encoding === 'UTF-8' ? INDEXED : INDEXED_UTF16;
 }
 
-/**
- * Whether an event has all of some terms: from the index as far as that goes, and from the event itself after that.
- *
- * @param body - its body, if somebody else reads it too
- */
-export function hasTerms(
-  database: SqliteDatabase,
-  row: TermRow,
-  terms: readonly Term[],
-  indexed: number,
-  body = new BodyText(() => database, row.seq),
-): boolean {
-  if (row.seq > indexed) {
-    const own = termsOf(row.entity, namesIn(body.read()));
-    return terms.every((term) => own.has(term));
+/** Whether an event has a term: from the index as far as that goes, and from the event itself after that. */
+export function hasTerm(database: SqliteDatabase, row: TermRow, term: Term): boolean {
+  if (row.seq <= indexedUpTo(database)) {
+    return (
+      statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?').get(term, row.seq) !== undefined
+    );
   }
-  const known = statement(database, 'SELECT 1 FROM hookbox_terms WHERE term = ? AND seq = ?');
-  return terms.every((term) => known.get(term, row.seq) !== undefined);
+  return termsOf(row.entity, namesIn(bodyText(database, 'hookbox_events', row.seq))).has(term);
 }
 
 /** Enters up to `limit` events that are not in the index yet; resolves with how many are left up to one of them. */

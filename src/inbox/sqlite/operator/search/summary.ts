@@ -1,6 +1,6 @@
-import { readEvent } from '../../../../events/parse.ts';
 import type { EventKey } from '../../../event.ts';
 import type { EventSummary } from '../../../operator/search.ts';
+import { invalidityOf, MOST_READ_BYTES } from '../../../rules/invalidity.ts';
 import type { DeadReason, EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
@@ -59,23 +59,18 @@ export function summaryOf(database: SqliteDatabase, row: SummaryRow): EventSumma
     failures: row.failures,
     redeliveries: row.redeliveries ?? 0,
     conflicts: row.conflicts ?? 0,
-    lastError: lastErrorOf(database, row.seq) ?? invalidityOf(database, row),
+    lastError: lastErrorOf(database, row.seq) ?? whatIsInvalid(database, row),
     // Where nobody has said why, the reason is what an event is grouped by. A tombstone is in no group.
     fingerprint: row.state === 'dead' && row.bytes !== null ? (row.fingerprint ?? row.dead_reason) : null,
     pruned: row.bytes === null,
   };
 }
 
-/** A body that is larger is not read only to say what is wrong with it. */
-const MOST_READ_BYTES = 64 * 1024;
-
-/** What today's schemas find wrong with an invalid event, which no handler has been given. */
-function invalidityOf(database: SqliteDatabase, { seq, dead_reason, bytes }: SummaryRow): EventSummary['lastError'] {
+/** Of an invalid event. */
+function whatIsInvalid(database: SqliteDatabase, { seq, dead_reason, bytes }: SummaryRow): EventSummary['lastError'] {
   if (dead_reason !== 'invalid' || bytes === null || bytes > MOST_READ_BYTES) return null;
   const found = statement(database, 'SELECT body FROM hookbox_events WHERE seq = ?').get(seq);
-  const { parsed } = readEvent((found as { body: Uint8Array }).body);
-  if (parsed.ok) return { name: 'InvalidEvent', message: 'it fits the schemas of today: a rerun will do' };
-  return { name: 'InvalidEvent', message: parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ') };
+  return invalidityOf((found as { body: Uint8Array }).body);
 }
 
 /** The error of the last attempt that has one. */

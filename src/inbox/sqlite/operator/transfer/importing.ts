@@ -1,3 +1,4 @@
+import { noteImported } from '../../../operator/finding/seq-ranges.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import { importEvents, tryImport, type Imports, type KnownBodies } from '../../../rules/import-events.ts';
 import { answer, atOnce, DONE } from '../../../rules/steps.ts';
@@ -6,7 +7,7 @@ import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import { noteImported } from '../search/seq-ranges.ts';
+import { receivedTimes } from '../search/received-times.ts';
 
 export function importing(access: Access): Pick<Transfer, 'importSome'> {
   return {
@@ -77,9 +78,6 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
       });
       return DONE;
     },
-    noteImported(firstSeq, lastSeq) {
-      noteImported(database, firstSeq, lastSeq);
-      return DONE;
-    },
+    noteImported: (firstSeq, lastSeq) => noteImported(receivedTimes(database), firstSeq, lastSeq),
   };
 }

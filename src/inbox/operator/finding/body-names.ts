@@ -1,8 +1,8 @@
-import { entityOf } from '../../../../events/entity.ts';
-import type { UnknownEvent } from '../../../../events/webhook-event.ts';
-import { tokensAt } from '../../../operator/payload-places.ts';
-import type { NamesInBody } from '../../../rules/search-words.ts';
-import { textOf } from './body-text.ts';
+import { entityOf } from '../../../events/entity.ts';
+import type { UnknownEvent } from '../../../events/webhook-event.ts';
+import { tokensAt } from '../payload-places.ts';
+import type { NamesInBody } from '../../rules/search-words.ts';
+import { textOf } from './written-value.ts';
 
 /** Fields of the data that name what an event is about, whatever its type. */
 const IDS = ['id', 'order_id', 'cart_id', 'product_id'] as const;

@@ -1,0 +1,197 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { termsOf } from '../../rules/search-words.ts';
+import type { Steps } from '../../rules/steps.ts';
+import { assertFilter } from '../check-filter.ts';
+import type { EventFilter } from '../filter.ts';
+import { pageBounds } from '../page-bounds.ts';
+import { readPlaces } from '../payload-places.ts';
+import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
+import { SlicedWork } from '../turns.ts';
+import { namesIn } from './body-names.ts';
+import { candidatesFor, type Sources } from './candidates.ts';
+import { conditionsOf, type Conditions } from './conditions.ts';
+import { rangesBelow, rangesWithin, type ReceivedTimes } from './seq-ranges.ts';
+import { readsAs } from './written-value.ts';
+
+/** How many stored events a page looks at: few pages have to take the second step. */
+const STEPS = [500, 4_500] as const;
+/** And how many bytes of bodies, counted once for each condition that looks into them. */
+const MOST_BYTES = 64 * 1024 * 1024;
+/** And for how long it works at it, without its rests. */
+const MOST_MS = 5_000;
+/** Looked up at once. */
+const CHUNK = 250;
+/** What a search by entity or merchant enters into the index before it begins, and how long it waits for that. */
+const INDEX_STEPS = 4;
+const INDEX_BATCH = 500;
+const INDEX_MS = 500;
+
+/** An event as a search sees it. */
+export interface SearchedRow {
+  readonly seq: number;
+  readonly entity: string | null;
+  /** of its body; `null` for a tombstone */
+  readonly bytes: number | null;
+}
+
+/** What tells a search where to look. */
+export interface SearchTables extends Sources, ReceivedTimes {
+  /** The terms of events up to this `seq` are in the index. */
+  indexedUpTo(): Steps<number>;
+}
+
+/** What an engine is asked for by a search. Those that answer at once may. */
+export interface Searched<Row extends SearchedRow> extends Pick<Search, 'indexNew'> {
+  /** Carries out what decides where to look. */
+  look<T>(rule: (tables: SearchTables) => Steps<T>): T | Promise<T>;
+  /**
+   * Those of some events that fit as far as their columns say, and, up to `indexed`, the index of terms; whether the text of an
+   * error or the values in a body fit is not asked here.
+   */
+  fitting(
+    conditions: Conditions,
+    seqs: readonly number[],
+    indexed: number,
+  ): FittingRows<Row> | Promise<FittingRows<Row>>;
+  summaries(rows: readonly Row[]): readonly EventSummary[] | Promise<readonly EventSummary[]>;
+}
+
+export interface FittingRows<Row> {
+  /** by their `seq` */
+  readonly rows: ReadonlyMap<number, Row>;
+  /** The error of its last attempt that has one. */
+  lastError(row: Row): EventSummary['lastError'];
+  /** The text of its body; `null` where that is not JSON, or gone. Asked once for each, in the order of the events. */
+  bodyText(row: Row): string | null | Promise<string | null>;
+}
+
+/** One page of a search, whatever keeps the events. */
+export async function findPage<Row extends SearchedRow>(
+  engine: Searched<Row>,
+  filter: EventFilter,
+  page: SearchRequest,
+): Promise<EventPage> {
+  assertFilter(filter);
+  const { before, limit } = pageBounds(page);
+  page.signal?.throwIfAborted();
+  const conditions = conditionsOf(filter);
+  if (conditions.terms.length > 0) await indexSome(engine);
+
+  const work = await SlicedWork.begin(page.signal);
+  const place = await engine.look(function* (tables) {
+    const indexed = yield* tables.indexedUpTo();
+    const ranges = yield* rangesWithin(tables, filter, before);
+    return { indexed, ranges, candidates: yield* candidatesFor(tables, conditions, ranges, indexed) };
+  });
+  const { indexed, candidates } = place;
+  const found: Found = { conditions, indexed, limit, work, events: [], examined: 0, bytes: 0 };
+  let ranges = place.ranges;
+  let next: number | null = null;
+  for (const step of STEPS) {
+    // One more than is looked at tells whether there are others.
+    const seqs = await engine.look((tables) => candidates(tables, ranges, step + 1));
+    const examined = await examine(engine, found, seqs.slice(0, step));
+    next = examined < seqs.length ? (seqs[examined - 1] ?? null) : null;
+    if (next === null || isFull(found)) break;
+    ranges = rangesBelow(ranges, next);
+  }
+  return { events: found.events, examined: found.examined, next };
+}
+
+/** A page as far as it has come. */
+interface Found {
+  readonly conditions: Conditions;
+  readonly indexed: number;
+  readonly limit: number;
+  readonly work: SlicedWork;
+  readonly events: EventSummary[];
+  examined: number;
+  bytes: number;
+}
+
+function isFull({ events, limit, bytes, work }: Found, more = 0): boolean {
+  return events.length + more === limit || bytes >= MOST_BYTES || work.workedMs >= MOST_MS;
+}
+
+/** Looks at some events until the page is full; resolves with how many it has looked at. At least one, so that each page gets on. */
+async function examine<Row extends SearchedRow>(
+  engine: Searched<Row>,
+  found: Found,
+  seqs: readonly number[],
+): Promise<number> {
+  const { conditions, indexed, work } = found;
+  let at = 0;
+  while (at < seqs.length && (found.examined === 0 || !isFull(found))) {
+    const chunk = seqs.slice(at, at + CHUNK);
+    const fitting = await engine.fitting(conditions, chunk, indexed);
+    const rows: Row[] = [];
+    for (const seq of chunk) {
+      if (work.isOver) await work.rest();
+      at += 1;
+      found.examined += 1;
+      const row = fitting.rows.get(seq);
+      if (row === undefined) continue;
+      found.bytes += bytesToLookAt(conditions, row, indexed);
+      if (await fitsClosely(found, fitting, row)) rows.push(row);
+      if (isFull(found, rows.length)) break;
+    }
+    found.events.push(...(await engine.summaries(rows)));
+  }
+  return at;
+}
+
+/** How many bytes of its body have to be looked at, counted once for each condition. */
+function bytesToLookAt({ terms, payload }: Conditions, row: SearchedRow, indexed: number): number {
+  const inBody = payload.length + (row.seq > indexed ? terms.length : 0);
+  return inBody * (row.bytes ?? 0);
+}
+
+/**
+ * Whether a row fits what its columns do not say: the text of its error, the terms that the index does not know yet and the
+ * values in its body. The body comes last, as it costs the most; it is read once, whatever is asked of it. Rests within a row,
+ * too: a body may be large.
+ */
+async function fitsClosely<Row extends SearchedRow>(
+  { conditions: { terms, error, payload }, indexed, work }: Found,
+  fitting: FittingRows<Row>,
+  row: Row,
+): Promise<boolean> {
+  if (error !== null && !errorText(fitting.lastError(row)).includes(error)) return false;
+  const unknown = row.seq > indexed ? terms : [];
+  if (unknown.length === 0 && payload.length === 0) return true;
+
+  if (work.isOver) await work.rest();
+  const text = await fitting.bodyText(row);
+  if (unknown.length > 0) {
+    const own = termsOf(row.entity, namesIn(text));
+    if (!unknown.every((term) => own.has(term))) return false;
+  }
+  if (payload.length === 0) return true;
+  if (text === null) return false;
+  const reading = readPlaces(
+    text,
+    payload.map(({ steps }) => steps),
+  );
+  for (;;) {
+    if (work.isOver) await work.rest();
+    const { done, value: tokens } = reading.next();
+    if (done === true) return payload.every(({ value }, n) => readsAs(tokens[n] ?? null, value));
+  }
+}
+
+function errorText(error: EventSummary['lastError']): string {
+  // No text is in none.
+  return error === null ? '' : `${error.name}: ${error.message}`.toLowerCase();
+}
+
+/** So an inbox that nobody indexes becomes indexed by use. One that cannot be written now is searched as it is. */
+async function indexSome({ indexNew }: Pick<Search, 'indexNew'>): Promise<void> {
+  const stop = new AbortController();
+  const work = async (): Promise<void> => {
+    for (let step = 0; step < INDEX_STEPS && !stop.signal.aborted; step += 1) {
+      if ((await indexNew(INDEX_BATCH)) === 0) return;
+    }
+  };
+  await Promise.race([work().catch(() => {}), delay(INDEX_MS, undefined, { ref: false })]);
+  stop.abort();
+}

@@ -1,0 +1,34 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from './database.ts';
+import type { Session } from './session.ts';
+
+/** For so long a transaction whose COMMIT was not answered is waited for; then it counts as done. */
+const UNSURE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** Appends rows by which nobody could tell whether they are there already: should COMMIT not be answered, its id tells. */
+export function appendOnce(
+  database: Database,
+  before: (session: Session) => Promise<void>,
+  append: (session: Session) => Promise<unknown>,
+): Promise<void> {
+  let id: string | undefined;
+  return database.transaction({
+    before,
+    async work(session) {
+      await append(session);
+      id = (await session.row<{ id: string }>('SELECT pg_current_xact_id()::text AS id'))?.id;
+    },
+    async wasDone(session) {
+      return (await wasCommitted(session, id)) ? { result: undefined } : undefined;
+    },
+  });
+}
+
+async function wasCommitted(session: Session, id: string | undefined): Promise<boolean> {
+  for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
+    const row = await session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]);
+    if (row?.status !== 'in progress') return row?.status === 'committed';
+    if (performance.now() > until) return true;
+  }
+}

@@ -1,0 +1,83 @@
+import { assertFilter } from '../../../operator/check-filter.ts';
+import { findPage, type Searched } from '../../../operator/finding/find-page.ts';
+import type { EventFilter } from '../../../operator/filter.ts';
+import type { Search } from '../../../operator/search.ts';
+import { asked, awaited } from '../../../rules/steps.ts';
+import type { DatabaseTime } from '../../database-time.ts';
+import type { Session } from '../../driver/session.ts';
+import type { Access } from '../access.ts';
+import { BodiesInTurn } from './bodies-in-turn.ts';
+import { fittingRows, type FittingRow } from './fitting-rows.ts';
+import { receivedTimes } from './received-times.ts';
+import { indexedUpTo, indexNew } from './search-words.ts';
+import { sources } from './sources.ts';
+import { summariesOf, summaryOfKey } from './summary.ts';
+
+export function search(access: Access): Pick<Search, 'search' | 'summary' | 'indexNew'> {
+  const { store, ask } = access;
+  const { database, time } = store;
+  const engine = searched(access);
+  return {
+    search(filter, page) {
+      return ask(async () => {
+        assertFilter(filter);
+        await database.alone((session) => time.follow(session));
+        return findPage(engine, inDatabaseTime(filter, time), page);
+      });
+    },
+    summary: (key) =>
+      ask(() =>
+        database.read(async (session) => {
+          await time.follow(session);
+          return summaryOfKey(session, store, key);
+        }),
+      ),
+    indexNew: engine.indexNew,
+  };
+}
+
+/** What a search asks for, on the tables of a schema: a connection is held for a few statements, and not while it rests. */
+function searched({ store, ask }: Access): Searched<FittingRow> {
+  const { database, t } = store;
+  const tables = (session: Session) => ({
+    ...sources(session, t),
+    ...receivedTimes(session, t),
+    indexedUpTo: () => asked(indexedUpTo(session, t)),
+  });
+  return {
+    indexNew: (...given) => ask(() => indexNew(store, ...given)),
+    look: (rule) => database.read((session) => awaited(rule(tables(session)))),
+    async fitting(conditions, seqs, indexed) {
+      const rows = await database.read((session) => fittingRows(session, t, conditions, seqs, indexed));
+      const inTurn = seqs.flatMap((seq) => rows.get(seq) ?? []);
+      const bodies = new BodiesInTurn(t, inTurn);
+      return {
+        rows,
+        lastError: (row) => row.lastError,
+        bodyText: ({ seq }) => bodies.text(seq, (work) => database.read(work)),
+      };
+    },
+    summaries: (rows) =>
+      rows.length === 0
+        ? []
+        : database.read((session) =>
+            summariesOf(
+              session,
+              store,
+              rows.map(({ seq }) => seq),
+            ),
+          ),
+  };
+}
+
+/** Events have the times of the database. */
+function inDatabaseTime(filter: EventFilter, time: Pick<DatabaseTime, 'toDatabase'>): EventFilter {
+  const at = (date: Date): Date => new Date(time.toDatabase(date.getTime()));
+  const { since, until, ignoredSince } = filter;
+  return {
+    ...filter,
+    ...(since !== undefined && { since: at(since) }),
+    ...(until !== undefined && { until: at(until) }),
+    ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
+  };
+}

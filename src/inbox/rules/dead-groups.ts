@@ -1,0 +1,15 @@
+const GROUPS = 200;
+/** So many are counted to find the largest ones. */
+export const COUNTED_GROUPS = 2_000;
+
+/** A group of dead events, by what they are grouped by. */
+export interface CountedGroup {
+  readonly print: string;
+  /** up to `MOST_COUNTED` (gauges.ts) */
+  readonly count: number;
+}
+
+/** Those that are shown, the largest first. */
+export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
+  return groups.toSorted((a, b) => b.count - a.count).slice(0, GROUPS);
+}

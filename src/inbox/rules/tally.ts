@@ -1,0 +1,54 @@
+import { isEventType } from '../../events/event-types.ts';
+import type { Counted, CountTotal } from '../operator/counts.ts';
+import type { Counting } from './engine.ts';
+import { latencyBucket } from './latency-buckets.ts';
+
+/** What one transaction has counted, summed up: a row for each kind, however many events share the commit. */
+export class Tally implements Required<Counting['counts']> {
+  #sums = new Map<string, CountTotal>();
+
+  /** @param times - negative takes back what the same transaction has counted before */
+  count(what: Counted, detail: string, times = 1): void {
+    const key = `${what} ${detail}`;
+    this.#sums.set(key, { what, detail, count: (this.#sums.get(key)?.count ?? 0) + times });
+  }
+
+  countType(what: Counted, type: string | null, times = 1): void {
+    this.count(what, countedType(type), times);
+  }
+
+  countMs(what: 'answer-ms' | 'handler-ms', ms: number): void {
+    this.count(what, latencyBucket(ms));
+  }
+
+  /** The sums, which are forgotten here. */
+  take(): readonly CountTotal[] {
+    const sums = [...this.#sums.values()].filter(({ count }) => count !== 0);
+    this.#sums.clear();
+    return sums;
+  }
+
+  /** Runs work whose counts are forgotten when it throws. */
+  apart<T>(work: () => T): T {
+    const before = new Map(this.#sums);
+    try {
+      return work();
+    } catch (failure) {
+      this.#sums = before;
+      throw failure;
+    }
+  }
+}
+
+/** Types are the sender's text: those that hookbox does not know are counted together, so that the counts stay few. */
+export function countedType(type: string | null): string {
+  if (type === null) return 'invalid';
+  return isEventType(type) ? type : 'other';
+}
+
+const MINUTE_MS = 60_000;
+
+/** The beginning of the minute that a time is in. */
+export function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_MS) * MINUTE_MS;
+}

@@ -1,0 +1,142 @@
+import type { Source, Sources } from '../../../operator/finding/candidates.ts';
+import type { SeqRange } from '../../../operator/finding/seq-ranges.ts';
+import { answer } from '../../../rules/steps.ts';
+import type { EventState } from '../../../state.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { PENDING_TYPES } from '../../sql/queue-statements.ts';
+import { readTogether } from '../read-together.ts';
+
+/** As a source, on a connection. */
+type Finding = (database: SqliteDatabase, range: SeqRange, limit: number) => readonly number[] | null;
+/** One that always can. */
+type Index = (...parameters: Parameters<Finding>) => readonly number[];
+
+/** No more than this is put in order for a page, of what an index has in another one. */
+const SORTED = 5_000;
+/** Types are the sender's text, so there may be any number of them. */
+const TYPES = 1_000;
+
+/** The indexes of a file. */
+export function sources(database: SqliteDatabase): Sources {
+  const on =
+    (find: Finding): Source =>
+    (range, limit) =>
+      answer(find(database, range, limit));
+  return {
+    everything: on(everything),
+    withTerm: (term) => on(from('hookbox_terms', 'term = +:term', { term })),
+    withId: (id) => on(withId(id)),
+    ofGroup: (fingerprint) => on(ofGroup(fingerprint)),
+    putAway: (state) => on(putAway(state)),
+    retrying: on(retrying),
+    withConflict: on(withConflict),
+    redelivered: on(redelivered),
+    inStates: (states, types) => on(merged(states.flatMap((state) => inState(state, types)))),
+  };
+}
+
+/**
+ * What an index has of a range. It is named, because SQLite may otherwise think that going through the table by `seq` is
+ * as good; and a partial one is only taken where its condition is repeated word by word.
+ */
+function from(table: string, where: string, parameters: Readonly<Record<string, unknown>> = {}): Index {
+  const sql = `
+    SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before ORDER BY seq DESC LIMIT +:limit`;
+  return (database, range, limit) => seqsOf(statement(database, sql).all({ ...parameters, ...range, limit }));
+}
+
+const everything = from('hookbox_events NOT INDEXED', 'TRUE');
+const retrying = from('hookbox_events INDEXED BY hookbox_events_retrying', "state = 'pending' AND failures > 0");
+const withConflict = from('hookbox_conflicts', 'TRUE');
+const redelivered = from('hookbox_redeliveries', 'TRUE');
+
+function withId(id: string): Index {
+  return from('hookbox_events INDEXED BY hookbox_events_by_key', 'id = +:id', { id });
+}
+
+function ofGroup(fingerprint: string): Index {
+  const where = "state = 'dead' AND body IS NOT NULL AND ifnull(fingerprint, dead_reason) = +:fingerprint";
+  return from('hookbox_events INDEXED BY hookbox_events_dead', where, { fingerprint });
+}
+
+function putAway(state: 'dead' | 'ignored'): Index {
+  const where = "state IN ('dead', 'ignored') AND state = +:state";
+  return from('hookbox_events INDEXED BY hookbox_events_put_away', where, { state });
+}
+
+/** Of the pending ones, those that wait for an older one (1) and those that no processor has looked at (2). */
+function aside(parked: 1 | 2): Index {
+  return from('hookbox_events INDEXED BY hookbox_events_aside', 'parked > 0 AND parked = +:parked', { parked });
+}
+
+/** What together names all events of a state. */
+function inState(state: EventState, types: readonly string[] | undefined): readonly Finding[] {
+  switch (state) {
+    case 'pending':
+      return [aside(1), aside(2), ready(types)];
+    case 'processing':
+      return [processing];
+    case 'dead':
+    case 'ignored':
+      return [putAway(state)];
+    case 'processed':
+      return [() => null];
+  }
+}
+
+/** There are as many as handlers that run now. */
+const processing: Finding = (database, range, limit) => {
+  const sql = `
+    SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased WHERE state = 'processing' LIMIT ${SORTED + 1}`;
+  const seqs = seqsOf(statement(database, sql).all());
+  return seqs.length > SORTED ? null : newestOf(seqs, range, limit);
+};
+
+/** What may be claimed stands by its type and by when it is due. */
+function ready(types: readonly string[] | undefined): Finding {
+  return (database, range, limit) => {
+    const present = statement(database, READY_TYPES).all() as readonly { type: string }[];
+    if (present.length > TYPES) return null;
+    const seqs: number[] = [];
+    for (const { type } of present) {
+      if (types !== undefined && !types.includes(type)) continue;
+      seqs.push(...seqsOf(statement(database, READY_OF_TYPE).all({ type, limit: SORTED + 1 - seqs.length })));
+      if (seqs.length > SORTED) return null;
+    }
+    return newestOf(seqs, range, limit);
+  };
+}
+
+const READY_TYPES = `${PENDING_TYPES} LIMIT ${TYPES + 1}`;
+const READY_OF_TYPE = `
+  SELECT seq FROM hookbox_events INDEXED BY hookbox_events_due
+  WHERE state = 'pending' AND parked = 0 AND type = +:type LIMIT +:limit`;
+
+/**
+ * What any of them names; `null` where one of them cannot, since its events would be missing. Read together, since
+ * processors move events from one to the other.
+ */
+function merged(findings: readonly Finding[]): Finding {
+  return (database, range, limit) =>
+    readTogether(database, () => {
+      const seqs = new Set<number>();
+      for (const find of findings) {
+        const found = find(database, range, limit);
+        if (found === null) return null;
+        for (const seq of found) seqs.add(seq);
+      }
+      return newestOf([...seqs], range, limit);
+    });
+}
+
+function newestOf(seqs: readonly number[], range: SeqRange, limit: number): readonly number[] {
+  return seqs
+    .filter((seq) => seq >= range.from && seq < range.before)
+    .toSorted((a, b) => b - a)
+    .slice(0, limit);
+}
+
+function seqsOf(rows: readonly unknown[]): number[] {
+  return rows.map((row) => (row as { seq: number }).seq);
+}

@@ -1,0 +1,165 @@
+/** What operators look at costs what it shows, however many events there are and whatever Postgres believes of them. */
+import type { PoolClient } from 'pg';
+import { beforeAll, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { BEGIN } from '../../../src/inbox/postgres/driver/database.ts';
+import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
+import { deadGroups } from '../../../src/ops/find.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
+import { times } from '../../helpers/times.ts';
+import { counted, DAY, NOON } from '../../ops/counted.ts';
+import { FAILED, handled } from '../../ops/events-in-states.ts';
+import { interferedPool } from './interfered-pool.ts';
+import { closedAfter, operatedInboxes, type OperatedSchema } from './operators.ts';
+import { planFaults } from './plan-faults.ts';
+
+const opened = operatedInboxes();
+const EVENTS = times(1_000_000, 60_000);
+const seen = new Map<string, readonly unknown[]>();
+let schema: OperatedSchema;
+let source: { connect(): Promise<PoolClient> };
+
+beforeAll(() => {
+  schema = opened();
+  source = interferedPool(schema.pool, (text, values) => {
+    seen.set(text, values);
+    return null;
+  });
+});
+
+/** Asks for everything that this is about. */
+async function everything(inbox: Inbox): Promise<void> {
+  const operations = operationsOf(inbox);
+  await operations.gauges();
+  await deadGroups(inbox);
+  await operations.count([counted(NOON, 'stored', 'order.ready')]);
+  await operations.counts(NOON, NOON + DAY);
+  await operations.totals({ since: NOON, until: NOON + DAY });
+  await operations.totals();
+  const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };
+  await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
+  await operations.rejected(10);
+  await operations.coarsen(NOON + DAY);
+  await operations.ping();
+}
+
+/** Of each eight events four were processed; one waits, one is dead, one a dead tombstone, and one ignored. */
+async function fill(): Promise<void> {
+  const { pool, t } = schema;
+  await pool.query(
+    `INSERT INTO ${t.events} (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body_sha256, body)
+     SELECT 'endpoint_' || n % 3, 'filled_' || n, 'order.ready', n, 0, 'entity_' || n / 100, n % 4096, true, n,
+       CASE WHEN n % 8 = 6 THEN '\\x00'::bytea END, CASE WHEN n % 8 <> 6 THEN '{}'::bytea END
+     FROM generate_series(1, $1::integer) AS n`,
+    [EVENTS],
+  );
+  await pool.query(
+    `INSERT INTO ${t.queue} (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, parked, failures)
+     SELECT seq, endpoint, type, entity, slot, created_ms, 0, received_ms, false, created_ms / 8 % 64 = 1,
+       CASE WHEN created_ms / 8 % 64 = 2 THEN 1 ELSE 0 END
+     FROM ${t.events} WHERE id LIKE 'filled%' AND created_ms % 8 = 4`,
+  );
+  await pool.query(
+    `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, pruned, discarded_ms)
+     SELECT seq, CASE created_ms % 8 WHEN 7 THEN 'ignored' ELSE 'dead' END,
+       CASE WHEN created_ms % 8 < 7 THEN 'failed' END, endpoint, type, received_ms, received_ms,
+       CASE WHEN created_ms % 8 < 7 THEN 'print' || created_ms / 8 % 300 END, created_ms % 8 = 6,
+       CASE WHEN created_ms % 512 = 7 THEN 1 END
+     FROM ${t.events} WHERE id LIKE 'filled%' AND created_ms % 8 > 4`,
+  );
+}
+
+/** Without the sums of all that was ever counted: what is not taken in yet is read whole for them. */
+function scans(): Promise<readonly string[]> {
+  const { pool, t } = schema;
+  const texts = [...seen.keys()].filter((text) => !(text.includes("per = 'all'") && /^\s*SELECT/.test(text)));
+  expect(texts.length).toBeLessThan(seen.size);
+  return planFaults(pool, t, texts);
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** How many rows of tables a statement has looked at. */
+function lookedAt(node: PlanNode): number {
+  const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
+  const own = node['Relation Name'] === undefined ? 0 : rows * (node['Actual Loops'] ?? 1);
+  return (node.Plans ?? []).reduce((sum, below) => sum + lookedAt(below), own);
+}
+
+/** What each statement that only reads looks at, once more; by its first words. */
+async function costs(
+  of = /^\s*(SELECT|WITH RECURSIVE|WITH candidates)/,
+  without?: string,
+): Promise<ReadonlyMap<string, number>> {
+  const client = await schema.pool.connect();
+  const costs = new Map<string, number>();
+  try {
+    for (const [text, values] of seen) {
+      if (!of.test(text)) continue;
+      await client.query(BEGIN);
+      if (without !== undefined) await client.query(`DROP INDEX ${schema.t.queue.replace(/queue$/, without)}`);
+      const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        [...values],
+      );
+      await client.query('ROLLBACK');
+      const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+      costs.set(text.replaceAll(/\s+/g, ' ').slice(0, 120), plan === undefined ? Infinity : lookedAt(plan));
+    }
+  } finally {
+    client.release();
+  }
+  return costs;
+}
+
+/** Seven figures of ten thousand at most, and some hundred candidates; a hundred groups; two ends of two hundred. */
+async function expectBounded(): Promise<void> {
+  for (const [text, cost] of await costs()) {
+    expect(cost, text).toBeLessThan(text.includes('candidates') ? 75_000 : Math.max(EVENTS / 20, 20_000));
+  }
+}
+
+it(
+  'no statement reads a whole table, whatever the statistics say, and each looks at what is shown',
+  { timeout: 300_000 },
+  async () => {
+    const { pool, t, open } = schema;
+    const inbox = closedAfter(await open(source));
+    const all = tableNames.map((name) => t[name]).join(', ');
+    await handled(inbox, FAILED, orderEvent('evt_1'));
+    await everything(inbox);
+    await pool.query(`ANALYZE ${all}`);
+    expect(await scans()).toEqual([]);
+    // Statistics of next to nothing, and a million events.
+    await fill();
+    expect(await scans()).toEqual([]);
+    await everything(inbox);
+    await expectBounded();
+    await pool.query(`VACUUM (ANALYZE) ${all}`);
+    expect(await scans()).toEqual([]);
+    await everything(inbox);
+    await expectBounded();
+  },
+);
+
+it.each([
+  ['queue_parked'],
+  ['queue_retrying'],
+  ['queue_leases'],
+  ['queue_due_any'],
+  ['shelf_dead'],
+  ['shelf_ignored'],
+  ['shelf_discarded'],
+])('would tell if %s were gone', async (index) => {
+  const whole = async (without?: string): Promise<number> =>
+    [...(await costs(/^\s*WITH candidates/, without)).values()].reduce((a, b) => a + b, 0);
+  expect((await whole(index)) - (await whole())).toBeGreaterThan(5_000);
+});

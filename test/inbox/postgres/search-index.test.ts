@@ -1,0 +1,259 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
+import { later } from '../../helpers/incoming-event.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
+import { emptySchema } from '../../helpers/postgres.ts';
+import { times } from '../../helpers/times.ts';
+import { invalidThen } from '../../ops/events-in-states.ts';
+import { found } from '../../ops/found-pages.ts';
+import { gatedPool } from './gated-pool.ts';
+import { interferedPool, type Interference } from './interfered-pool.ts';
+import { operatedInboxes } from './operators.ts';
+
+const schema = operatedInboxes();
+
+async function emptied(): Promise<Inbox> {
+  const inbox = await schema().open();
+  onTestFinished(() => inbox.close());
+  return inbox;
+}
+
+function joined(...source: Parameters<ReturnType<typeof schema>['join']>): Inbox {
+  const inbox = schema().join(...source);
+  onTestFinished(() => inbox.close());
+  return inbox;
+}
+
+/** An event of an order of its own, so that each is found by a term that nothing else has. */
+const event = (n: number, order = `ord_${n}`) => orderEvent(`evt_${n}`, { order });
+const accepted = (inbox: Inbox, ...ns: readonly number[]) =>
+  Promise.all(ns.map((n) => inbox.accept(event(n), later())));
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+async function indexAll(inbox: Inbox, limit = 50): Promise<void> {
+  while ((await operationsOf(inbox).indexNew(limit)) > 0);
+}
+
+/** What the index has: the terms, each with its event. */
+async function terms(): Promise<readonly string[]> {
+  const { pool, t } = schema();
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT events.id || ': ' || terms.term AS name FROM ${t.terms} AS terms JOIN ${t.events} AS events USING (seq) ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** What it has of events that nothing has changed. */
+const expected = (ns: readonly number[]): string[] =>
+  ns
+    .flatMap((n) => [`evt_${n}: entity ord_${n}`, `evt_${n}: entity order::ord_${n}`])
+    .toSorted((a, b) => (a < b ? -1 : 1));
+
+async function progress(): Promise<number> {
+  const { pool, t } = schema();
+  const { rows } = await pool.query<{ seq: number }>(`SELECT seq::integer FROM ${t.progress} WHERE what = 'terms'`);
+  return rows[0]?.seq ?? -1;
+}
+
+describe('events that are numbered before they can be seen', () => {
+  it.each([
+    ['', false],
+    [', also when a standby has taken over that had not got the last ones', true],
+  ])(
+    'are waited for: the index does not pass what is not committed yet, and a search finds it%s',
+    async (_, isStandby) => {
+      const inbox = await emptied();
+      if (isStandby) {
+        await accepted(inbox, ...numbers(9));
+        await indexAll(inbox);
+        await emptySchema(schema().pool, schema().name);
+      }
+      let commit = (): void => {};
+      const held = new Promise<void>((resolve) => (commit = resolve));
+      onTestFinished(() => commit());
+      let isHeld = true;
+      const slow = joined(gatedPool(schema().pool, (text) => (isHeld && text === 'COMMIT' ? held : null)));
+      await accepted(inbox, 0);
+      const storing = accepted(slow, 1);
+      // It has drawn its number when another one comes behind it.
+      await expect
+        .poll(async () => {
+          const { pool, t } = schema();
+          const { rows } = await pool.query(
+            `SELECT 1 FROM pg_get_serial_sequence($1, 'seq') AS name WHERE nextval(name) > 2`,
+            [t.events],
+          );
+          return rows.length;
+        })
+        .toBe(1);
+      await accepted(inbox, 2);
+      expect(await operationsOf(inbox).indexNew(10)).toBeGreaterThan(0);
+      expect(await terms()).not.toContain('evt_2: entity ord_2');
+      expect(await found(inbox, { entity: 'ord_2' })).toEqual(['evt_2']);
+      isHeld = false;
+      commit();
+      await storing;
+      await indexAll(inbox);
+      expect(await terms()).toEqual(expected([0, 1, 2]));
+      expect(await found(inbox, { entity: 'ord_1' })).toEqual(['evt_1']);
+    },
+  );
+
+  it('are all in it in the end, beside four writers and two machines that index', async () => {
+    const inbox = await emptied();
+    const random = () => delay(Math.random() * 8);
+    const writers = numbers(4).map(() =>
+      joined(gatedPool(schema().pool, (text) => (text === 'COMMIT' ? random() : null))),
+    );
+    const indexers = [joined(), joined()];
+    const each = times(150, 50);
+    const stored = new AbortController();
+    const indexing = indexers.map(async (one) => {
+      while (!stored.signal.aborted) {
+        await operationsOf(one).indexNew(7);
+        await delay(1);
+      }
+    });
+    await Promise.all(
+      writers.map(async (writer, at) => {
+        for (let n = 0; n < each; n += 1) await accepted(writer, 4 * n + at);
+      }),
+    );
+    stored.abort();
+    await Promise.all(indexing);
+    // Something was entered while others wrote.
+    expect(await progress()).toBeGreaterThan(0);
+    await indexAll(inbox);
+    expect(await terms()).toEqual(expected(numbers(4 * each)));
+    expect(await operationsOf(inbox).indexNew(1)).toBe(0);
+  });
+
+  it('and numbers that nobody has are passed over', async () => {
+    const inbox = await emptied();
+    const { pool, t } = schema();
+    await accepted(inbox, 0);
+    await pool.query(`SELECT nextval(pg_get_serial_sequence($1, 'seq')) FROM generate_series(1, 100)`, [t.events]);
+    await accepted(inbox, 1);
+    expect(await operationsOf(inbox).indexNew(1)).toBeGreaterThan(0);
+    expect(await operationsOf(inbox).indexNew(1)).toBe(0);
+    expect(await terms()).toEqual(expected([0, 1]));
+  });
+});
+
+describe('an event that changes while it is indexed', () => {
+  it('is known by what it says in the end, and by nothing else', async () => {
+    const inbox = await emptied();
+    await inbox.accept({ ...event(1, 'first'), verified: false }, later());
+    await inbox.accept(invalidThen(event(2, 'first')), later());
+    let reach = (): void => {};
+    const reached = new Promise<void>((resolve) => (reach = resolve));
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    onTestFinished(() => go());
+    const indexer = joined(
+      gatedPool(schema().pool, (text) => {
+        if (!text.includes(`INSERT INTO ${schema().t.terms}`)) return null;
+        reach();
+        return gone;
+      }),
+    );
+    const indexing = operationsOf(indexer).indexNew(10);
+    await reached;
+    // Its batch has read the first bodies, and has not committed what they say.
+    const replacing = Promise.all([
+      inbox.accept(event(1, 'second'), later()),
+      inbox.accept(event(2, 'second'), later()),
+    ]);
+    await delay(50);
+    go();
+    await Promise.all([indexing, replacing]);
+    await indexAll(inbox);
+    expect(await terms()).toEqual(
+      [
+        'evt_1: entity order::second',
+        'evt_1: entity second',
+        'evt_2: entity order::second',
+        'evt_2: entity second',
+      ].toSorted(),
+    );
+  });
+});
+
+describe('a machine that indexes', () => {
+  it('may lose its connection at any statement, COMMIT included, and nothing is missed', async () => {
+    const inbox = await emptied();
+    await accepted(inbox, ...numbers(5));
+    let asked = 0;
+    let at = Infinity;
+    let how: Exclude<Interference, null> = 'lost';
+    const unlucky = joined(
+      interferedPool(schema().pool, () => {
+        asked += 1;
+        return asked === at ? how : null;
+      }),
+    );
+    const { pool, t } = schema();
+    const forget = () => pool.query(`DELETE FROM ${t.terms}; UPDATE ${t.progress} SET seq = 0`);
+    await indexAll(unlucky);
+    await forget();
+    asked = 0;
+    await operationsOf(unlucky).indexNew(10);
+    const statements = asked;
+    expect(statements).toBeGreaterThan(8);
+    for (how of ['lost', 'unanswered'] as const) {
+      for (let n = 1; n <= statements; n += 1) {
+        await forget();
+        asked = 0;
+        at = n;
+        await operationsOf(unlucky).indexNew(10);
+        at = Infinity;
+        await indexAll(inbox);
+        expect([how, n, await terms()]).toEqual([how, n, expected(numbers(5))]);
+      }
+    }
+  });
+
+  it('and dies half way leaves the rest to another one', async () => {
+    const inbox = await emptied();
+    await accepted(inbox, ...numbers(5));
+    const dying = joined(
+      interferedPool(schema().pool, (text) => (text.includes(`UPDATE ${schema().t.progress}`) ? 'lost' : null)),
+    );
+    await expect(operationsOf(dying).indexNew(10)).rejects.toMatchObject({ name: 'InboxUnavailableError' });
+    expect([await terms(), await progress()]).toEqual([[], 0]);
+    await indexAll(inbox);
+    expect(await terms()).toEqual(expected(numbers(5)));
+  });
+
+  it('and stands still half way holds up neither the others that index nor, for long, who changes an event', async () => {
+    const inbox = await emptied();
+    await accepted(inbox, ...numbers(3));
+    await inbox.accept({ ...event(9, 'first'), verified: false }, later());
+    let reach = (): void => {};
+    const reached = new Promise<void>((resolve) => (reach = resolve));
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    onTestFinished(() => wake());
+    const still = joined(
+      gatedPool(schema().pool, (text) => {
+        if (!text.includes(`UPDATE ${schema().t.progress}`)) return null;
+        reach();
+        return woken;
+      }),
+    );
+    const indexing = operationsOf(still).indexNew(10);
+    await reached;
+    expect(await operationsOf(inbox).indexNew(10)).toBe(4);
+    expect(await found(inbox, { entity: 'ord_2' })).toEqual(['evt_2']);
+    // Postgres ends what stands still; until then this waits.
+    expect(await inbox.accept(event(9, 'second'), later())).toMatchObject({ replaced: true });
+    await indexAll(inbox);
+    expect(await terms()).toContain('evt_9: entity second');
+    expect(await terms()).not.toContain('evt_9: entity first');
+    // It finds that its connection is gone, and begins anew.
+    wake();
+    expect(await indexing).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { noteImported } from '../../../src/inbox/operator/finding/seq-ranges.ts';
+import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { receivedTimes } from '../../../src/inbox/postgres/operator/search/received-times.ts';
+import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
+import { awaited } from '../../../src/inbox/rules/steps.ts';
+import { getEvent, listEvents } from '../../../src/ops/find.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
+import { later, severalIncoming } from '../../helpers/incoming-event.ts';
+import { emptySchema, SETTINGS } from '../../helpers/postgres.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
+import { times } from '../../helpers/times.ts';
+import { busyShop } from '../../ops/busy-shop.ts';
+import { alone } from '../../ops/every-filter.ts';
+import { interferedPool } from './interfered-pool.ts';
+import { operatedInboxes } from './operators.ts';
+import { planFaults, plansOf, sortsAll } from './plan-faults.ts';
+import { searchedSchema } from './searched-schema.ts';
+
+const schema = operatedInboxes();
+
+it('no search reads a whole table or sorts one, whatever the statistics say', async () => {
+  const { pool, t, name, join } = schema();
+  await using shop = await searchedSchema(schema());
+  const seen = new Set<string>();
+  const counted = interferedPool(pool, (text) => {
+    seen.add(text);
+    return null;
+  });
+  const inbox = join(counted);
+  onTestFinished(() => inbox.close());
+  await busyShop(shop, 60);
+  const { database } = storeOn({ pool: counted }, { ...SETTINGS, schema: name });
+  await database.transaction({ work: (session) => awaited(noteImported(receivedTimes(session, t), 20, 30)) });
+  seen.clear();
+
+  while ((await operationsOf(inbox).indexNew(20)) !== 0);
+  for (const filter of [...alone(), { states: ['pending', 'processing'], types: ['order.created'] } as const]) {
+    const page = await listEvents(inbox, filter, { limit: 3 });
+    await listEvents(inbox, filter, { limit: 3, before: page.next });
+  }
+  await getEvent(inbox, { endpoint: 'default', id: 'evt_1' });
+  const texts = [...seen];
+  expect(texts.length).toBeGreaterThan(20);
+
+  const analyze = () => pool.query(`ANALYZE ${tableNames.map((table) => t[table]).join(', ')}`);
+  await emptySchema(pool, name);
+  // Taken while there is nothing, or next to nothing.
+  await analyze();
+  expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
+  await inbox.accept(orderEvent('evt'), later());
+  await pool.query(`VACUUM (ANALYZE) ${t.events}, ${t.queue}, ${t.terms}`);
+  expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
+  // Of what is many by now.
+  await Promise.all(severalIncoming(times(9_000, 2_000)).map((event) => inbox.accept(event, later())));
+  while ((await operationsOf(inbox).indexNew(2_000)) !== 0);
+  await pool.query(
+    `INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
+     SELECT n, CASE n % 1000 WHEN 0 THEN 'dead' ELSE 'ignored' END, CASE n % 1000 WHEN 0 THEN 'failed' END, 'default', 'a', 1, 1
+     FROM generate_series(100001, 120000) AS n`,
+  );
+  expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
+  await analyze();
+  expect(await planFaults(pool, t, texts, sortsAll)).toEqual([]);
+
+  // Nothing of this is worth anything if it was not the statements of the search that were looked at.
+  const plans = [
+    ...(
+      await plansOf(
+        pool,
+        texts.filter((text) => /^\s*(SELECT|WITH|\()/.test(text)),
+      )
+    ).values(),
+  ]
+    .flat()
+    .join('\n');
+  const indexes = ['events_pkey', 'events_by_key', 'terms_pkey', 'shelf_by_state', 'shelf_dead', 'queue_retrying'];
+  const others = [
+    'queue_pkey',
+    'queue_leases',
+    'queue_due',
+    'queue_parked',
+    'conflicts_pkey',
+    'redeliveries_pkey',
+    'attempts_pkey',
+  ];
+  for (const index of [...indexes, ...others]) expect(plans).toMatch(new RegExp(`using ${index} `));
+});
+
+it('what sorts a table would be found out', async () => {
+  const { pool, t } = schema();
+  const sorting = [
+    `SELECT seq FROM ${t.events} WHERE id = $1 ORDER BY received_ms`,
+    `SELECT few.seq FROM (SELECT seq, due_ms FROM ${t.queue} WHERE seq < $1) AS few ORDER BY few.due_ms LIMIT 5`,
+  ];
+  const bounded = `SELECT seq FROM (SELECT seq, due_ms FROM ${t.queue} WHERE seq < $1 ORDER BY seq LIMIT 5) AS few ORDER BY due_ms`;
+  const plans = await plansOf(pool, [...sorting, bounded]);
+  expect([...plans.values()].map((plan) => sortsAll(plan).length)).toEqual([1, 1, 0]);
+});

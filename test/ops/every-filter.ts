@@ -1,0 +1,39 @@
+import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import { eventStates } from '../../src/inbox/state.ts';
+
+const conditions: EventFilter = {
+  endpoint: 'default',
+  id: 'evt_1',
+  types: ['order.created', 'order.ready'],
+  states: ['dead', 'pending'],
+  deadReasons: ['failed'],
+  since: new Date(0),
+  until: new Date(8e15),
+  entity: 'ord_1',
+  merchant: 'mer_1',
+  error: 'till',
+  fingerprint: 'failed',
+  retrying: true,
+  redelivered: true,
+  conflict: true,
+  payload: [{ path: 'data.id', value: 'ord_1' }],
+};
+
+/** Each condition alone, the states in all their combinations, all conditions, and none. */
+export function alone(): EventFilter[] {
+  const states = Array.from({ length: 2 ** eventStates.length }, (_, bits) => ({
+    states: eventStates.filter((_state, n) => bits & (1 << n)),
+  }));
+  const off = { retrying: false, redelivered: false, conflict: false };
+  return [{}, ...singles(), ...states, conditions, off];
+}
+
+/** These, and each two conditions together. */
+export function everyFilter(): EventFilter[] {
+  const pairs = singles().flatMap((one, n, all) => all.slice(n + 1).map((other) => ({ ...one, ...other })));
+  return [...alone(), ...pairs];
+}
+
+function singles(): EventFilter[] {
+  return Object.entries(conditions).map(([name, value]) => ({ [name]: value }));
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { InboxUnavailableError } from '../../src/errors.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { readiness } from '../../src/ops/health.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
+import { later, severalIncoming } from '../helpers/incoming-event.ts';
+
+/** An empty inbox, and what it takes to see how healthy it is. */
+export interface ProbedStore {
+  readonly inbox: Inbox;
+  /** How many rows its tables have. */
+  readonly rows: () => Promise<readonly number[]>;
+  /** Keeps everybody from storing anything; answers with what lets them. */
+  readonly hold: () => Promise<() => Promise<void>>;
+  /** How often it has begun to write something and take it back. */
+  readonly probed: () => number;
+}
+
+/** Whether deliveries could be stored, whatever stores them. `open` gives an inbox that is closed when the test is over. */
+export function testHealth(name: string, open: () => Promise<ProbedStore>): void {
+  describe(name, () => {
+    it('is ready, and as it was before', async () => {
+      const { inbox, rows } = await open();
+      const before = await rows();
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      expect(await rows()).toEqual(before);
+      expect(await operationsOf(inbox).totals()).toEqual([]);
+    });
+
+    it('is ready while deliveries come in, and they are stored', async () => {
+      const { inbox } = await open();
+      const accepted = severalIncoming(500).map((event) => inbox.accept(event, later()));
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      expect((await Promise.all(accepted)).every(({ result }) => result === 'stored')).toBe(true);
+    });
+
+    it('is not ready after two seconds of waiting for a lock, and is again afterwards', async () => {
+      const { inbox, hold, probed } = await open();
+      await inbox.list();
+      const letGo = await hold();
+      const before = probed();
+      const probes = Array.from({ length: 50 }, () => readiness(inbox));
+      const pinged = operationsOf(inbox).ping();
+      await expect(pinged).rejects.toBeInstanceOf(InboxUnavailableError);
+      const expected = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
+      expect(await Promise.all(probes)).toEqual(probes.map(() => expected));
+      await letGo();
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      // Probes do not queue up behind a lock: the first of them was still to be written, and perhaps the one of now.
+      expect(probed() - before).toBeLessThanOrEqual(2);
+    });
+
+    it('cannot be asked for where an inbox cannot be looked into', async () => {
+      await expect(readiness(memoryInbox())).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    });
+  });
+}

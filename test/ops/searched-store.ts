@@ -1,0 +1,90 @@
+import Database from 'better-sqlite3';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import type { Search } from '../../src/inbox/operator/search.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
+import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
+import { START } from '../helpers/virtual-clock.ts';
+import { bury } from './events-in-states.ts';
+
+const MINUTE_MS = 60_000;
+
+/** An inbox that operators search, and what tests do to its tables. */
+export interface SearchedStore extends AsyncDisposable {
+  readonly inbox: Inbox;
+  /** searches where nothing can be written, the index included */
+  readonly readOnly: Pick<Search, 'search'>;
+  /** What pruning leaves of an event. */
+  readonly bury: (id: string) => Promise<void>;
+  /**
+   * Of what is pending a third waits for an older one, and a third has not been looked at. A fifth was ignored, a minute after
+   * the other from START on, and a third of that was discarded.
+   */
+  readonly mixPending: () => Promise<void>;
+  /** When what nobody handled was put away, by `seq`. */
+  putAway(): Promise<ReadonlyMap<number, Date>>;
+  /** As if nothing had been indexed. */
+  forgetIndex(): Promise<void>;
+  /** Until it is disposed of, nobody can enter anything into the index. */
+  lockIndex(): Promise<AsyncDisposable>;
+}
+
+/** What a shop on a file needs of its tables. */
+export function sqliteShop(database: SqliteDatabase): Pick<SearchedStore, 'bury' | 'mixPending'> {
+  return {
+    bury: async (id) => bury(database, id),
+    async mixPending() {
+      database.exec(`
+        UPDATE hookbox_events SET parked = seq % 3 WHERE state = 'pending';
+        UPDATE hookbox_events
+        SET state = 'ignored', settled_ms = ${START} + seq * ${MINUTE_MS}, parked = 0,
+            discarded_ms = CASE seq % 3 WHEN 0 THEN ${START} END
+        WHERE state = 'pending' AND seq % 5 = 0`);
+    },
+  };
+}
+
+/** On a file of its own. */
+export async function searchedFile(): Promise<SearchedStore> {
+  const folder = ownFolder();
+  const file = `${folder.path}/shop.db`;
+  const database = new Database(file);
+  const inbox = sqliteInbox({ database });
+  return {
+    inbox,
+    readOnly: search({
+      database: () => database,
+      write: () => Promise.reject(new Error('the disk is full')),
+      alone: async (work) => work(database),
+      notify: () => {},
+    }),
+    ...sqliteShop(database),
+    async putAway() {
+      const rows = database
+        .prepare<[], { seq: number; at: number }>(
+          "SELECT seq, settled_ms AS at FROM hookbox_events WHERE state = 'ignored' AND discarded_ms IS NULL",
+        )
+        .all();
+      return new Map(rows.map(({ seq, at }) => [seq, new Date(at)]));
+    },
+    async forgetIndex() {
+      database.exec('DELETE FROM hookbox_terms; DELETE FROM hookbox_progress');
+    },
+    async lockIndex() {
+      const other = new Database(file);
+      other.exec('BEGIN IMMEDIATE');
+      return {
+        async [Symbol.asyncDispose]() {
+          other.exec('ROLLBACK');
+          other.close();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox.close();
+      database.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
