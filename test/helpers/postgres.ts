@@ -55,7 +55,8 @@ export async function emptySchema(pool: Pool, schema: string): Promise<void> {
   await pool.query(
     `BEGIN; ${emptied.map((name) => `DELETE FROM ${t[name]}`).join('; ')};
      UPDATE ${t.clock} SET latest_ms = 0;
-     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; COMMIT`,
+     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.audit} ALTER COLUMN seq RESTART;
+     ALTER TABLE ${t.bulks} ALTER COLUMN id RESTART; COMMIT`,
   );
 }
 

@@ -7,6 +7,7 @@ import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-p
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
 import { postgresOperations } from '../../../src/inbox/postgres/operator/operations.ts';
 import { tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
+import { standInSearch } from './stand-in-search.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 
 export interface OperatedSchema {
@@ -14,6 +15,8 @@ export interface OperatedSchema {
   readonly t: Tables;
   /** @param source - another pool than the file's */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
+  /** One more on the same schema, as another machine has it. */
+  readonly another: () => Inbox<never>;
 }
 
 /**
@@ -44,6 +47,7 @@ export function operatedInboxes(): () => OperatedSchema {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
       },
+      another: () => operated({ pool: there }, schema),
     };
   };
 }
@@ -61,7 +65,7 @@ function operated(source: { readonly pool: { connect(): Promise<PoolClient> } },
   };
   return {
     ...(inbox as Inbox<never>),
-    operations: postgresOperations(access) as Operations, // no test of these asks for what is not there yet
+    operations: { ...standInSearch(inbox as Inbox<never>), ...postgresOperations(access) } as Operations, // no test of these asks for what is not there yet
     onPending(listener) {
       listeners.add(listener);
       return inbox.onPending(listener);

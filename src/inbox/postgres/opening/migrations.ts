@@ -1,4 +1,5 @@
 import { audit } from './schema/audit.ts';
+import { bulks } from './schema/bulks.ts';
 import { handling } from './schema/handling.ts';
 import type { Migration } from './schema/migration.ts';
 
@@ -6,4 +7,4 @@ import type { Migration } from './schema/migration.ts';
  * Numbered and named; within a major version they only add. Texts are compared byte by byte (`COLLATE "C"`), whatever the
  * database's own collation is.
  */
-export const migrations: readonly Migration[] = [handling, audit];
+export const migrations: readonly Migration[] = [handling, audit, bulks];

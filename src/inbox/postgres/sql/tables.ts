@@ -15,6 +15,9 @@ export const tableNames = [
   'clock',
   'slots',
   'audit',
+  'bulks',
+  'bulk_events',
+  'imported',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
