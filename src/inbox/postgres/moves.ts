@@ -169,6 +169,11 @@ export function movesOf(t: Tables) {
       WHERE due_ms > $2::bigint AND lease_until_ms IS NULL AND NOT fresh`,
 
     // It is kept as a tombstone.
-    prune: `UPDATE ${t.events} SET body = NULL, body_sha256 = $2 WHERE seq = $1`,
+    prune: `
+      WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS given (seq, hash)),
+      shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
+      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
+      UPDATE ${t.events} AS events SET body = NULL, body_sha256 = given.hash FROM given
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
   } as const;
 }

@@ -11,6 +11,10 @@ export interface Writes {
   park(seq: number): void;
   attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error'>, now: number): void;
   processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
+  /** Takes its body away. */
+  prune(seq: number, hash: Uint8Array): void;
+  pruneErrors(seq: number): void;
+  forgetConflict(seq: number): void;
   /** Before the next candidates are looked for, and before the commit. */
   flush(): Promise<void>;
 }
@@ -19,6 +23,9 @@ export function writesOf(session: Session, t: Tables, moves: ReturnType<typeof m
   let parked: number[] = [];
   let attempts: (readonly unknown[])[] = [];
   let marks: (readonly unknown[])[] = [];
+  let pruned: (readonly [number, Uint8Array])[] = [];
+  let withoutErrors: number[] = [];
+  let withoutConflict: number[] = [];
   return {
     park: (seq) => void parked.push(seq),
     attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
@@ -29,11 +36,22 @@ export function writesOf(session: Session, t: Tables, moves: ReturnType<typeof m
     processed({ endpoint, entity, created }) {
       if (created !== null) marks.push([keyOrNull(entity), toText(endpoint), created.ms, created.ns]);
     },
+    prune: (seq, hash) => void pruned.push([seq, hash]),
+    pruneErrors: (seq) => void withoutErrors.push(seq),
+    forgetConflict: (seq) => void withoutConflict.push(seq),
     async flush() {
       const writing: Promise<unknown>[] = [];
       if (parked.length > 0) writing.push(session.run(moves.park, [parked]));
       if (attempts.length > 0) writing.push(session.run(addAttempts(t), columns(attempts, 12)));
       if (marks.length > 0) writing.push(session.run(raiseHighWater(t), columns(marks, 4)));
+      if (pruned.length > 0) writing.push(session.run(moves.prune, columns(pruned, 2)));
+      if (withoutErrors.length > 0) writing.push(session.run(pruneErrors(t), [withoutErrors]));
+      if (withoutConflict.length > 0) {
+        writing.push(session.run(`DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, [withoutConflict]));
+      }
+      pruned = [];
+      withoutErrors = [];
+      withoutConflict = [];
       parked = [];
       attempts = [];
       marks = [];
@@ -52,6 +70,12 @@ function addAttempts(t: Tables): string {
       error_name, error_message, error_stack)
     SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
       $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[])`;
+}
+
+function pruneErrors(t: Tables): string {
+  return `
+    UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL
+    WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL)`;
 }
 
 function raiseHighWater(t: Tables): string {

@@ -1,4 +1,3 @@
-import type { ActedRow } from '../../../rules/act-on-events.ts';
 import type { Scene } from '../../engine/scene.ts';
 
 /** So many bodies are read at once, and so many bytes, or one body that has more. */
@@ -8,7 +7,7 @@ const BYTES = 1024 * 1024;
 /** The bodies of events that are asked for one after the other, read some at a time; each is given once. */
 export function bodiesAhead(
   { session, t }: Pick<Scene, 'session' | 't'>,
-  rows: readonly ActedRow[],
+  rows: readonly { readonly seq: number; readonly bytes: number }[],
 ): (seq: number) => Promise<Uint8Array> {
   const places = new Map(rows.map(({ seq }, at) => [seq, at]));
   const read = new Map<number, Uint8Array>();
