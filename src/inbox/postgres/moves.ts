@@ -161,6 +161,46 @@ export function movesOf(t: Tables) {
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
       SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
 
+    /** As many as are new, in the order they are given: all of them, unless somebody has just stored one. */
+    importEvents: `
+      WITH given AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
+          $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
+          $23::text[], $24::bigint[]) WITH ORDINALITY AS given
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
+           type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
+           fingerprint, discarded_ms, place)
+      ), stored AS (
+        INSERT INTO ${t.events}
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms
+        FROM given ORDER BY place
+        ON CONFLICT (id, endpoint) DO NOTHING
+        RETURNING seq, endpoint, id
+      ), about AS (
+        SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
+      ), queued AS (
+        INSERT INTO ${t.queue}
+          (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger)
+        SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, due_ms, false, attempts, failures, crashes,
+          trigger
+        FROM about WHERE state = 'pending'
+      ), shelved AS (
+        INSERT INTO ${t.shelf}
+          (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+           crashes, trigger, pruned)
+        SELECT seq, state, dead_reason, endpoint, type_key, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+          crashes, trigger, body IS NULL
+        FROM about WHERE state IN ('dead', 'ignored')
+      ), brought AS (
+        INSERT INTO ${t.imported}
+          (seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, prunable)
+        SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
+        FROM about WHERE state = 'processed'
+      )
+      SELECT seq FROM about ORDER BY place`,
+
     // The clock was set back.
     moveLeases: `
       UPDATE ${t.queue} SET lease_until_ms = greatest($2::bigint, lease_until_ms - $1::bigint) WHERE lease_until_ms > $2::bigint`,

@@ -54,6 +54,7 @@ export function operatedInboxes(): () => OperatedSchema {
 
 function operated(source: { readonly pool: { connect(): Promise<PoolClient> } }, schema: string): Inbox<never> {
   const inbox = inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema });
+  const search = standInSearch(inbox as Inbox<never>);
   const listeners = new Set<() => void>();
   const access: Access = {
     store: storeOn(source, { ...SETTINGS, schema }),
@@ -65,7 +66,7 @@ function operated(source: { readonly pool: { connect(): Promise<PoolClient> } },
   };
   return {
     ...(inbox as Inbox<never>),
-    operations: { ...standInSearch(inbox as Inbox<never>), ...postgresOperations(access) } as Operations, // no test of these asks for what is not there yet
+    operations: { ...search, ...postgresOperations(access, { ...search, noteImported: async () => {} }) } as Operations, // no test of these asks for what is not there yet
     onPending(listener) {
       listeners.add(listener);
       return inbox.onPending(listener);

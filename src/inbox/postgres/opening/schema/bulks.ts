@@ -33,7 +33,7 @@ export const bulks: Migration = {
     CREATE INDEX bulk_events_open ON ${t.bulk_events} (bulk, seq) WHERE result IS NULL;
 
     -- Its body is gone.
-    ALTER TABLE ${t.shelf} ADD COLUMN pruned boolean NOT NULL DEFAULT false;
+    ALTER TABLE ${t.shelf} ADD COLUMN IF NOT EXISTS pruned boolean NOT NULL DEFAULT false;
     CREATE INDEX shelf_prunable ON ${t.shelf} (state, endpoint, settled_ms, seq) WHERE NOT pruned;
 
     -- Events that were processed elsewhere: of these the attempts do not say everything, or there are none.

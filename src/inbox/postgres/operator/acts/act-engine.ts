@@ -30,7 +30,7 @@ interface Rerun extends BodyToday {
  * the next, and what it writes of each is written together, before something else depends on it.
  */
 export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & { flush(): Promise<void> } {
-  const { session, moves, locks } = scene;
+  const { session, moves } = scene;
   const engine = postgresEngine(scene);
   const bodyOf = bodiesAhead(scene, rows);
   const unread = new Map<string | number, ActedRow>(rows.map((row) => [nameOf(row), row]));
@@ -112,13 +112,13 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
     },
     bodyOf: (seq) => asked(bodyOf(seq)),
     toPending(key, content, now) {
-      const seq = found.get(nameOf(key))?.seq;
-      if (seq === undefined) return DONE;
-      const slot = slotOf(key.endpoint, content.entity, key.id);
-      moved.rerun.push({ ...content, seq, slot });
+      const row = found.get(nameOf(key));
+      if (row === undefined) return DONE;
+      // It joins the queue of another entity, and is found by it.
+      if (row.entity !== content.entity) return engine.toPending(key, content, now);
+      moved.rerun.push({ ...content, seq: row.seq, slot: slotOf(key.endpoint, content.entity, key.id) });
       moved.now = now;
-      // It joins the queue of another entity, should it get one only now.
-      return asked(locks.take([slot]));
+      return DONE;
     },
     processedToPending(seq, now) {
       const row = found.get(seq);
