@@ -161,6 +161,18 @@ export function movesOf(t: Tables) {
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
       SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
 
+    // It is erased: what is left is a tombstone without an entity.
+    erase: `
+      UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4
+      WHERE seq = $1`,
+    erasePending: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, fence, pruned)
+      SELECT seq, $2, endpoint, type, $3, due_ms, attempts, failures, crashes, fence, true FROM taken`,
+    eraseSettled: `
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE seq = $1)
+      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE seq = $1`,
+
     /** As many as are new, in the order they are given: all of them, unless somebody has just stored one. */
     importEvents: `
       WITH given AS (
