@@ -23,7 +23,7 @@ const written = (t: Tables): Readonly<Record<Written, string>> => ({
 });
 
 testBulks('bulks in Postgres', async () => {
-  const { pool, t, open, another } = schema();
+  const { pool, t, open, join } = schema();
   const inbox = await open();
   const ofSchema = t.events.slice(0, t.events.indexOf('.'));
   // What leaves the shelf becomes pending, whoever moves it.
@@ -40,7 +40,7 @@ testBulks('bulks in Postgres', async () => {
   });
   return {
     inbox,
-    second: another,
+    second: join,
     plant: (...events) => plantDead(pool, t, ...events),
     bury: (id) => bury(pool, t, id),
     async dieAgain() {

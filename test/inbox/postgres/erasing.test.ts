@@ -91,10 +91,10 @@ it.each(['lost', 'unanswered'] as const)(
 );
 
 it('an event that is claimed while it is found is left, or erased before: never both', async () => {
-  const { open, another } = schema();
+  const { open, join } = schema();
   for (let round = 0; round < 10; round += 1) {
     await using inbox = await open();
-    await using second = another();
+    await using second = join();
     await store(inbox, EVENT);
     await operationsOf(inbox).indexNew(1);
     const [report, claimed] = await Promise.all([
@@ -110,9 +110,9 @@ it('an event that is claimed while it is found is left, or erased before: never 
 });
 
 it('what is erased beside deliveries and handlers of the same events stays erased', async () => {
-  const { pool, t, open, another } = schema();
+  const { pool, t, open, join } = schema();
   await using inbox = await open();
-  await using second = another();
+  await using second = join();
   const events = Array.from({ length: 150 }, (_, n) => orderEvent(`evt_${n}`, { order: 'ord_1', createdAt: n }));
   await handled(inbox, FAILED, ...events.slice(0, 50));
   await handled(inbox, { outcome: 'processed' }, ...events.slice(50, 60));

@@ -15,8 +15,8 @@ export interface OperatedSchema {
   readonly t: Tables;
   /** @param source - another pool than the file's */
   readonly open: (source?: { connect(): Promise<PoolClient> }) => Promise<Inbox<never>>;
-  /** One more on the same schema, as another machine has it. */
-  readonly another: () => Inbox<never>;
+  /** Another one, with all that is there. */
+  readonly join: (source?: { connect(): Promise<PoolClient> }) => Inbox<never>;
 }
 
 /**
@@ -47,7 +47,7 @@ export function operatedInboxes(): () => OperatedSchema {
         await emptySchema(there, schema);
         return operated({ pool: source }, schema);
       },
-      another: () => operated({ pool: there }, schema),
+      join: (source = there) => operated({ pool: source }, schema),
     };
   };
 }

@@ -102,9 +102,9 @@ it.each([
 ] as const)(
   'two who prune what is %s, retention and reruns meet: each is pruned once, or runs with its body',
   async (state, end) => {
-    const { open, another } = schema();
+    const { open, join } = schema();
     await using inbox = await open();
-    await using second = another();
+    await using second = join();
     const events = Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
     await handled(inbox, end, ...events);
     const criteria = { settledBefore: LATER, states: [state] };
