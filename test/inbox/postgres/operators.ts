@@ -7,7 +7,7 @@ import { inboxOnPostgres, storeOn } from '../../../src/inbox/postgres/inbox-on-p
 import type { Access } from '../../../src/inbox/postgres/operator/access.ts';
 import { postgresOperations } from '../../../src/inbox/postgres/operator/operations.ts';
 import { tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
-import { standInSearch } from './stand-in-search.ts';
+import { standInSearch, standInTables } from './stand-in-search.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 
 export interface OperatedSchema {
@@ -45,16 +45,21 @@ export function operatedInboxes(): () => OperatedSchema {
       t: tablesIn(schema),
       async open(source = there) {
         await emptySchema(there, schema);
-        return operated({ pool: source }, schema);
+        await there.query(standInTables(tablesIn(schema)));
+        return operated({ pool: source }, schema, there);
       },
-      join: (source = there) => operated({ pool: source }, schema),
+      join: (source = there) => operated({ pool: source }, schema, there),
     };
   };
 }
 
-function operated(source: { readonly pool: { connect(): Promise<PoolClient> } }, schema: string): Inbox<never> {
+function operated(
+  source: { readonly pool: { connect(): Promise<PoolClient> } },
+  schema: string,
+  pool: Pool,
+): Inbox<never> {
   const inbox = inboxOnPostgres<PoolClient>(source, { ...SETTINGS, schema });
-  const search = standInSearch(inbox as Inbox<never>);
+  const search = standInSearch(inbox as Inbox<never>, pool, tablesIn(schema));
   const listeners = new Set<() => void>();
   const access: Access = {
     store: storeOn(source, { ...SETTINGS, schema }),
