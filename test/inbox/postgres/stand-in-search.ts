@@ -36,8 +36,9 @@ export function standInSearch(inbox: Inbox, pool: Pick<Pool, 'query'>, t: Tables
   const namesOf = (body: Uint8Array | null) => namesIn(body === null ? null : jsonText(body));
   return {
     async search(filter, { before, limit = 50 }) {
+      const end = before ?? Infinity;
       assertFilter(filter);
-      const all = (await everything(inbox)).toReversed().filter(({ seq }) => before == null || seq < before);
+      const all = (await everything(inbox)).toReversed().filter(({ seq }) => seq < end);
       const found = all.filter((event) => fits(filter, event)).slice(0, limit);
       const next = found.length === limit ? (found.at(-1)?.seq ?? null) : null;
       return { events: found.map(summaryOf), next, examined: all.filter(({ seq }) => seq >= (next ?? 0)).length };

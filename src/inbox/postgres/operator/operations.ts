@@ -12,7 +12,8 @@ import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { copies } from './transfer/copies.ts';
 import { exporting } from './transfer/exporting.ts';
-import { importing, type NoteImported } from './transfer/importing.ts';
+import type { NoteImported } from './transfer/import-engine.ts';
+import { importing } from './transfer/importing.ts';
 
 /** What removal and transfer ask of whatever finds events. */
 export interface Finding extends Pick<Search, 'search'> {

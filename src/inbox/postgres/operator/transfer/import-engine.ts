@@ -3,15 +3,20 @@ import type { Imports } from '../../../rules/import-events.ts';
 import type { Times } from '../../../rules/occurrences.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
 import { DatabaseFailure } from '../../driver/faults.ts';
+import type { Session } from '../../driver/session.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import { postgresEngine } from '../../engine/postgres-engine.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { keyOrNull } from '../../sql/keys.ts';
 import { slotOf } from '../../sql/slots.ts';
+import type { Tables } from '../../sql/tables.ts';
 import { auditLines } from '../audit/audit-line.ts';
-import type { NotedBodies, NoteImported } from './importing.ts';
+import type { NotedBodies } from './known-bodies.ts';
 
 type Row = readonly unknown[];
+
+/** Notes that events have come in behind those that are there, whenever they were received. */
+export type NoteImported = (session: Session, t: Tables, firstSeq: number, lastSeq: number) => Promise<void>;
 
 /**
  * What an import asks for in one transaction. Events are stored together at its end and numbered by then; the rule is given
