@@ -24,9 +24,9 @@ export interface PruneStep {
   readonly pruned: number;
   /** where to go on; `null` when everything was looked at */
   readonly next: PrunePosition | null;
-  /** for how long it worked; milliseconds */
+  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
   readonly workMs: number;
-  /** for how long it held the writer, its commit included; milliseconds */
+  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
   readonly heldMs: number;
 }
 

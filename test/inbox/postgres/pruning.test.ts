@@ -96,6 +96,18 @@ it.each(['lost', 'unanswered'] as const)(
   },
 );
 
+it('many are pruned by few batches, as no delivery waits for them', async () => {
+  const { pool, t, open } = schema();
+  await using inbox = await open();
+  await plantDead(pool, t, ...Array.from({ length: 3_000 }, (_, n) => orderEvent(`evt_${n}`)));
+  let batches = 0;
+  const criteria = { settledBefore: LATER, states: ['dead'] } as const;
+  expect(await pruneEvents(inbox, criteria, ADA, { onProgress: () => (batches += 1) })).toMatchObject({
+    pruned: 3_000,
+  });
+  expect(batches).toBeLessThan(60);
+});
+
 it.each([
   ['processed', { outcome: 'processed' }],
   ['dead', FAILED],
