@@ -20,6 +20,8 @@ export const bulks: Migration = {
       total      integer NOT NULL DEFAULT 0,
       breakdown  text NOT NULL DEFAULT '{}',
       worked     integer NOT NULL DEFAULT 0,
+      -- up to this event all have a result
+      reached    bigint NOT NULL DEFAULT 0,
       counts     text NOT NULL DEFAULT '{}',
       audit      bigint
     );

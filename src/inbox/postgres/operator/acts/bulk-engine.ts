@@ -56,7 +56,10 @@ export async function runningEngine(scene: Scene, id: number, limit: number): Pr
   const results = new Map<ActResult, number[]>();
 
   async function open(most: number): Promise<readonly number[]> {
-    const text = `SELECT seq FROM ${t.bulk_events} WHERE bulk = $1 AND result IS NULL ORDER BY seq LIMIT $2`;
+    // What has a result already leaves dead entries in the index, which may be there for as long as somebody else reads.
+    const text = `
+      SELECT seq FROM ${t.bulk_events}
+      WHERE bulk = $1 AND result IS NULL AND seq > (SELECT reached FROM ${t.bulks} WHERE id = $1) ORDER BY seq LIMIT $2`;
     const rows = await session.rows<{ seq: number }>(text, [id, most]);
     return rows.map(({ seq }) => seq);
   }
@@ -64,6 +67,8 @@ export async function runningEngine(scene: Scene, id: number, limit: number): Pr
   async function flush(): Promise<void> {
     const text = `UPDATE ${t.bulk_events} SET result = $2 WHERE bulk = $1 AND seq = ANY($3::bigint[])`;
     const noting = Array.from(results, ([result, seqs]) => session.run(text, [id, result, seqs]));
+    const reached = Math.max(0, ...Array.from(results.values(), (seqs) => seqs.at(-1) ?? 0));
+    if (reached > 0) noting.push(session.run(`UPDATE ${t.bulks} SET reached = $2 WHERE id = $1`, [id, reached]));
     results.clear();
     await Promise.all([acts.flush(), ...noting]);
   }

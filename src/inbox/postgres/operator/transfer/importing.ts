@@ -10,7 +10,7 @@ import { knownBodies } from './known-bodies.ts';
 const NO_LEASES = { ordered: false, exclusive: false } as const;
 
 export function importing({ store, ask, notify }: Access, noteImported: NoteImported): Pick<Transfer, 'importSome'> {
-  const { database, t, time, scene, writeAt } = store;
+  const { database, t, time, scene } = store;
   return {
     async importSome(records, { audit, dryRun = false } = {}) {
       if (dryRun) {
@@ -20,7 +20,7 @@ export function importing({ store, ask, notify }: Access, noteImported: NoteImpo
       }
       const counts = await ask(() =>
         doneOnce(store, {
-          before: (session) => writeAt(session, Date.now()),
+          before: (session) => time.follow(session),
           async work(session) {
             const place = scene(session, NO_LEASES);
             const known = await knownBodies(session, t, records);
