@@ -56,7 +56,8 @@ export async function emptySchema(pool: Pool, schema: string): Promise<void> {
     `BEGIN; ${emptied.map((name) => `DELETE FROM ${t[name]}`).join('; ')};
      DELETE FROM ${t.progress} WHERE what <> 'terms'; UPDATE ${t.progress} SET seq = 0;
      UPDATE ${t.clock} SET latest_ms = 0;
-     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.rejected} ALTER COLUMN seq RESTART; COMMIT`,
+     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.rejected} ALTER COLUMN seq RESTART;
+     ALTER TABLE ${t.audit} ALTER COLUMN seq RESTART; ALTER TABLE ${t.bulks} ALTER COLUMN id RESTART; COMMIT`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
+import { keepHandy } from '../operator/background-upkeep.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
 import { Unheard } from '../unheard.ts';
@@ -19,6 +20,7 @@ import { LatestTime } from './latest-time.ts';
 import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
+import { postgresOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
 import { selectStored, storedEvent } from './sql/records.ts';
@@ -105,6 +107,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     await database.close();
   }
 
+  const operations = postgresOperations({ store, ask: asked, notify: stored });
+
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
 
@@ -150,6 +154,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    operations,
+    upkeep: (how) => keepHandy(operations, how),
     close,
     [Symbol.asyncDispose]: close,
   };
