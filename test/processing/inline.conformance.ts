@@ -502,11 +502,17 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
 
       it('gives the event back where the host would freeze the handler, and no crash is counted', async () => {
         const gate = gated();
-        const receiver = receiving({ '*': gate.handler }, { deadlineMs: 500 });
+        const asked: string[] = [];
+        const settle: Inbox['settle'] = (lease, settlement, now) => {
+          asked.push(settlement.outcome);
+          return inbox.settle(lease, settlement, now);
+        };
+        const receiver = receiving({ '*': gate.handler }, { inbox: { ...inbox, settle }, deadlineMs: 500 });
         const frozen = { ...delivery('evt_1'), host: { frozenBetweenRequests: true } };
 
         expect(await receiver.receive(frozen)).toMatchObject({ kind: 'timeout', status: 503 });
-        expect(await outcomes()).toEqual(['interrupted']);
+        expect(asked).toEqual(['interrupted']);
+        await expect.poll(() => outcomes(), { interval: 5 }).toEqual(['interrupted']);
 
         const again = receiver.receive(delivery('evt_1'));
         await expect.poll(() => gate.ends.length).toBe(2);
