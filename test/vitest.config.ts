@@ -19,7 +19,7 @@ export const LONG: readonly string[] = [
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
-  'test/cli/{replay,events-keep,doctor}.test.ts',
+  'test/cli/{replay,events-keep,doctor,demo}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
@@ -40,7 +40,7 @@ const TOGETHER = [
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',
-  'test/cli/!(failure|output|table).test.ts',
+  'test/cli/!(failure|output|table|demo).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',
 ];
