@@ -16,5 +16,5 @@ fetch() {
 }
 
 # A machine that is new has no lists of packages yet; only root may fetch them.
-fetch 2> /dev/null || { apt-get update -qq > /dev/null 2>&1 && fetch; } ||
+fetch 2> /dev/null || { apt-get update -qq > /dev/null 2>&1; fetch; } ||
   echo 'pgbouncer cannot be had from apt. The tests that go through it say what to install.' >&2
