@@ -77,11 +77,12 @@ export function inboxesOnPostgres(connection: PoolConfig = {}): SharedSchema {
     if (shared === undefined) throw new Error('the server is there when tests run');
     return shared;
   };
-  const inboxOn = (pool: Pick<Pool, 'connect'>) => inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
+  const inboxOn = (pool: { connect(): Promise<PoolClient> }) =>
+    inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
   return {
     empty() {
       const emptied = emptySchema(there(), schema);
-      return inboxOn({ connect: () => emptied.then(() => there().connect()) } as Pick<Pool, 'connect'>);
+      return inboxOn({ connect: () => emptied.then(() => there().connect()) });
     },
     another: () => inboxOn(there()),
   };

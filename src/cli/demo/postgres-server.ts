@@ -36,9 +36,8 @@ export class DemoServer implements AsyncDisposable {
     const password = join(this.#folder, 'password');
     writeFileSync(password, this.#password, { mode: 0o600 });
     if (OWNER.uid !== undefined) chownSync(password, OWNER.uid, OWNER.gid);
-    await this.#run(join(native, 'initdb'), [
-      ...['-D', data, '-U', 'hookbox', '-A', 'scram-sha-256', '-E', 'UTF8', `--pwfile=${password}`, '--no-sync'],
-    ]);
+    const cluster = ['-D', data, '-U', 'hookbox', '-A', 'scram-sha-256', '-E', 'UTF8', `--pwfile=${password}`];
+    await this.#run(join(native, 'initdb'), [...cluster, '--no-sync']);
     this.#port = await freePort();
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'log_min_messages=fatal'];
     const given = settings.flatMap((setting) => ['-c', setting]);

@@ -145,7 +145,7 @@ export async function startWorker(
 
 /** The part of esbuild that is used here, with which wrangler bundles. */
 interface Esbuild {
-  build(options: object): Promise<{ readonly outputFiles: readonly { readonly text: string }[] }>;
+  readonly build: (options: object) => Promise<{ readonly outputFiles: readonly { readonly text: string }[] }>;
 }
 
 interface PluginBuild {
@@ -170,10 +170,9 @@ const NODE_MODULES = {
 
 async function bundled(source: string): Promise<string> {
   const { build } = requirePart('esbuild') as Esbuild;
-  const { outputFiles } = await build({
-    ...{ entryPoints: [source], bundle: true, write: false, format: 'esm', target: 'es2024', logLevel: 'silent' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], external: ['cloudflare:*'], plugins: [NODE_MODULES] },
-  });
+  const asked = { entryPoints: [source], bundle: true, write: false, format: 'esm', logLevel: 'silent' };
+  const asWrangler = { conditions: ['workerd', 'worker', 'browser'], external: ['cloudflare:*'], target: 'es2024' };
+  const { outputFiles } = await build({ ...asked, ...asWrangler, plugins: [NODE_MODULES] });
   return outputFiles[0]?.text ?? '';
 }
 

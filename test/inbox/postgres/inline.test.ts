@@ -93,8 +93,8 @@ testInline('inline mode with a connection for each use', () => ({
 
 /** What a merchant writes for an event, with the mark that it is processed. */
 const WRITING: Handlers<PostgresConnection> = {
-  '*': (event, { transaction }) =>
-    transaction((client) =>
+  '*': (event, ctx) =>
+    ctx.transaction((client) =>
       client.query({ text: `INSERT INTO ${quoted(schema)}.effects_of_shop VALUES ($1)`, values: [event.id] }),
     ),
 };

@@ -1,4 +1,3 @@
-import { beforeEach } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { waitedFor } from '../../helpers/calls-under-way.ts';
