@@ -20,7 +20,7 @@ export const LONG: readonly string[] = [
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor,demo}.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
+  'test/runtimes/{workerd,bun,deno,node22,node24,node26,postgres}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/ops/search-page.test.ts',
