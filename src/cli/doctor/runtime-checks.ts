@@ -40,6 +40,6 @@ export function checkHost(variables?: Readonly<Record<string, string | undefined
   return problem(
     'host',
     `${host.name}: ${host.fate}`,
-    'Verify there with webhookVerifier and hand events to a queue that lasts, or run the receiver on a machine with a disk.',
+    'Keep events in Postgres (hookbox/postgres), or verify there with webhookVerifier and hand them to a queue that lasts, or run the receiver on a machine with a disk.',
   );
 }

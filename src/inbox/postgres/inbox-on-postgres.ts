@@ -43,6 +43,9 @@ export interface InboxSettings {
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
 
+/** A server that does not answer any more is not waited for. */
+const CLOSE_MS = 5_000;
+
 /** The parts of an inbox, put together. */
 export function inboxOnPostgres<Connection extends PostgresConnection>(
   source: PostgresSource<Connection>,
@@ -103,8 +106,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     isClosed = true;
     await Promise.all([arrivals.close(), settlements.close()]);
     await Promise.allSettled(underWay);
-    await wakeUp?.close();
-    await database.close();
+    await atMost(CLOSE_MS, Promise.all([wakeUp?.close(), database.close()]));
   }
 
   const operations = postgresOperations({ store, ask: asked, notify: stored });
@@ -159,6 +161,17 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Idle connections keep no process alive; while they are closed, one that waits for that must not end. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The tables of an inbox, without what makes an inbox of them. */
