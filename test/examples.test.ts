@@ -6,18 +6,23 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCommandProcess, type RunCommand } from './cli/run-hookbox.ts';
 import { freePort } from './helpers/free-port.ts';
+import { PostgresServer } from './helpers/postgres-server.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const secret = 'the secret of the examples';
 
 // Inside the package, so that its own name resolves as it will for a merchant; in dist, which git ignores.
 let folder: string;
-beforeAll(() => {
+beforeAll(async () => {
   if (!existsSync(join(root, 'dist'))) throw new Error('dist is missing: the examples run against it; npm run build');
   mkdirSync(join(root, 'dist/examples'), { recursive: true });
   folder = mkdtempSync(join(root, 'dist/examples/run-'));
+  postgres = await PostgresServer.start();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await postgres[Symbol.asyncDispose]();
+});
 
 function blocks(markdown: string, language: string): string[] {
   return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
@@ -45,6 +50,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; output
 }
 
 let runExample: RunCommand;
+let postgres: PostgresServer;
 
 /** In one process with the other examples, since each loads the same; one that leaves something open does not end here either. */
 async function runTypeScript(code: string, name: string): Promise<{ code: number; output: string }> {
@@ -52,7 +58,7 @@ async function runTypeScript(code: string, name: string): Promise<{ code: number
   const file = join(own, 'example.ts');
   writeFileSync(file, code);
   runExample ??= await startCommandProcess(fileURLToPath(new URL('example-program.ts', import.meta.url)));
-  const env = { PATH: process.env['PATH'] ?? '', SIGNING_SECRET: secret };
+  const env = { PATH: process.env['PATH'] ?? '', SIGNING_SECRET: secret, DATABASE_URL: postgres.url() };
   const ran = await runExample({ args: [file], cwd: own, env, input: '' });
   return { code: ran.code, output: ran.stdout + ran.stderr };
 }
@@ -130,7 +136,7 @@ describe('README', () => {
   });
 });
 
-describe.each(['README.md', 'docs/handling.md', 'docs/operations.md'])('%s', (page) => {
+describe.each(['README.md', 'docs/handling.md', 'docs/operations.md', 'docs/postgres.md'])('%s', (page) => {
   const examples = blocks(readFileSync(join(root, page), 'utf8'), 'ts');
 
   it('has examples', () => expect(examples).not.toEqual([]));

@@ -7,6 +7,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
+  'test/inbox/postgres/{through-pgbouncer,one-connection}.test.ts',
   'test/hosts/**',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
@@ -18,8 +19,8 @@ export const LONG: readonly string[] = [
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
-  'test/cli/{replay,events-keep,doctor,postgres-answers,postgres-doctor}.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
+  'test/cli/{replay,events-keep,doctor,demo,postgres-answers,postgres-doctor}.test.ts',
+  'test/runtimes/{workerd,bun,deno,node22,node24,node26,postgres}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/{ops,inbox/postgres}/search-page.test.ts',
@@ -39,7 +40,7 @@ const TOGETHER = [
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
   'test/processing/{attempt-ending,bounded-work,doubt,endpoints,lease-renewal,presence,unhandled}.test.ts',
-  'test/cli/!(failure|migrate|output|postgres*|table).test.ts',
+  'test/cli/!(demo|failure|migrate|output|postgres*|table).test.ts',
   'test/ops/!(utf-16le|utf-16be|search-steps).test.ts',
   'test/ops/page/!(mask-steps).test.ts',
 ];

@@ -73,9 +73,10 @@ export function assertLasting(inbox: string, ephemeral: boolean): void {
   if (host === null) return;
   throw new InboxOpenError(
     'EPHEMERAL_HOST',
-    `${inbox} would lose events on ${host.name}: ${host.fate}. Verify there with webhookVerifier and hand the verified ` +
-      `body to a queue that lasts, or run the receiver on a machine with a disk. Where loss is meant, as in a ` +
-      `preview or a test, give ${inbox} the option ephemeral: true.`,
+    `${inbox} would lose events on ${host.name}: ${host.fate}. Keep them in Postgres, with postgresInbox of ` +
+      `hookbox/postgres. Or verify there with webhookVerifier and hand the verified body to a queue that lasts, or run ` +
+      `the receiver on a machine with a disk. Where loss is meant, as in a preview or a test, give ${inbox} the option ` +
+      `ephemeral: true.`,
   );
 }
 

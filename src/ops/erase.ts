@@ -16,6 +16,8 @@ const INDEX_BATCH = 500;
  * What goes is overwritten in the file, and the write-ahead log is emptied. Not reached are backups and exports, what
  * handlers wrote elsewhere, and copies that SQLite left on free pages before: in files that an older hookbox has
  * written, and on a connection of your own without `PRAGMA secure_delete = ON`. `VACUUM` clears these, when there is time for it.
+ * On Postgres nothing is overwritten: what goes is a dead row until VACUUM, and in its log, standbys and archives for as long as
+ * the database keeps these.
  *
  * @param entity - its name (`order:mer_7:ord_42`), or an id in it (`ord_42`)
  * @param by - a reason that names the entity is kept without the name

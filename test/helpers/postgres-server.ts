@@ -107,11 +107,13 @@ function nativeFor(folder: string): string {
   return copy;
 }
 
-async function isThere(url: string): Promise<boolean> {
+/** Whether somebody answers there as Postgres does. */
+export async function isThere(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url });
   client.on('error', () => {});
   try {
     await client.connect();
+    await client.query('SELECT 1'); // a pooler answers for itself before that
     await client.end();
     return true;
   } catch {

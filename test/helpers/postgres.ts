@@ -1,21 +1,12 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
-import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { callersTime } from '../../src/inbox/postgres/database-time.ts';
 import { inboxOnPostgres, type InboxSettings } from '../../src/inbox/postgres/inbox-on-postgres.ts';
 import { tableNames, tablesIn, quoted } from '../../src/inbox/postgres/sql/tables.ts';
+import { postgresUrl } from './postgres-url.ts';
 
-/** The URL of the server of this run. */
-export async function postgresUrl(): Promise<string> {
-  const socket = connect(inject('postgresAt'), '127.0.0.1');
-  await once(socket, 'connect');
-  const { url, failure } = JSON.parse(await text(socket)) as { readonly url?: string; readonly failure?: string };
-  if (url === undefined) throw new Error(failure);
-  return url;
-}
+export { postgresUrl } from './postgres-url.ts';
 
 /** As a merchant would have it, with times that are the test's own. */
 export const SETTINGS: InboxSettings = {
@@ -56,16 +47,20 @@ export async function emptySchema(pool: Pool, schema: string): Promise<void> {
     `BEGIN; ${emptied.map((name) => `DELETE FROM ${t[name]}`).join('; ')};
      DELETE FROM ${t.progress} WHERE what <> 'terms'; UPDATE ${t.progress} SET seq = 0;
      UPDATE ${t.clock} SET latest_ms = 0;
-     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.rejected} ALTER COLUMN seq RESTART; COMMIT`,
+     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART; ALTER TABLE ${t.rejected} ALTER COLUMN seq RESTART;
+     ALTER TABLE ${t.audit} ALTER COLUMN seq RESTART; ALTER TABLE ${t.bulks} ALTER COLUMN id RESTART; COMMIT`,
   );
 }
 
-/**
- * Inboxes on one schema of a file, each empty: a schema of its own for each test would cost more than the test.
- *
- * @returns what opens one
- */
-export function inboxesOnPostgres(connection: PoolConfig = {}): () => Inbox<PoolClient> {
+/** Inboxes on one schema of a file. */
+export interface SharedSchema {
+  /** One in which nothing is stored: a schema of its own for each test would cost more than the test. */
+  readonly empty: () => Inbox<PoolClient>;
+  /** One with what is there, as another process has opened it. */
+  readonly another: () => Inbox<PoolClient>;
+}
+
+export function inboxesOnPostgres(connection: PoolConfig = {}): SharedSchema {
   const schema = schemaName();
   let shared: Pool | undefined;
   // A server that starts may take longer than an inbox that closes waits for what is under way.
@@ -80,13 +75,17 @@ export function inboxesOnPostgres(connection: PoolConfig = {}): () => Inbox<Pool
     await dropSchema(shared, schema);
     await shared.end();
   });
-  return () => {
-    const pool = shared;
-    if (pool === undefined) throw new Error('the server is there when tests run');
-    const emptied = emptySchema(pool, schema).then(() => pool);
-    return inboxOnPostgres<PoolClient>(
-      { pool: { connect: async () => (await emptied).connect() } },
-      { ...SETTINGS, schema },
-    );
+  const there = (): Pool => {
+    if (shared === undefined) throw new Error('the server is there when tests run');
+    return shared;
+  };
+  const inboxOn = (pool: { connect(): Promise<PoolClient> }) =>
+    inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
+  return {
+    empty() {
+      const emptied = emptySchema(there(), schema);
+      return inboxOn({ connect: () => emptied.then(() => there().connect()) });
+    },
+    another: () => inboxOn(there()),
   };
 }

@@ -137,7 +137,7 @@ describe.each(OPENING)('%s', (_, names, open) => {
     expect(thrown).toBeInstanceOf(InboxOpenError);
     expect(thrown).toMatchObject({ code: 'EPHEMERAL_HOST' });
     const { message } = thrown as InboxOpenError;
-    for (const word of [names, host.name, 'webhookVerifier', 'queue', 'ephemeral: true'])
+    for (const word of [names, host.name, 'hookbox/postgres', 'webhookVerifier', 'queue', 'ephemeral: true'])
       expect(message).toContain(word);
   });
 

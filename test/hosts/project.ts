@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Git and the linters pass over folders of this name, and TypeScript over those that begin with a dot. */
 const FOLDERS = fileURLToPath(new URL('../parts/dist', import.meta.url));
 
-const OF_THE_ROOT = ['better-sqlite3', 'zod', 'express', 'fastify', 'hono', '@hono/node-server'];
+const OF_THE_ROOT = ['better-sqlite3', 'zod', 'express', 'fastify', 'hono', '@hono/node-server', 'pg'];
 const OF_THE_PARTS = [
   '@google-cloud/functions-framework',
   '@nestjs/common',

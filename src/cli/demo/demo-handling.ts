@@ -7,6 +7,7 @@ import { rerun } from '../../ops/rerun.ts';
 import { createProcessor } from '../../processing/processor.ts';
 import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
+import type { DemoStore } from './demo-store.ts';
 
 const PATIENCE_MS = 20_000;
 
@@ -14,7 +15,7 @@ const PATIENCE_MS = 20_000;
  * The second act: a handler that fails twice and then succeeds, an event that dies and is rerun once its handler is
  * mended, and effects that are committed together with the mark that their event is processed.
  */
-export async function handleAll(inbox: Inbox): Promise<boolean> {
+export async function handleAll(inbox: Inbox, { writeEffect }: Pick<DemoStore, 'writeEffect'>): Promise<boolean> {
   let failuresLeft = 2;
   let mended = false;
   await using processor = createProcessor({
@@ -29,10 +30,7 @@ export async function handleAll(inbox: Inbox): Promise<boolean> {
         if (!mended) throw new PermanentError('no account for this merchant');
       },
       '*': async (event, ctx) => {
-        await ctx.transaction((database) => {
-          database.exec('CREATE TABLE IF NOT EXISTS demo_effects (event_id TEXT)');
-          database.prepare('INSERT INTO demo_effects (event_id) VALUES (?)').run(event.id);
-        });
+        await ctx.transaction((connection) => writeEffect(connection, event.id));
       },
     },
   });

@@ -1,29 +1,26 @@
 import '../shared/require-node.ts';
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { serve } from '@hono/node-server';
-import Database from 'better-sqlite3';
 import { Hono } from 'hono';
 import { webhookHandler } from '../../../adapters/hono.ts';
+import { messageOf } from '../../errors.ts';
 import { eventTypes } from '../../events/event-types.ts';
-import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import type { StoredEvent } from '../../inbox/event.ts';
 import { createReceiver } from '../../receive/receiver.ts';
 import type { DemoDelivery } from './demo-sender.ts';
 import { handleAll } from './demo-handling.ts';
+import { sqliteStore, type DemoStore } from './demo-store.ts';
 import { fixture } from '../../testing/fixtures.ts';
+import { tell } from '../shared/output.ts';
 import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
 
 const secret = 'the demo signs with this';
-const folder = mkdtempSync(join(tmpdir(), 'hookbox-demo-'));
-const file = join(folder, 'inbox.db');
 
-/** `npm run demo`: real signed HTTP from another process, and the inbox as it is in the file afterwards. */
-async function demo(): Promise<boolean> {
-  const deliveries = await receiveFromSender();
+/** `npm run demo`: real signed HTTP from another process, and the inbox as it is kept afterwards. */
+async function demo(store: DemoStore): Promise<boolean> {
+  const deliveries = await receiveFromSender(store);
   console.log(`\nDeliveries, sent by another process over HTTP\n`);
   table(
     ['round', 'delivery', 'status', 'outcome', 'as promised'],
@@ -36,8 +33,8 @@ async function demo(): Promise<boolean> {
     ]),
   );
 
-  const stored = await readBack();
-  console.log(`\nThe inbox, read back from ${file}\n`);
+  const stored = await readBack(store);
+  console.log(`\nThe inbox, read back from ${store.place}\n`);
   table(
     ['seq', 'type', 'state', 'redelivered', 'bytes', 'entity'],
     stored.map((event) => [
@@ -51,13 +48,13 @@ async function demo(): Promise<boolean> {
   );
   if (!deliveries.every(kept) || !isAsPromised(stored)) return false;
 
-  await using inbox = sqliteInbox(file);
-  const handled = await handleAll(inbox);
-  return handled && effectsHappenedOnce();
+  await using inbox = store.open();
+  const handled = await handleAll(inbox, store);
+  return handled && effectsHappenedOnce(store);
 }
 
-async function receiveFromSender(): Promise<readonly DemoDelivery[]> {
-  await using inbox = sqliteInbox(file);
+async function receiveFromSender(store: DemoStore): Promise<readonly DemoDelivery[]> {
+  await using inbox = store.open();
   await using receiver = createReceiver({ secret, inbox, logger: silentLogger });
   const app = new Hono();
   app.all('/webhooks', webhookHandler(receiver));
@@ -81,18 +78,14 @@ function sender(url: string): Promise<readonly DemoDelivery[]> {
   });
 }
 
-async function readBack(): Promise<readonly StoredEvent[]> {
-  await using inbox = sqliteInbox(file);
+async function readBack(store: DemoStore): Promise<readonly StoredEvent[]> {
+  await using inbox = store.open();
   return inbox.list();
 }
 
 /** What the handlers wrote through ctx.transaction: a row for each event that '*' took, and none twice. */
-function effectsHappenedOnce(): boolean {
-  const database = new Database(file, { readonly: true });
-  const { effects, events } = database
-    .prepare('SELECT count(*) AS effects, count(DISTINCT event_id) AS events FROM demo_effects')
-    .get() as { effects: number; events: number }; // the columns of the statement
-  database.close();
+async function effectsHappenedOnce(store: DemoStore): Promise<boolean> {
+  const { effects, events } = await store.effects();
   console.log(`\nEffects written through ctx.transaction: ${effects}, for ${events} events.`);
   return effects === events && events === eventTypes.length + 1 - 2;
 }
@@ -113,11 +106,41 @@ function isAsPromised(stored: readonly StoredEvent[]): boolean {
   );
 }
 
+/** Asked for by `npm run demo -- --postgres`: a server of its own. */
+async function opened(): Promise<DemoStore> {
+  const asked = process.argv.slice(2);
+  if (asked.length === 0) {
+    const store = sqliteStore();
+    left.push(store);
+    return store;
+  }
+  if (asked.join(' ') !== '--postgres') throw new Error('npm run demo takes nothing, or: -- --postgres');
+  const { DemoServer } = await import('./postgres-server.ts');
+  const { postgresStore } = await import('./postgres-store.ts');
+  const server = new DemoServer();
+  left.push(server);
+  return postgresStore(server);
+}
+
+/** What is taken away again, however the demo ends. */
+const left: AsyncDisposable[] = [];
+let tidied: Promise<unknown> | undefined;
+const tidy = (): Promise<unknown> => (tidied ??= Promise.all(left.map((one) => one[Symbol.asyncDispose]())));
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, () => void tidy().finally(() => process.exit(code)));
+}
+
 let success = false;
 try {
-  success = await demo();
+  success = await demo(await opened());
   console.log(success ? '\nEverything is as promised.' : '\nSomething differs from the promise.');
+} catch (failure) {
+  // What fails because it was told to end is no news.
+  if (tidied === undefined) tell(`The demo has failed: ${messageOf(failure)}`);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  await tidy();
 }
 process.exitCode = success ? 0 : 1;

@@ -83,8 +83,14 @@ function shown(progress: EraseProgress): [share: number | null, text: string] {
   }
 }
 
-function tellLog(isEmptied: boolean): void {
-  if (isEmptied) return;
+function tellLog(isEmptied: boolean | null): void {
+  if (isEmptied === true) return;
+  if (isEmptied === null) {
+    tell(
+      'Postgres keeps what was erased in dead rows until VACUUM, and in archives of its log as long as these are kept.',
+    );
+    return;
+  }
   tell('What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.');
 }
 

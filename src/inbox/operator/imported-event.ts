@@ -82,7 +82,7 @@ function createdIn(body: Uint8Array): Instant | null {
 }
 
 /** Nothing happened later than now, and nothing waits for ever; what was being handled is due, as its handler is elsewhere. */
-function inTime(event: ExportedEvent, now: number): ExportedEvent {
+export function inTime(event: ExportedEvent, now: number): ExportedEvent {
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
   const interrupted = event.state === 'processing';
@@ -90,7 +90,7 @@ function inTime(event: ExportedEvent, now: number): ExportedEvent {
   return {
     ...event,
     state: interrupted ? 'pending' : event.state,
-    dueMs: interrupted ? now : Math.min(event.dueMs, now + LONGEST_WAIT_MS),
+    dueMs: Math.min(event.dueMs, interrupted ? now : now + LONGEST_WAIT_MS),
     receivedMs: past(event.receivedMs),
     settledMs: pastOrNone(event.settledMs),
     erasedMs: pastOrNone(event.erasedMs),

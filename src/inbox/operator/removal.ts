@@ -24,9 +24,9 @@ export interface PruneStep {
   readonly pruned: number;
   /** where to go on; `null` when everything was looked at */
   readonly next: PrunePosition | null;
-  /** for how long it worked; milliseconds */
+  /** for how long it worked while deliveries waited; milliseconds. A part of that where they hardly do, as on Postgres */
   readonly workMs: number;
-  /** for how long it held the writer, its commit included; milliseconds */
+  /** for how long it held the writer, its commit included; milliseconds. A part of that where there is no one writer */
   readonly heldMs: number;
 }
 
@@ -42,9 +42,11 @@ export interface EraseReport {
   readonly audit: number | null;
   /**
    * the write-ahead log was emptied too; `false` when another process was reading just then: what was erased leaves the
-   * log with a later checkpoint, so erase again. A dry run does this only when it finds nothing, and says `false` otherwise
+   * log with a later checkpoint, so erase again. A dry run does this only when it finds nothing, and says `false` otherwise.
+   * `null` on Postgres, whose log is not the inbox's: what was erased leaves the tables with VACUUM, and the log, standbys
+   * and archives as the database's own settings have it
    */
-  readonly logEmptied: boolean;
+  readonly logEmptied: boolean | null;
 }
 
 /** How far erasing has come: it enters new events into the index, looks which ones are meant, and takes these. */

@@ -85,7 +85,7 @@ function runOnce<T>(
     }
     let ended = await runInside(store, session, lease, work, id);
     if ('result' in ended) {
-      if (await endAttempt(store, session, lease, { outcome: 'processed' }, now())) {
+      if (await endProcessed(store, session, lease, now())) {
         ended = await commit(session, ended.result, id);
       } else {
         await session.exec('ROLLBACK');
@@ -140,16 +140,31 @@ async function runInside<T>(
 /** `failed` where a statement has failed, so that nothing can be asked of the transaction any more. */
 async function transactionOf(session: Session): Promise<string | null> {
   try {
-    const row = await session.row<{ id: string | null }>('SELECT pg_current_xact_id_if_assigned()::text AS id');
-    return row?.id ?? null;
-  } catch (failure) {
-    if (isInstance(failure, DatabaseFailure) && failure.code === '25P02') return 'failed';
+    // Without a name: here nobody could ask again.
+    const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
+    const { rows } = await session.connection.query({ text, rowMode: 'array' });
+    const [[id] = []] = rows as readonly (readonly [string | null])[]; // the column of the statement
+    return id ?? null;
+  } catch (cause) {
+    const failure = new DatabaseFailure(cause);
+    if (failure.code === '25P02') return 'failed';
     throw failure;
   }
 }
 
 async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): Promise<boolean> {
   return (await session.row(`SELECT 1 FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [seq, fence])) !== undefined;
+}
+
+/** The function cannot be run again only because a pooler is found out now to keep no prepared statements. */
+async function endProcessed(store: Store, session: Session, lease: Lease, now: number): Promise<boolean> {
+  const end = (): Promise<boolean> => endAttempt(store, session, lease, { outcome: 'processed' }, now);
+  const [, ended] = await Promise.allSettled([session.exec('SAVEPOINT hookbox_end'), end()]);
+  if (ended.status === 'fulfilled') return ended.value;
+  const failure: unknown = ended.reason;
+  if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'unprepared') throw failure;
+  await session.exec('ROLLBACK TO hookbox_end');
+  return end();
 }
 
 /** By the rule that every settlement follows, and without the marker; `false` when the lease is lost. */
@@ -162,9 +177,8 @@ async function endAttempt(
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  if (!(await carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now))))) return false;
   await session.run(`DELETE FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [lease.seq, lease.fence]);
-  return true;
+  return carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now)));
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */

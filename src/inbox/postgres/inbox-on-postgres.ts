@@ -1,6 +1,7 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
+import { keepHandy } from '../operator/background-upkeep.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
 import { Unheard } from '../unheard.ts';
@@ -19,6 +20,7 @@ import { LatestTime } from './latest-time.ts';
 import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
+import { postgresOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
 import { selectStored, storedEvent } from './sql/records.ts';
@@ -40,6 +42,9 @@ export interface InboxSettings {
 
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
+
+/** A server that does not answer any more is not waited for. */
+const CLOSE_MS = 5_000;
 
 /** The parts of an inbox, put together. */
 export function inboxOnPostgres<Connection extends PostgresConnection>(
@@ -101,9 +106,10 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     isClosed = true;
     await Promise.all([arrivals.close(), settlements.close()]);
     await Promise.allSettled(underWay);
-    await wakeUp?.close();
-    await database.close();
+    await atMost(CLOSE_MS, Promise.all([wakeUp?.close(), database.close()]));
   }
+
+  const operations = postgresOperations({ store, ask: asked, notify: stored });
 
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -150,9 +156,22 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    operations,
+    upkeep: (how) => keepHandy(operations, how),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Idle connections keep no process alive; while they are closed, one that waits for that must not end. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The tables of an inbox, without what makes an inbox of them. */

@@ -86,7 +86,7 @@ export function movesOf(t: Tables) {
     stayInvalid: `
       UPDATE ${t.shelf}
       SET state = 'dead', dead_reason = 'invalid', type = $2, settled_ms = $3, fingerprint = NULL, discarded_ms = NULL,
-        pruned = false, failures = 0, crashes = 0
+        failures = 0, crashes = 0, pruned = false
       WHERE seq = $1`,
 
     // A processor learns of it, runs it, and says how that ended.
@@ -95,6 +95,7 @@ export function movesOf(t: Tables) {
       UPDATE ${t.queue} SET due_ms = $1::bigint, fresh = false WHERE fresh AND due_ms + 1 > $1::bigint + ${TOLERATED_MS + 1}`,
     park: `UPDATE ${t.queue} SET parked = true, fresh = false WHERE seq = ANY($1::bigint[])`,
     unpark: `UPDATE ${t.queue} SET parked = false WHERE seq = $1 AND parked`,
+    unparkMany: `UPDATE ${t.queue} SET parked = false WHERE seq = ANY($1::bigint[]) AND parked`,
     claim: `
       WITH claimed AS (
         UPDATE ${t.queue}
@@ -124,25 +125,99 @@ export function movesOf(t: Tables) {
       SELECT seq, 'ignored', endpoint, type, $2, due_ms, attempts, failures, crashes, trigger, fence FROM taken`,
 
     // An operator acts on it.
-    /** Its attempts go on where they were; those before the rerun do not say any more that its body may be pruned. */
+    /** Their attempts go on where they were; those before the rerun do not say any more that a body may be pruned. */
     processedToPending: `
-      WITH kept AS (UPDATE ${t.attempts} SET prunable = false WHERE seq = $1 AND prunable)
+      WITH kept AS (UPDATE ${t.attempts} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable),
+      taken AS (DELETE FROM ${t.imported} WHERE seq = ANY($1::bigint[]) RETURNING seq, attempts)
       INSERT INTO ${t.queue}
         (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, trigger)
-      SELECT seq, endpoint, $2, $3, slot, created_ms, created_ns, $4, false,
-        coalesce((SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0), 'manual'
-      FROM ${t.events} AS events WHERE seq = $1 AND body IS NOT NULL AND erased_ms IS NULL`,
+      SELECT events.seq, events.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns, $4, false,
+        coalesce((SELECT attempts FROM taken WHERE taken.seq = events.seq),
+          (SELECT max(number) FROM ${t.attempts} AS attempts WHERE attempts.seq = events.seq), 0), 'manual'
+      FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity)
+        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = given.seq')}
+      WHERE events.body IS NOT NULL AND events.erased_ms IS NULL`,
+    /** As \`describe\`, where that changes anything: what was valid says today what it said then. */
+    describeMany: `
+      UPDATE ${t.events} AS events
+      SET type = given.type, created_ms = given.created_ms, created_ns = given.created_ns, entity = given.entity, slot = given.slot
+      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::smallint[])
+        AS given (seq, type, created_ms, created_ns, entity, slot)
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq
+        AND (events.type, events.created_ms, events.created_ns, events.entity, events.slot)
+          IS DISTINCT FROM (given.type, given.created_ms, given.created_ns, given.entity, given.slot)`,
+    /** Dead and ignored ones are rerun. */
+    unshelveMany: `
+      WITH taken AS (DELETE FROM ${t.shelf} WHERE seq = ANY($1::bigint[]) RETURNING *)
+      INSERT INTO ${t.queue}
+        (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, trigger, fence)
+      SELECT taken.seq, taken.endpoint, given.type, given.entity, events.slot, events.created_ms, events.created_ns, $4, false,
+        taken.attempts, 'manual', taken.fence
+      FROM taken JOIN unnest($1::bigint[], $2::text[], $3::text[]) AS given (seq, type, entity) ON given.seq = taken.seq
+        CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = taken.seq')}`,
     /** What an invalid event has by today's schemas. */
     describeInvalid: `UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4 WHERE seq = $1`,
     discardDead: `
       UPDATE ${t.shelf}
       SET state = 'ignored', dead_reason = NULL, settled_ms = $2, discarded_ms = $2, crashes = 0, trigger = 'auto',
         fingerprint = NULL, type = coalesce($3, type)
-      WHERE seq = $1 AND state = 'dead'`,
+      WHERE seq = ANY($1::bigint[]) AND state = 'dead'`,
     discardPending: `
-      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL RETURNING *)
       INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, discarded_ms, attempts, failures, fence)
       SELECT seq, 'ignored', endpoint, type, $2::bigint, due_ms, $2::bigint, attempts, failures, fence FROM taken`,
+
+    // It is erased: what is left is a tombstone without an entity.
+    erase: `
+      UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4
+      WHERE seq = $1`,
+    erasePending: `
+      WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
+      INSERT INTO ${t.shelf} (seq, state, endpoint, type, settled_ms, due_ms, attempts, failures, crashes, fence, pruned)
+      SELECT seq, $2, endpoint, type, $3, due_ms, attempts, failures, crashes, fence, true FROM taken`,
+    eraseSettled: `
+      WITH brought AS (UPDATE ${t.imported} SET prunable = false, trigger = 'auto' WHERE seq = $1)
+      UPDATE ${t.shelf} SET pruned = true, trigger = 'auto', fingerprint = NULL WHERE seq = $1`,
+
+    /** As many as are new, in the order they are given: all of them, unless somebody has just stored one. */
+    importEvents: `
+      WITH given AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
+          $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
+          $23::text[], $24::bigint[]) WITH ORDINALITY AS given
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
+           type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
+           fingerprint, discarded_ms, place)
+      ), stored AS (
+        INSERT INTO ${t.events}
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms
+        FROM given ORDER BY place
+        ON CONFLICT (id, endpoint) DO NOTHING
+        RETURNING seq, endpoint, id
+      ), about AS (
+        SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
+      ), queued AS (
+        INSERT INTO ${t.queue}
+          (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger)
+        SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, due_ms, false, attempts, failures, crashes,
+          trigger
+        FROM about WHERE state = 'pending'
+      ), shelved AS (
+        INSERT INTO ${t.shelf}
+          (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+           crashes, trigger, pruned)
+        SELECT seq, state, dead_reason, endpoint, type_key, settled_ms, due_ms, fingerprint, discarded_ms, attempts, failures,
+          crashes, trigger, body IS NULL
+        FROM about WHERE state IN ('dead', 'ignored')
+      ), brought AS (
+        INSERT INTO ${t.imported}
+          (seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, prunable)
+        SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
+        FROM about WHERE state = 'processed'
+      )
+      SELECT seq FROM about ORDER BY place`,
 
     // The clock was set back.
     moveLeases: `
@@ -153,7 +228,10 @@ export function movesOf(t: Tables) {
 
     // It is kept as a tombstone.
     prune: `
-      WITH shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = $1)
-      UPDATE ${t.events} SET body = NULL, body_sha256 = $2 WHERE seq = $1`,
+      WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bytea[]) AS given (seq, hash)),
+      shelved AS (UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1::bigint[])),
+      brought AS (UPDATE ${t.imported} SET prunable = false WHERE seq = ANY($1::bigint[]) AND prunable)
+      UPDATE ${t.events} AS events SET body = NULL, body_sha256 = given.hash FROM given
+      WHERE events.seq = ANY($1::bigint[]) AND events.seq = given.seq`,
   } as const;
 }

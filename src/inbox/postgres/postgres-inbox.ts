@@ -44,7 +44,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * `fsync` or `synchronous_commit` off.
  *
  * @param source - a URL; or `{ pool }` with an open pool of `pg`, which stays the merchant's to close; or `{ connect }`, which
- * opens one connection for each use, as on hosts where a connection belongs to one request
+ * opens one connection for each use, as on hosts where a connection belongs to one request. A variable that is not set is refused.
  * @throws ConfigurationError `INVALID_OPTION` for an option that cannot work
  * @example
  * ```ts
@@ -58,7 +58,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * ```
  */
 export function postgresInbox<Connection extends PostgresConnection = PostgresConnection>(
-  source: PostgresSource<Connection>,
+  source: PostgresSource<Connection> | undefined,
   options: PostgresInboxOptions = {},
 ): Inbox<Connection> {
   const { schema = 'hookbox', migrate = true, prepare = 'auto', listen = 'auto' } = options;
@@ -85,7 +85,7 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
 }
 
 /** Whatever it is, it is not quoted: a URL has a password in it. */
-function assertSource(source: unknown): void {
+function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
     assertUrl(source);
     return;

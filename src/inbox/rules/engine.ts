@@ -157,13 +157,13 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly attempt: number;
   readonly trigger: Attempt['trigger'];
   readonly claimedAt: number;
+  /** its handler's transaction was committed, by the handler itself and without the end of the attempt; no unless set */
+  readonly hasEffect?: boolean;
 }
 
 /** An event in processing whose lease has ended. */
 export interface RanOutEvent extends RunningEvent {
   readonly crashes: number;
-  /** its handler's transaction was committed, by the handler itself and without the end of the attempt; no unless set */
-  readonly hasEffect?: boolean;
   /** the length of its body */
   readonly bytes: number;
 }

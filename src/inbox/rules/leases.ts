@@ -1,7 +1,6 @@
 import type { EventKey } from '../event.ts';
 import type { ClaimRequest, Lease } from '../work.ts';
 import { crashEnding, endingOf } from './attempt-end.ts';
-import { COMMITTED_ALONE } from './committed-alone.ts';
 import type { LatestTime, Leases, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
@@ -64,8 +63,7 @@ export function* releaseRanOut(
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
       yield* engine.renew(event, now + leaseMs);
     } else {
-      const ending = event.hasEffect === true ? endingOf(COMMITTED_ALONE, now) : crashEnding(event.crashes, now);
-      yield* endAttempt(engine, event, ending, now, slice);
+      yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
     }
   }
   return ranOut.length === RAN_OUT_BATCH;

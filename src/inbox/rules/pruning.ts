@@ -22,6 +22,58 @@ export function statesToPrune({ states = ['processed'] }: Pick<PruneCriteria, 's
   return prunableStates.filter((state) => states.includes(state));
 }
 
+/** How many events one look goes through where not all of them fit. */
+export const EXAMINED = 1_000;
+
+/** Where the search for what can be pruned begins in a state; `null` behind the last state. */
+export function beginningOf(state: PrunableState | null): PrunePosition | null {
+  return state === null ? null : { state, settledMs: Number.MIN_SAFE_INTEGER, seq: 0 };
+}
+
+export interface PruneCandidates {
+  readonly found: readonly PrunePosition[];
+  /** where to go on; `null` when everything was looked at */
+  readonly next: PrunePosition | null;
+}
+
+/** An event in a state that is gone through, with a body. */
+export interface LookedAt {
+  readonly seq: number;
+  readonly settledMs: number;
+  readonly type: string | null;
+  readonly endpoint: string;
+}
+
+/**
+ * What one look has found.
+ *
+ * @param rows - what comes behind the position that was looked from, in the order in which it was settled
+ * @param looked - so many were asked for
+ */
+export function candidatesAmong(
+  criteria: PruneCriteria,
+  state: PrunableState,
+  rows: readonly LookedAt[],
+  looked: number,
+  limit: number,
+): PruneCandidates {
+  const found: PrunePosition[] = [];
+  for (const row of rows) {
+    if (!isMeant(criteria, row)) continue;
+    const candidate = positionOf(state, row);
+    found.push(candidate);
+    if (found.length === limit) return { found, next: candidate };
+  }
+  const last = rows.at(-1);
+  if (last !== undefined && rows.length === looked) return { found, next: positionOf(state, last) };
+  const states = statesToPrune(criteria);
+  return { found, next: beginningOf(states[states.indexOf(state) + 1] ?? null) };
+}
+
+function positionOf(state: PrunableState, { settledMs, seq }: LookedAt): PrunePosition {
+  return { state, settledMs, seq };
+}
+
 /** Whether an event is one of those that are meant, whatever its state. */
 export function isMeant(
   { types, endpoint }: Pick<PruneCriteria, 'types' | 'endpoint'>,

@@ -1,5 +1,6 @@
 import type { Lease, Settlement } from '../work.ts';
 import { endingOf, type Ending } from './attempt-end.ts';
+import { COMMITTED_ALONE } from './committed-alone.ts';
 import type { Endings, RunningEvent, TimeSlice } from './engine.ts';
 import { unparkNext } from './entity-order.ts';
 import type { Steps } from './steps.ts';
@@ -24,14 +25,15 @@ export function* settle(
   return true;
 }
 
-/** What ends with an attempt, however it ended. */
+/** What ends with an attempt, however it ended: what its handler has committed by itself must not be repeated. */
 export function* endAttempt(
   engine: Endings,
   event: RunningEvent,
-  ending: Ending,
+  asked: Ending,
   now: number,
   slice: TimeSlice,
 ): Steps<void> {
+  const ending = event.hasEffect === true ? endingOf(COMMITTED_ALONE, now) : asked;
   if (ending.counted !== null) engine.counts.countType(ending.counted, event.type);
   yield* engine.end(event.seq, ending, now);
   if (ending.state === 'processed' && event.entity !== null) yield* engine.raiseHighWater(event);

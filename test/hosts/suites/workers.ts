@@ -1,15 +1,13 @@
-import { join } from 'node:path';
+import { isBuiltin } from 'node:module';
 import type { Readable } from 'node:stream';
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
-import { part, requirePart } from '../../helpers/parts.ts';
+import { requirePart } from '../../helpers/parts.ts';
 import { expectForgeryRefused, send, signedOrder } from '../deliveries.ts';
 import { SECRET } from '../secret.ts';
 import { changed, example } from '../page.ts';
 import type { Project } from '../project.ts';
-import { run } from '../server.ts';
 
 /** What is used of miniflare, which runs Workers on workerd as Cloudflare does. */
 interface MiniflareModule {
@@ -19,10 +17,11 @@ interface MiniflareModule {
 interface WranglerConfig {
   readonly compatibility_date: string;
   readonly compatibility_flags: readonly string[];
-  readonly queues: { readonly producers: readonly { readonly binding: string; readonly queue: string }[] };
+  readonly queues?: { readonly producers: readonly { readonly binding: string; readonly queue: string }[] };
+  readonly hyperdrive?: readonly { readonly binding: string }[];
 }
 
-interface RunningWorker extends AsyncDisposable {
+export interface RunningWorker extends AsyncDisposable {
   readonly url: string;
   output(): string;
 }
@@ -107,18 +106,19 @@ function taken(worker: RunningWorker): string[] {
 }
 
 /** Bundles a module, as wrangler does, and runs it under the page's configuration. */
-async function startWorker(project: Project, name: string, code: string): Promise<RunningWorker> {
-  const config = wranglerConfig();
+export async function startWorker(
+  project: Project,
+  name: string,
+  code: string,
+  { config: file = 'cloudflare/wrangler.jsonc', hyperdrive = '' } = {},
+): Promise<RunningWorker> {
+  const config = wranglerConfig(file);
   const source = project.write(`cloudflare/${name}.mjs`, code);
-  const bundle = join(project.folder, `cloudflare/bundled/${name}.mjs`);
-  const options = ['--target=node', '--format=esm', '--conditions=workerd', '--external=cloudflare:workers'];
-  const built = await run([part('.bin/bun'), 'build', source, ...options, '--outfile', bundle], project.folder);
-  expect(built.code, built.output).toBe(0);
 
   let output = '';
   const note = (stream: Readable): void => void stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const runtime = { compatibilityDate: config.compatibility_date, compatibilityFlags: config.compatibility_flags };
-  const [{ binding, queue } = { binding: '', queue: '' }] = config.queues.producers;
+  const queues = config.queues?.producers.map(({ binding, queue }) => [binding, queue] as const) ?? [];
   const { Miniflare } = requirePart('miniflare') as MiniflareModule;
   const miniflare = new Miniflare({
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => [stdout, stderr].forEach(note),
@@ -126,15 +126,16 @@ async function startWorker(project: Project, name: string, code: string): Promis
       {
         ...runtime,
         name: 'webhooks',
-        modules: [{ type: 'ESModule', path: 'worker.mjs', contents: readFileSync(bundle, 'utf8') }],
+        modules: [{ type: 'ESModule', path: 'worker.mjs', contents: await bundled(source) }],
         bindings: { SIGNING_SECRET: SECRET },
-        queueProducers: { [binding]: queue },
+        queueProducers: Object.fromEntries(queues),
+        hyperdrives: Object.fromEntries((config.hyperdrive ?? []).map(({ binding }) => [binding, hyperdrive])),
       },
       {
         ...runtime,
         name: 'consumer',
         modules: [{ type: 'ESModule', path: 'consumer.mjs', contents: CONSUMER }],
-        queueConsumers: { [queue]: { maxBatchTimeout: 0.05 } },
+        queueConsumers: Object.fromEntries(queues.map(([, queue]) => [queue, { maxBatchTimeout: 0.05 }])),
       },
     ],
   });
@@ -142,7 +143,40 @@ async function startWorker(project: Project, name: string, code: string): Promis
   return { url: url.href, output: () => output, [Symbol.asyncDispose]: () => miniflare.dispose() };
 }
 
+/** The part of esbuild that is used here, with which wrangler bundles. */
+interface Esbuild {
+  readonly build: (options: object) => Promise<{ readonly outputFiles: readonly { readonly text: string }[] }>;
+}
+
+interface PluginBuild {
+  onResolve(of: { filter: RegExp }, resolve: (asked: { path: string; kind: string }) => object | null): void;
+  onLoad(of: { filter: RegExp; namespace: string }, load: (asked: { path: string }) => object): void;
+}
+
+/** Modules of Node are imported, also where a package requires them: wrangler does the same. */
+const NODE_MODULES = {
+  name: 'modules-of-node',
+  setup(build: PluginBuild) {
+    build.onResolve({ filter: /./ }, ({ path, kind }) => {
+      if (!isBuiltin(path)) return null;
+      const name = path.startsWith('node:') ? path : `node:${path}`;
+      return kind === 'require-call' ? { path: name, namespace: 'required' } : { path: name, external: true };
+    });
+    build.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `import all from '${path}'; module.exports = all;`,
+    }));
+  },
+};
+
+async function bundled(source: string): Promise<string> {
+  const { build } = requirePart('esbuild') as Esbuild;
+  const asked = { entryPoints: [source], bundle: true, write: false, format: 'esm', logLevel: 'silent' };
+  const asWrangler = { conditions: ['workerd', 'worker', 'browser'], external: ['cloudflare:*'], target: 'es2024' };
+  const { outputFiles } = await build({ ...asked, ...asWrangler, plugins: [NODE_MODULES] });
+  return outputFiles[0]?.text ?? '';
+}
+
 /** The page's configuration without what JSON has not: comments, and a comma before a brace. */
-function wranglerConfig(): WranglerConfig {
-  return JSON.parse(example('cloudflare/wrangler.jsonc').replaceAll(/,(?=\s*[}\]])/g, '')) as WranglerConfig;
+function wranglerConfig(file: string): WranglerConfig {
+  return JSON.parse(example(file).replaceAll(/,(?=\s*[}\]])/g, '')) as WranglerConfig;
 }

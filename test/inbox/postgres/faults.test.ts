@@ -185,6 +185,29 @@ describe('a pooler that does not keep prepared statements', () => {
   });
 });
 
+it('a pooler that is found out at the end of ctx.transaction does not have the function run again', async () => {
+  let isArmed = false;
+  const connect = async (): Promise<PoolClient> => {
+    const client = await pool.connect();
+    return new Proxy(client, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
+        return (query: { readonly text: string; readonly name?: string }) =>
+          target.query(isArmed && query.name !== undefined ? { text: 'EXECUTE of_another_connection' } : query);
+      },
+    });
+  };
+  await using inbox = inboxOnPostgres<PoolClient>({ pool: { connect } }, { ...SETTINGS, schema });
+  const { lease } = await claimed(inbox);
+  const work = vi.fn(() => {
+    isArmed = true;
+  });
+  await inbox.transaction(lease, work, { now: () => START, signal: new AbortController().signal });
+  expect(work).toHaveBeenCalledOnce();
+  expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'processed' }]);
+});
+
 it('one delivery that Postgres refuses takes nothing else down', async () => {
   let refusals = 0;
   await using faulty = unlucky((text) => text.includes('place'), { code: '54000' }, 1);

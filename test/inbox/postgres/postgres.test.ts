@@ -2,6 +2,6 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
 import { testInbox } from '../conformance.ts';
 
-const open = inboxesOnPostgres();
+const { empty } = inboxesOnPostgres();
 
-testInbox('the inbox in Postgres', () => open() as Inbox<never>);
+testInbox('the inbox in Postgres', () => empty() as Inbox<never>);

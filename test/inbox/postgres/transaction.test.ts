@@ -229,6 +229,20 @@ describe('a function that ends the transaction itself', () => {
     expect(await stateOf(other)).toEqual(['dead', 'failed', ['failed']]);
   });
 
+  it('with COMMIT, on a connection that is lost then: its attempt cannot end as one that may be repeated', async () => {
+    await using inbox = open();
+    const { lease } = await claimed(inbox);
+    const work = async (client: PoolClient) => {
+      await insert(client);
+      await client.query('COMMIT');
+      await client.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => {});
+    };
+    expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'FAILED' });
+    const retry = { outcome: 'retry', error: { name: 'Error', message: 'lost', stack: null }, dueAt: START } as const;
+    expect(await inbox.settle(lease, retry, START)).toBe(true);
+    expect([await written(), await stateOf(inbox)]).toEqual([['ord_1'], ['dead', 'failed', ['failed']]]);
+  });
+
   it('with ROLLBACK is told so, and what it wrote afterwards is its own', async () => {
     await using inbox = open();
     const { lease } = await claimed(inbox);

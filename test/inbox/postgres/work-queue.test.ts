@@ -4,7 +4,7 @@ import { testScope } from '../../processing/scope.conformance.ts';
 import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
 // As an inbox opens its own; a merchant's pool most likely does not pipeline.
-const open = inboxesOnPostgres({ pipeline: true });
+const { empty } = inboxesOnPostgres({ pipeline: true });
 
-testWorkQueue('the work queue in Postgres', () => open() as Inbox<never>);
-testScope('the work queue in Postgres', () => open() as Inbox<never>);
+testWorkQueue('the work queue in Postgres', () => empty() as Inbox<never>);
+testScope('the work queue in Postgres', () => empty() as Inbox<never>);

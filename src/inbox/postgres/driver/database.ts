@@ -109,16 +109,10 @@ export class Database {
       return await use(session, spoil);
     } catch (failure) {
       spoil();
-      this.#learn(failure);
       throw failure;
     } finally {
       this.#connections.giveBack(session.connection, isSpoiled);
     }
-  }
-
-  /** That a pooler does not keep prepared statements. */
-  #learn(failure: unknown): void {
-    if (isInstance(failure, DatabaseFailure) && failure.fault === 'unprepared') this.#preparing.named = false;
   }
 
   async #untilDone<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -142,7 +136,6 @@ export class Database {
       return await work(session);
     } catch (failure) {
       const fault = isInstance(failure, DatabaseFailure) ? failure.fault : 'refused';
-      this.#learn(failure);
       isBroken = fault === 'lost' || !(await rolledBack(session));
       throw failure;
     } finally {
@@ -157,7 +150,6 @@ export class Database {
       return session;
     } catch (failure) {
       this.#opened = undefined;
-      this.#learn(failure);
       this.#connections.giveBack(session.connection, true);
       throw failure;
     }

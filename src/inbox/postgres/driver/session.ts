@@ -60,15 +60,17 @@ export class Session {
 
   /** A connection that pipelines takes the next before it has answered the last; of others `pg` wants one at a time. */
   #inTurn(query: PostgresQuery): Promise<PostgresResult> {
-    if (this.connection.pipeline === true) return this.connection.query(query).catch(failed);
-    const answered = this.#over.then(() => this.connection.query(query)).catch(failed);
+    if (this.connection.pipeline === true) return this.connection.query(query).catch(this.#failed);
+    const answered = this.#over.then(() => this.connection.query(query)).catch(this.#failed);
     this.#over = answered.catch(() => {});
     return answered;
   }
-}
 
-function failed(cause: unknown): never {
-  throw new DatabaseFailure(cause);
+  readonly #failed = (cause: unknown): never => {
+    const failure = new DatabaseFailure(cause);
+    if (failure.fault === 'unprepared') this.#preparing.named = false;
+    throw failure;
+  };
 }
 
 const names = new Map<string, string>();

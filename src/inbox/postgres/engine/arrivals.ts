@@ -18,6 +18,7 @@ interface KnownRow {
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly verified: boolean;
+  readonly erased: boolean;
   readonly body: Buffer | null;
   readonly body_sha256: Buffer | null;
 }
@@ -37,14 +38,15 @@ export function arrivals(scene: Scene): Part {
 
   async function known({ endpoint, id }: Pick<IncomingEvent, 'endpoint' | 'id'>): Promise<Known> {
     const row = await session.row<KnownRow>(
-      `SELECT events.seq, events.entity, ${STATE}, events.verified, events.body, events.body_sha256
+      `SELECT events.seq, events.entity, ${STATE}, events.verified, events.erased_ms IS NOT NULL AS erased,
+         events.body, events.body_sha256
        FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
       [toText(id), toText(endpoint)],
     );
     if (row === undefined) throw new RangeError('a key is known only when its event could not be stored');
-    const { seq, entity, state, dead_reason: reason, verified, body, body_sha256: hash } = row;
+    const { seq, entity, state, dead_reason: reason, verified, erased, body, body_sha256: hash } = row;
     const named = entity === null ? null : fromText(entity);
-    return { seq, entity: named, state, invalid: reason === 'invalid', verified, body, hash };
+    return { seq, entity: named, state, invalid: reason === 'invalid', verified, erased, body, hash };
   }
 
   async function replace(seq: number, event: IncomingEvent, first: FirstState): Promise<void> {

@@ -1,6 +1,6 @@
 import type { EntityQueue, Front, Queue, Takers } from '../../rules/engine.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
-import { toText } from '../driver/values.ts';
+import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Scene } from './scene.ts';
 
@@ -65,6 +65,39 @@ export function entityQueue({
       return asked(session.rows<{ seq: number }>(upTo, values).then((rows) => rows.map((row) => row.seq)));
     },
   };
+}
+
+interface FoundFrontRow {
+  readonly endpoint: string;
+  readonly entity: string;
+  readonly has_lease: boolean;
+  readonly seq: number | null;
+  readonly type: string;
+  readonly parked: boolean;
+  readonly created_ms: number;
+  readonly created_ns: number;
+}
+
+/** Reads the fronts of many queues, for who asks for them one by one. */
+export async function readFronts({ session, t, facts }: Scene, queues: readonly Queue[]): Promise<void> {
+  const same = 'entity IS NOT NULL AND entity = given.entity AND endpoint = given.endpoint';
+  const named = queues.filter(({ entity }) => entity !== null).map(bound);
+  const rows = await session.rows<FoundFrontRow>(
+    `SELECT given.entity, given.endpoint,
+       EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease, front.*
+     FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint) LEFT JOIN LATERAL (
+       SELECT seq, type, parked, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL
+       ORDER BY created_ms, created_ns, seq LIMIT 1
+     ) AS front ON true`,
+    [named.map(([entity]) => entity), named.map(([, endpoint]) => endpoint)],
+  );
+  for (const row of rows) {
+    const { seq } = row;
+    const queue = { endpoint: fromText(row.endpoint), entity: fromKey(row.entity) };
+    if (seq !== null && !row.parked) facts.unparked.add(seq);
+    const front = seq === null ? undefined : frontOf({ ...row, seq });
+    facts.note({ ...queue, seq: seq ?? 0 }, { hasLease: row.has_lease, front });
+  }
 }
 
 /** After every event there can be. */

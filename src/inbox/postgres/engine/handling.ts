@@ -6,6 +6,7 @@ import type { Attempt, Lease } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
 import { createdOf, joined, STATE } from '../sql/records.ts';
+import type { Tables } from '../sql/tables.ts';
 import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
 import { followClock } from './follow-clock.ts';
 import type { Scene } from './scene.ts';
@@ -36,14 +37,18 @@ interface RunningRow extends Omit<CandidateRow, 'crashes'> {
   readonly attempts: number;
   readonly trigger: Attempt['trigger'];
   readonly claimed_ms: number;
+  readonly has_effect: boolean;
 }
 
 interface RanOutRow extends RunningRow {
   readonly crashes: number;
-  readonly has_effect: boolean;
 }
 
-const RUNNING = 'seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms';
+/** Of an event in processing; with LIMIT, or its marker would be looked for among all that there are. */
+const runningColumns = (t: Tables): string => `
+  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms,
+  (SELECT true FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence LIMIT 1)
+    IS NOT NULL AS has_effect`;
 
 /** Processors take events, hold them, and say how their attempts ended. */
 export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof EntityQueue> {
@@ -201,13 +206,11 @@ async function ranOut(
   const free = await locks.takeFree(found.map(({ slot }) => slot));
   const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
   const rows = await session.rows<RanOutRow>(
-    `SELECT ${RUNNING}, crashes,
-       EXISTS (SELECT 1 FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence)
-         AS has_effect
+    `SELECT ${runningColumns(t)}, crashes
      FROM ${t.queue} AS queue WHERE ${ended} AND seq = ANY($2::bigint[]) ORDER BY lease_until_ms`,
     [by, ours],
   );
-  return rows.map((row) => ({ ...runningOf(row), crashes: row.crashes, bytes: 0, hasEffect: row.has_effect }));
+  return rows.map((row) => ({ ...runningOf(row), crashes: row.crashes, bytes: 0 }));
 }
 
 function claimedOf(row: ClaimedRow | undefined) {
@@ -235,7 +238,7 @@ async function stillHeld(scene: Scene, leases: readonly Lease[]): Promise<readon
 /** What is in processing of some events, whose slots are held. */
 export async function readRunning({ session, t, facts }: Scene, seqs: readonly number[]): Promise<void> {
   const rows = await session.rows<RunningRow>(
-    `SELECT ${RUNNING} FROM ${t.queue} WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL`,
+    `SELECT ${runningColumns(t)} FROM ${t.queue} AS queue WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NOT NULL`,
     [seqs],
   );
   for (const seq of seqs) facts.running.set(seq, undefined);
@@ -253,5 +256,6 @@ function runningOf(row: RunningRow): RunningEvent {
     attempt: row.attempts,
     trigger: row.trigger,
     claimedAt: row.claimed_ms,
+    hasEffect: row.has_effect,
   };
 }

@@ -13,6 +13,8 @@ export interface Locks {
   takeOf(seqs: readonly number[]): Promise<void>;
   /** Waits for those of events by their keys; an event that is not there has none. */
   takeOfKeys(keys: readonly EventKey[]): Promise<void>;
+  /** As `takeOfKeys`, of events by their numbers. */
+  takeOfSeqs(seqs: readonly number[]): Promise<void>;
 }
 
 export function locksOf(session: Session, t: Tables): Locks {
@@ -29,10 +31,20 @@ export function locksOf(session: Session, t: Tables): Locks {
     SELECT DISTINCT events.slot FROM unnest($1::text[], $2::text[]) AS given (id, endpoint)
     CROSS JOIN ${rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint')}`;
 
+  const ofSeqs = `SELECT DISTINCT slot FROM ${t.events} WHERE seq = ANY($1::bigint[])`;
+
   async function take(slots: readonly number[]): Promise<boolean> {
     const wanted = missing(slots);
     if (wanted.length > 0) note(await session.rows(named, [wanted]));
     return wanted.length > 0;
+  }
+
+  /** Somebody may have moved an event to another slot while this one was waited for. */
+  async function takeAll(text: string, values: readonly unknown[]): Promise<void> {
+    for (;;) {
+      const slots = await session.rows<{ slot: number }>(text, values);
+      if (!(await take(slots.map(({ slot }) => slot)))) return;
+    }
   }
 
   return {
@@ -47,13 +59,8 @@ export function locksOf(session: Session, t: Tables): Locks {
     async takeOf(seqs) {
       if (seqs.length > 0) note(await session.rows(ofEvents, [seqs]));
     },
-    async takeOfKeys(keys) {
-      const values = [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))];
-      // Somebody may have moved one to another slot while this one was waited for.
-      for (;;) {
-        const slots = await session.rows<{ slot: number }>(ofKeys, values);
-        if (!(await take(slots.map(({ slot }) => slot)))) return;
-      }
-    },
+    takeOfKeys: (keys) =>
+      takeAll(ofKeys, [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))]),
+    takeOfSeqs: (seqs) => takeAll(ofSeqs, [seqs]),
   };
 }

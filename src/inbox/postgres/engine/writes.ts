@@ -15,6 +15,10 @@ export interface Writes {
   attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error'>, now: number): void;
   processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
   readonly counts: Tally;
+  /** Takes its body away. */
+  prune(seq: number, hash: Uint8Array): void;
+  pruneErrors(seq: number): void;
+  forgetConflict(seq: number): void;
   /** Before the next candidates are looked for, and before the commit. */
   flush(): Promise<void>;
 }
@@ -29,6 +33,9 @@ export function writesOf(
   let parked: number[] = [];
   let attempts: (readonly unknown[])[] = [];
   let marks: (readonly unknown[])[] = [];
+  let pruned: (readonly [number, Uint8Array])[] = [];
+  let withoutErrors: number[] = [];
+  let withoutConflict: number[] = [];
   return {
     park: (seq) => void parked.push(seq),
     attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
@@ -40,6 +47,9 @@ export function writesOf(
       if (created !== null) marks.push([keyOrNull(entity), toText(endpoint), created.ms, created.ns]);
     },
     counts,
+    prune: (seq, hash) => void pruned.push([seq, hash]),
+    pruneErrors: (seq) => void withoutErrors.push(seq),
+    forgetConflict: (seq) => void withoutConflict.push(seq),
     async flush() {
       const counted = counts.take();
       const writing: Promise<unknown>[] = [];
@@ -56,6 +66,14 @@ export function writesOf(
           ),
         );
       }
+      if (pruned.length > 0) writing.push(session.run(moves.prune, columns(pruned, 2)));
+      if (withoutErrors.length > 0) writing.push(session.run(pruneErrors(t), [withoutErrors]));
+      if (withoutConflict.length > 0) {
+        writing.push(session.run(`DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, [withoutConflict]));
+      }
+      pruned = [];
+      withoutErrors = [];
+      withoutConflict = [];
       parked = [];
       attempts = [];
       marks = [];
@@ -74,6 +92,12 @@ function addAttempts(t: Tables): string {
       error_name, error_message, error_stack)
     SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
       $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[])`;
+}
+
+function pruneErrors(t: Tables): string {
+  return `
+    UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL
+    WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL)`;
 }
 
 function raiseHighWater(t: Tables): string {

@@ -1,22 +1,32 @@
-import type { Counts } from '../../operator/counts.ts';
 import type { Operations } from '../../operator/operations.ts';
-import type { Search } from '../../operator/search.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
+import { bulks } from './acts/bulks.ts';
 import { audit } from './audit/audit-log.ts';
 import { counts } from './counts/stored-counts.ts';
+import { erasing } from './removal/erasing.ts';
+import { pruning } from './removal/pruning.ts';
 import { deadGroups } from './search/dead-groups.ts';
+import { entityIndex } from './search/entity-index.ts';
 import { search } from './search/event-search.ts';
+import { copies } from './transfer/copies.ts';
+import { exporting } from './transfer/exporting.ts';
+import { importing } from './transfer/importing.ts';
 
 /** What operators do, on the tables of a schema. */
-export function postgresOperations(
-  access: Access,
-): Counts & Search & Pick<Operations, 'act' | 'note' | 'recount' | 'lines'> {
+export function postgresOperations(access: Access): Operations {
+  const found = search(access);
   return {
-    ...search(access),
-    ...actsOnEvents(access),
-    ...audit(access),
-    ...counts(access),
+    ...found,
     deadGroups: () => access.ask(() => deadGroups(access.store)),
+    ...actsOnEvents(access),
+    ...bulks(access),
+    ...audit(access),
+    ...pruning(access),
+    ...erasing(access, entityIndex(access.store.t)),
+    ...exporting(access, found.search),
+    ...importing(access),
+    ...copies(access),
+    ...counts(access),
   };
 }

@@ -19,7 +19,11 @@ export function keyOrNull(text: string | null): string | null {
   return text === null ? null : toKey(text);
 }
 
+export function isHashed(key: string): boolean {
+  return key.startsWith(HASHED);
+}
+
 /** What `toKey` was given, or the hash of it. */
 export function fromKey(key: string): string {
-  return key.startsWith(HASHED) ? key : fromText(key);
+  return isHashed(key) ? key : fromText(key);
 }

@@ -20,6 +20,9 @@ export const tableNames = [
   'rejected',
   'terms',
   'progress',
+  'bulks',
+  'bulk_events',
+  'imported',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];

@@ -11,7 +11,8 @@ import { GroupCommit } from '../../group-commit.ts';
 import { accessOf } from '../operator/access.ts';
 import { sqliteOperations } from '../operator/operations.ts';
 import { SEARCH_INDEX } from '../operator/search/search-words.ts';
-import { exportPagesBefore } from '../operator/transfer/exporting.ts';
+import { exportPagesBefore } from '../../operator/export-pages.ts';
+import { exportSource } from '../operator/transfer/exporting.ts';
 import type { Statements } from '../statements.ts';
 import { answerRequests, file, tell } from './answer-requests.ts';
 import type { OperatorsOperations } from './threaded-operations.ts';
@@ -36,7 +37,7 @@ const operations: OperatorsOperations = {
   ...sqliteOperations(access),
   async beginExport(filter, end) {
     lastExport += 1;
-    exportsUnderWay.set(lastExport, exportPagesBefore(access, filter, end));
+    exportsUnderWay.set(lastExport, exportPagesBefore(exportSource(access), filter, end));
     return lastExport;
   },
   async nextPage(id) {

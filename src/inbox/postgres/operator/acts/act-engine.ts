@@ -1,125 +1,161 @@
 import type { EventKey } from '../../../event.ts';
 import type { ActedRow, ActEngine } from '../../../rules/act-on-events.ts';
-import { answer, asked } from '../../../rules/steps.ts';
-import type { DeadReason, EventState } from '../../../state.ts';
-import { fromText, textOrNull, toText } from '../../driver/values.ts';
+import type { BodyToday } from '../../../rules/operator-acts.ts';
+import { answer, asked, DONE } from '../../../rules/steps.ts';
+import { textOrNull } from '../../driver/values.ts';
+import { readFronts } from '../../engine/entity-queue.ts';
 import { postgresEngine } from '../../engine/postgres-engine.ts';
 import type { Scene } from '../../engine/scene.ts';
 import { keyOrNull } from '../../sql/keys.ts';
-import { joined, places, STATE } from '../../sql/records.ts';
-import { rowOf } from '../../sql/tables.ts';
+import { slotOf } from '../../sql/slots.ts';
+import { bodiesAhead } from './bodies-ahead.ts';
+import { nameOf, readActed } from './held-events.ts';
 
-/** What an act asks for, in one transaction, on events that are held (`held`). */
-export function actEngine(scene: Scene, rows: ReadonlyMap<string, ActedRow>): ActEngine {
-  const { session, moves } = scene;
-  const unread = new Map(rows);
-  /** what was found of each, by `seq` */
-  const found = new Map<number, ActedRow>();
-  const noted = (row: ActedRow | null): ActedRow | null => {
-    if (row !== null) found.set(row.seq, row);
-    return row;
-  };
+/** What acts write, for many events at once. */
+interface Moved {
+  readonly pending: number[];
+  readonly dead: number[];
+  readonly processed: ActedRow[];
+  readonly rerun: Rerun[];
+  now: number;
+}
 
-  async function discard(...[seq, content, now]: Parameters<ActEngine['discard']>): Promise<void> {
-    if (content !== null) {
-      const { type, created } = content;
-      const about = [textOrNull(type), created?.ms ?? null, created?.ns ?? null];
-      await session.run(moves.describeInvalid, [seq, ...about]);
-    }
-    const isPending = found.get(seq)?.state === 'pending';
-    if (isPending) await session.run(moves.discardPending, [seq, now]);
-    else await session.run(moves.discardDead, [seq, now, keyOrNull(content?.type ?? null)]);
-  }
-
-  return {
-    ...postgresEngine(scene),
-    acted(event) {
-      const name = typeof event === 'number' ? '' : nameOf(event);
-      const read = unread.get(name);
-      // The second time that it is given it is as the first has left it.
-      unread.delete(name);
-      return read === undefined ? asked(actedRow(scene, event).then(noted)) : answer(noted(read));
-    },
-    processedToPending(seq, now) {
-      const { type = null, entity = null } = found.get(seq) ?? {};
-      return asked(
-        session.run(moves.processedToPending, [seq, keyOrNull(type), keyOrNull(entity), now]).then(() => {}),
-      );
-    },
-    discard: (...given) => asked(discard(...given)),
-  };
+interface Rerun extends BodyToday {
+  readonly seq: number;
+  readonly slot: number;
 }
 
 /**
- * Events that nobody moves or prunes until the transaction ends, as they are then, by their names: one statement reads what the
- * rule asks for one by one.
+ * What an act asks for, in one transaction, on events that were read together and are held (`held`). The rule goes from one to
+ * the next, and what it writes of each is written together, before something else depends on it.
  */
-export async function held(scene: Scene, keys: readonly EventKey[]): Promise<ReadonlyMap<string, ActedRow>> {
-  const { session, t, locks } = scene;
-  await locks.takeOfKeys(keys);
-  // Pruning locks the attempts that have processed an event, and nothing else of it.
-  const about = [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))];
-  const given = `unnest($1::text[], $2::text[]) AS given (id, endpoint)`;
-  const event = rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint');
-  await session.rows(
-    `SELECT 1 FROM ${t.attempts} WHERE prunable AND seq = ANY(ARRAY(SELECT events.seq FROM ${given} CROSS JOIN ${event}))
-     ORDER BY seq, number FOR UPDATE`,
-    about,
-  );
-  return readActed(scene, keys);
-}
+export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & { flush(): Promise<void> } {
+  const { session, moves } = scene;
+  const engine = postgresEngine(scene);
+  const bodyOf = bodiesAhead(scene, rows);
+  const unread = new Map<string | number, ActedRow>(rows.map((row) => [nameOf(row), row]));
+  for (const row of rows) unread.set(row.seq, row);
+  /** what was found of each */
+  const found = new Map<string | number, ActedRow>();
+  /** events whose queue goes on behind them */
+  const left = new Map<string, ActedRow>();
+  let moved = nothing();
+  let unparked: number[] = [];
 
-/** What `held` reads, of nobody's. */
-export async function readActed(
-  { session, t }: Pick<Scene, 'session' | 't'>,
-  keys: readonly EventKey[],
-): Promise<ReadonlyMap<string, ActedRow>> {
-  const rows = await session.rows<Columns>(
-    `SELECT ${COLUMNS} FROM unnest($1::text[], $2::text[]) AS given (id, endpoint)
-     CROSS JOIN ${rowOf(t.events, 'events', 'found.id = given.id AND found.endpoint = given.endpoint')} ${places(t)}`,
-    [keys.map(({ id }) => toText(id)), keys.map(({ endpoint }) => toText(endpoint))],
-  );
-  return new Map(rows.map((row) => rowFrom(row)).map((row) => [nameOf(row), row]));
-}
+  function noted(row: ActedRow | null): ActedRow | null {
+    if (row !== null) found.set(nameOf(row), row).set(row.seq, row);
+    return row;
+  }
 
-async function actedRow({ session, t }: Scene, event: EventKey | number): Promise<ActedRow | null> {
-  const [where, values] =
-    typeof event === 'number'
-      ? ['events.seq = $1', [event]]
-      : ['events.id = $1 AND events.endpoint = $2', [toText(event.id), toText(event.endpoint)]];
-  const row = await session.row<Columns>(`SELECT ${COLUMNS} FROM ${joined(t)} WHERE ${where}`, values);
-  return row === undefined ? null : rowFrom(row);
-}
+  async function actedAgain(event: EventKey | number): Promise<ActedRow | null> {
+    const key = typeof event === 'number' ? found.get(event) : event;
+    if (key === undefined) return null; // whoever asks by number has read them
+    await writeMoves();
+    return noted((await readActed(scene, [key]))[0] ?? null);
+  }
 
-interface Columns {
-  readonly seq: number;
-  readonly endpoint: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly entity: string | null;
-  readonly state: EventState;
-  readonly dead_reason: DeadReason | null;
-  readonly pruned: boolean;
-  readonly discarded: boolean;
-  readonly erased: boolean;
-  readonly bytes: number;
-}
+  async function writeMoves(): Promise<void> {
+    const { pending, dead, processed, rerun, now } = moved;
+    moved = nothing();
+    const seqs = (of: readonly { readonly seq: number }[]) => of.map(({ seq }) => seq);
+    const keys = (of: readonly Pick<Rerun, 'type' | 'entity'>[]) => [
+      of.map(({ type }) => keyOrNull(type)),
+      of.map(({ entity }) => keyOrNull(entity)),
+    ];
+    const writing: Promise<unknown>[] = [];
+    if (pending.length > 0) writing.push(session.run(moves.discardPending, [pending, now]));
+    if (dead.length > 0) writing.push(session.run(moves.discardDead, [dead, now, null]));
+    if (processed.length > 0) {
+      writing.push(session.run(moves.processedToPending, [seqs(processed), ...keys(processed), now]));
+    }
+    if (rerun.length > 0) {
+      const about = [
+        rerun.map(({ type }) => textOrNull(type)),
+        rerun.map(({ created }) => created?.ms ?? null),
+        rerun.map(({ created }) => created?.ns ?? null),
+        rerun.map(({ entity }) => textOrNull(entity)),
+        rerun.map(({ slot }) => slot),
+      ];
+      writing.push(session.run(moves.describeMany, [seqs(rerun), ...about]));
+      writing.push(session.run(moves.unshelveMany, [seqs(rerun), ...keys(rerun), now]));
+    }
+    await Promise.all(writing);
+  }
 
-const COLUMNS = `events.seq, events.endpoint, events.id, events.type, events.entity, ${STATE}, events.body IS NULL AS pruned,
-  shelf.discarded_ms IS NOT NULL AS discarded, events.erased_ms IS NOT NULL AS erased,
-  coalesce(octet_length(events.body), 0) AS bytes`;
+  /** What was put away is at the front of its queue no more. */
+  async function moveOn(): Promise<void> {
+    await writeMoves();
+    if (left.size === 0) return;
+    const queues = [...left.values()];
+    left.clear();
+    await readFronts(scene, queues);
+  }
 
-function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, ...row }: Columns): ActedRow {
+  async function discardInvalid(seq: number, content: NonNullable<Content>, now: number): Promise<void> {
+    const { type, created } = content;
+    const about = [textOrNull(type), created?.ms ?? null, created?.ns ?? null];
+    await Promise.all([
+      session.run(moves.describeInvalid, [seq, ...about]),
+      session.run(moves.discardDead, [[seq], now, keyOrNull(type)]),
+    ]);
+  }
+
   return {
-    ...row,
-    endpoint: fromText(endpoint),
-    id: fromText(id),
-    type: type === null ? null : fromText(type),
-    entity: entity === null ? null : fromText(entity),
-    deadReason,
+    ...engine,
+    acted(event) {
+      const name = typeof event === 'number' ? event : nameOf(event);
+      const read = unread.get(name);
+      // The second time that it is given it is as the first has left it.
+      unread.delete(name);
+      if (read !== undefined) return answer(noted(read));
+      return found.has(name) ? asked(actedAgain(event)) : answer(null);
+    },
+    bodyOf: (seq) => asked(bodyOf(seq)),
+    toPending(key, content, now) {
+      const row = found.get(nameOf(key));
+      if (row === undefined) return DONE;
+      // It joins the queue of another entity, and is found by it.
+      if (row.entity !== content.entity) return engine.toPending(key, content, now);
+      moved.rerun.push({ ...content, seq: row.seq, slot: slotOf(key.endpoint, content.entity, key.id) });
+      moved.now = now;
+      return DONE;
+    },
+    processedToPending(seq, now) {
+      const row = found.get(seq);
+      if (row !== undefined) moved.processed.push(row);
+      moved.now = now;
+      return DONE;
+    },
+    discard(seq, content, now) {
+      moved.now = now;
+      if (content !== null) return asked(discardInvalid(seq, content, now));
+      const row = found.get(seq);
+      if (row?.state === 'pending') {
+        moved.pending.push(seq);
+        left.set(JSON.stringify([row.endpoint, row.entity]), row);
+      } else {
+        moved.dead.push(seq);
+      }
+      return DONE;
+    },
+    *front(queue) {
+      yield* asked(moveOn());
+      return yield* engine.front(queue);
+    },
+    unpark(seq) {
+      unparked.push(seq);
+      return answer(0);
+    },
+    async flush() {
+      await writeMoves();
+      if (unparked.length > 0) await session.run(moves.unparkMany, [unparked]);
+      unparked = [];
+    },
   };
 }
 
-export function nameOf({ endpoint, id }: EventKey): string {
-  return JSON.stringify([endpoint, id]);
+type Content = Parameters<ActEngine['discard']>[1];
+
+function nothing(): Moved {
+  return { pending: [], dead: [], processed: [], rerun: [], now: 0 };
 }

@@ -6,7 +6,8 @@ import type { EventKey } from '../../../event.ts';
 import type { Session } from '../../driver/session.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
-import { actEngine, held, nameOf, readActed } from './act-engine.ts';
+import { actEngine } from './act-engine.ts';
+import { held, nameOf, readActed } from './held-events.ts';
 import { auditLines } from '../audit/audit-line.ts';
 
 /** Acts on events that are named. */
@@ -25,6 +26,7 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
             const engine = { ...actEngine(place, await held(place, keys)), ...auditLines(place) };
             const now = time.toDatabase(author.now);
             const report = await awaited(actOnKeys(engine, act, keys, { ...author, now }, options));
+            await engine.flush();
             await place.writes.flush();
             written = { report, at: now };
             return report;
@@ -48,10 +50,11 @@ export function actsOnEvents({ store, ask, notify }: Access): Pick<Acts, 'act'> 
 /** All of them are read when the rule asks for the first one. */
 function actedAsOne(session: Session, t: Tables, keys: readonly EventKey[]): Pick<ActEngine, 'acted'> {
   let read: Promise<ReadonlyMap<string, ActedRow>> | undefined;
+  const byName = async () => new Map((await readActed({ session, t }, keys)).map((row) => [nameOf(row), row]));
   return {
     acted(event) {
       if (typeof event === 'number') throw new TypeError('these are named by their keys');
-      return asked((read ??= readActed({ session, t }, keys)).then((rows) => rows.get(nameOf(event)) ?? null));
+      return asked((read ??= byName()).then((rows) => rows.get(nameOf(event)) ?? null));
     },
   };
 }

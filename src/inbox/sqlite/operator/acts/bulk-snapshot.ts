@@ -1,8 +1,8 @@
+import { breakdownOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine } from '../../../rules/bulks.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
-import { breakdownOf, filterOf, type BulkRow } from './bulk-record.ts';
 
 type FillingRow = Pick<BulkRow, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;
 
@@ -21,7 +21,7 @@ export function snapshots(
       if (found === undefined) return answer(null);
       const row = found as FillingRow;
       const { act, force, filter } = row;
-      return answer({ id, act, force: force === 1, filter: filterOf(filter), breakdown: breakdownOf(row) });
+      return answer({ id, act, force: Boolean(force), filter: filterOf(filter), breakdown: breakdownOf(row) });
     },
     addToSnapshot(id, seq) {
       const sql = 'INSERT INTO hookbox_bulk_events (bulk, seq) VALUES (?, ?) ON CONFLICT (bulk, seq) DO NOTHING';

@@ -1,5 +1,6 @@
 import { positiveWhole } from '../../../../number-option.ts';
 import type { Acts } from '../../../operator/acts.ts';
+import { bulkOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
 import {
   addToBulk,
@@ -21,7 +22,7 @@ import { auditLines } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import { actEngine } from './act-on-events.ts';
-import { bulkOf, bulkRecords, findBulk, type BulkRow } from './bulk-record.ts';
+import { bulkRecords, findBulk } from './bulk-record.ts';
 import { snapshots } from './bulk-snapshot.ts';
 import { clearAway, oldBulks } from './clear-old-bulks.ts';
 

@@ -1,7 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { eventLine, markLine, type ExportedEvent } from '../../../operator/export-format.ts';
-import type { EventFilter } from '../../../operator/filter.ts';
-import type { ExportPage, Transfer } from '../../../operator/transfer.ts';
+import { eventLine, type ExportedEvent, type ExportedMark } from '../../../operator/export-format.ts';
+import { exportPagesBefore, type ExportSource } from '../../../operator/export-pages.ts';
+import type { Transfer } from '../../../operator/transfer.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { EventRow } from '../../sql/records.ts';
 import type { Access } from '../access.ts';
@@ -11,11 +10,6 @@ import { timesOf } from '../../sql/records.ts';
 import { readTogether } from '../read-together.ts';
 import { newestSeq } from '../../sql/newest-seq.ts';
 import { search } from '../search/event-search.ts';
-
-/** Few enough to be read between two deliveries. */
-const PAGE_EVENTS = 100;
-const PAGE_BYTES = 1024 * 1024;
-const FOUND_AT_ONCE = 500;
 
 /** A row of hookbox_events, with what only the file it is handled in needs to know. */
 interface ExportedRow extends EventRow {
@@ -41,60 +35,33 @@ interface MarkRow {
 export function exporting(access: Access): Pick<Transfer, 'exportPages'> {
   return {
     // At once: what is stored from now on is not among them.
-    exportPages: (filter) => exportPagesBefore(access, filter, newestSeq(access.database()) + 1),
+    exportPages: (filter) => exportPagesBefore(exportSource(access), filter, newestSeq(access.database()) + 1),
   };
 }
 
-/** The pages of an export of what was stored before a `seq`. */
-export function exportPagesBefore(access: Access, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
-  const isWhole = Object.values(filter).every((condition) => condition === undefined);
-  return isWhole ? everything(access, end) : whatFits(access, filter, end);
-}
-
-async function* everything(access: Access, end: number): AsyncGenerator<ExportPage, void> {
-  yield* eventPages(access, seqsBefore(access, end));
-  yield* markPages(access);
-}
-
-async function* whatFits(access: Access, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {
-  // Searching goes from the newest to the oldest, so what fits is noted first: a number for each event.
-  const found: number[] = [];
-  for (let before: number | null = end; before !== null;) {
-    const page = await search(access).search(filter, { before, limit: FOUND_AT_ONCE });
-    for (const { seq } of page.events) found.push(seq);
-    before = page.next;
-    await turn();
-  }
-  yield* eventPages(access, found.toReversed());
-}
-
-/** In the order of arrival. */
-function* seqsBefore(access: Access, end: number): Generator<number, void> {
-  let after = 0;
-  for (;;) {
-    const rows = statement(
-      access.database(),
-      'SELECT seq FROM hookbox_events WHERE seq > ? AND seq < ? ORDER BY seq LIMIT +?',
-    ).all(after, end, PAGE_EVENTS) as { seq: number }[];
-    for (const { seq } of rows) yield seq;
-    if (rows.length < PAGE_EVENTS) return;
-    after = rows.at(-1)?.seq ?? end;
-  }
-}
-
-async function* eventPages(access: Access, seqs: Iterable<number>): AsyncGenerator<ExportPage, void> {
-  let page: number[] = [];
-  let bytes = 0;
-  for (const seq of seqs) {
-    page.push(seq);
-    bytes += bytesOf(access.database(), seq);
-    if (page.length < PAGE_EVENTS && bytes < PAGE_BYTES) continue;
-    yield pageOf(access.database(), page);
-    page = [];
-    bytes = 0;
-    await turn();
-  }
-  if (page.length > 0) yield pageOf(access.database(), page);
+/** What an export reads of a file. */
+export function exportSource(access: Access): ExportSource {
+  return {
+    search: (filter, page) => search(access).search(filter, page),
+    sizedBehind(after, end, limit) {
+      const sql = 'SELECT seq FROM hookbox_events WHERE seq > ? AND seq < ? ORDER BY seq LIMIT +?';
+      const rows = statement(access.database(), sql).all(after, end, limit) as { seq: number }[];
+      return rows.map(({ seq }) => ({ seq, bytes: bytesOf(access.database(), seq) }));
+    },
+    sizedOf: (seqs) => seqs.map((seq) => ({ seq, bytes: bytesOf(access.database(), seq) })),
+    lines(seqs) {
+      const database = access.database();
+      return readTogether(database, () => seqs.flatMap((seq) => lineOf(database, seq) ?? []));
+    },
+    marksBehind({ entity, endpoint }, limit) {
+      const rows = statement(
+        access.database(),
+        `SELECT entity, endpoint, created_ms, created_ns FROM hookbox_entities
+         WHERE (entity, endpoint) > (?, ?) ORDER BY entity, endpoint LIMIT +?`,
+      ).all(entity, endpoint, limit) as MarkRow[];
+      return rows.map((row) => ({ mark: markOf(row), place: row }));
+    },
+  };
 }
 
 /** SQLite knows the length of a body without reading it. */
@@ -106,11 +73,6 @@ function bytesOf(database: SqliteDatabase, seq: number): number {
      FROM hookbox_events WHERE seq = :seq`,
   ).get({ seq });
   return (row as { bytes: number } | undefined)?.bytes ?? 0;
-}
-
-function pageOf(database: SqliteDatabase, seqs: readonly number[]): ExportPage {
-  const lines = readTogether(database, () => seqs.flatMap((seq) => lineOf(database, seq) ?? []));
-  return { lines, events: lines.length, marks: 0 };
 }
 
 function lineOf(database: SqliteDatabase, seq: number): string | null {
@@ -177,22 +139,6 @@ function exportedTimes(found: unknown): ExportedEvent['redeliveries'] {
   return { count, firstMs, lastMs, recentMs: [...recentMs] };
 }
 
-async function* markPages(access: Access): AsyncGenerator<ExportPage, void> {
-  let after: Pick<MarkRow, 'entity' | 'endpoint'> = { entity: '', endpoint: '' };
-  for (;;) {
-    const rows = statement(
-      access.database(),
-      `SELECT entity, endpoint, created_ms, created_ns FROM hookbox_entities
-       WHERE (entity, endpoint) > (?, ?) ORDER BY entity, endpoint LIMIT +?`,
-    ).all(after.entity, after.endpoint, PAGE_EVENTS) as MarkRow[];
-    if (rows.length > 0) yield { lines: rows.map(lineOfMark), events: 0, marks: rows.length };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_EVENTS) return;
-    after = last;
-    await turn();
-  }
-}
-
-function lineOfMark({ entity, endpoint, created_ms: createdMs, created_ns: ns }: MarkRow): string {
-  return markLine({ entity, endpoint, created: { ms: createdMs, ns } });
+function markOf({ entity, endpoint, created_ms: createdMs, created_ns: ns }: MarkRow): ExportedMark {
+  return { entity, endpoint, created: { ms: createdMs, ns } };
 }

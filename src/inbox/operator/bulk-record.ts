@@ -1,0 +1,59 @@
+import type { Act, ActCounts, Bulk } from './acts.ts';
+import type { EventFilter } from './filter.ts';
+
+/** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
+export interface BulkRow {
+  readonly id: number;
+  readonly act: Act;
+  readonly state: Bulk['state'];
+  readonly force: boolean | 0 | 1;
+  readonly filter: string;
+  readonly actor: string;
+  readonly reason: string | null;
+  readonly created_ms: number;
+  readonly started_ms: number | null;
+  readonly ended_ms: number | null;
+  readonly total: number;
+  readonly breakdown: string;
+  readonly worked: number;
+  readonly counts: string;
+  readonly audit: number | null;
+}
+
+export function bulkOf(row: BulkRow): Bulk {
+  return {
+    id: row.id,
+    act: row.act,
+    state: row.state,
+    filter: filterOf(row.filter),
+    force: Boolean(row.force),
+    actor: row.actor,
+    reason: row.reason,
+    createdAt: new Date(row.created_ms),
+    startedAt: timeOf(row.started_ms),
+    endedAt: timeOf(row.ended_ms),
+    total: row.total,
+    breakdown: breakdownOf(row),
+    worked: row.worked,
+    counts: JSON.parse(row.counts) as ActCounts, // written by advanceBulk
+    audit: row.audit,
+  };
+}
+
+export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {
+  const stored = JSON.parse(breakdown) as Partial<Bulk['breakdown']>; // written by addToBulk
+  return { states: {}, types: {}, deadReasons: {}, ...stored };
+}
+
+const TIMES = new Set(['since', 'until', 'ignoredSince'] satisfies (keyof EventFilter)[] as string[]);
+
+/** As it was given: JSON has no dates. */
+export function filterOf(json: string): EventFilter {
+  return JSON.parse(json, (key, value: unknown) =>
+    TIMES.has(key) && typeof value === 'string' ? new Date(value) : value,
+  ) as EventFilter; // written by createBulk
+}
+
+function timeOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,82 @@
+import type { Bulk } from '../../../operator/acts.ts';
+import { breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
+import type { BulkEngine, OldBulks } from '../../../rules/bulks.ts';
+import { asked } from '../../../rules/steps.ts';
+import type { Session } from '../../driver/session.ts';
+import { fromText } from '../../driver/values.ts';
+import type { Scene } from '../../engine/scene.ts';
+
+type Part = Pick<
+  BulkEngine,
+  'filling' | 'saveSnapshot' | 'seal' | 'bulk' | 'startBulk' | 'saveWorked' | 'endBulk' | keyof OldBulks
+>;
+
+/** One whose snapshot is complete. */
+export const COMPLETE = `id = $1 AND state <> 'filling'`;
+
+/**
+ * Bulks in a transaction that changes them. Whoever asks for one holds it until the end: of two machines that advance it one
+ * waits for the other's batch, so that each event is worked once.
+ */
+export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part {
+  const run = (text: string, values: readonly unknown[]) => asked(session.run(text, values).then(() => {}));
+  return {
+    filling(id) {
+      // One that was created at 0 was given up.
+      const text = `SELECT * FROM ${t.bulks} WHERE id = $1 AND state = 'filling' AND created_ms > 0 FOR UPDATE`;
+      return asked(
+        session.row<BulkRow>(text, [id]).then((row) => {
+          if (row === undefined) return null;
+          const { act, force, filter } = row;
+          return { id, act, force: force === true, filter: filterOf(filter), breakdown: breakdownOf(row) };
+        }),
+      );
+    },
+    saveSnapshot: (id, added, breakdown) =>
+      run(`UPDATE ${t.bulks} SET total = total + $2, breakdown = $3 WHERE id = $1`, [
+        id,
+        added,
+        JSON.stringify(breakdown),
+      ]),
+    seal: (id) => run(`UPDATE ${t.bulks} SET state = 'previewed' WHERE id = $1`, [id]),
+    bulk: (id) => asked(findBulk(session, `SELECT * FROM ${t.bulks} WHERE ${COMPLETE} FOR UPDATE`, id)),
+    startBulk: (id, audit, now) =>
+      run(`UPDATE ${t.bulks} SET state = 'running', started_ms = $2, audit = $3 WHERE id = $1`, [id, now, audit]),
+    saveWorked: (id, worked, counts) =>
+      run(`UPDATE ${t.bulks} SET worked = $2, counts = $3 WHERE id = $1`, [id, worked, JSON.stringify(counts)]),
+    endBulk: (id, state, now) => run(`UPDATE ${t.bulks} SET state = $2, ended_ms = $3 WHERE id = $1`, [id, state, now]),
+
+    giveUpFilling: (since) =>
+      // Created at 0: its preview, should it still be at it, is told that it took too long.
+      run(`UPDATE ${t.bulks} SET created_ms = 0 WHERE state = 'filling' AND created_ms BETWEEN 1 AND $1`, [since]),
+    cancelPreviewed: (before, now) =>
+      run(`UPDATE ${t.bulks} SET state = 'cancelled', ended_ms = $2 WHERE state = 'previewed' AND created_ms < $1`, [
+        before,
+        now,
+      ]),
+    forgetSnapshots: (endedBefore, limit) =>
+      asked(
+        session.run(
+          `DELETE FROM ${t.bulk_events} WHERE ctid = ANY(ARRAY(
+             SELECT old.ctid FROM ${t.bulks} AS bulks CROSS JOIN LATERAL (
+               SELECT ctid FROM ${t.bulk_events} AS events WHERE events.bulk = bulks.id LIMIT $2
+             ) AS old
+             WHERE bulks.state = 'filling' AND bulks.created_ms = 0
+                OR bulks.state = 'cancelled' AND bulks.started_ms IS NULL
+                OR bulks.state IN ('done', 'cancelled') AND bulks.ended_ms < $1
+             LIMIT $2
+           ))`,
+          [endedBefore, limit],
+        ),
+      ),
+  };
+}
+
+export async function findBulk(session: Session, text: string, id: number): Promise<Bulk | null> {
+  const row = await session.row<BulkRow>(text, [id]);
+  return row === undefined ? null : storedBulk(row);
+}
+
+export function storedBulk(row: BulkRow): Bulk {
+  return bulkOf({ ...row, actor: fromText(row.actor), reason: row.reason === null ? null : fromText(row.reason) });
+}

@@ -1,0 +1,158 @@
+import { positiveWhole } from '../../../../number-option.ts';
+import type { Acts, Bulk } from '../../../operator/acts.ts';
+import { authorOf } from '../../../operator/author.ts';
+import type { BulkRow } from '../../../operator/bulk-record.ts';
+import { assertFilter } from '../../../operator/check-filter.ts';
+import { pageBounds } from '../../../operator/page-bounds.ts';
+import type { Author } from '../../../rules/audit-line.ts';
+import {
+  addToBulk,
+  advanceBulk,
+  cancelBulk,
+  clearOldBulks,
+  MOST_AT_ONCE,
+  notFilling,
+  refuseTooMany,
+  sealBulk,
+  unknownBulk,
+} from '../../../rules/bulks.ts';
+import { awaited } from '../../../rules/steps.ts';
+import { textOrNull, toText } from '../../driver/values.ts';
+import { timeSlice } from '../../engine/time-slice.ts';
+import type { Access } from '../access.ts';
+import { doneOnce } from '../done-once.ts';
+import { fillingEngine, runningEngine } from './bulk-engine.ts';
+import { bulkRecords, COMPLETE, findBulk, storedBulk } from './bulk-records.ts';
+
+const NO_LEASES = { ordered: false, exclusive: false } as const;
+/** What is more waits for the next preview. */
+const MOST_BATCHES = 20;
+
+/** Acts on snapshots. */
+export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
+  const { database, t, time, scene, writeAt } = store;
+  const inDatabase = (author: Author): Author => ({ ...author, now: time.toDatabase(author.now) });
+  const shift = (at: Date | null): Date | null => at && new Date(time.toCaller(at.getTime()));
+  const toCaller = (bulk: Bulk): Bulk => ({
+    ...bulk,
+    createdAt: new Date(time.toCaller(bulk.createdAt.getTime())),
+    startedAt: shift(bulk.startedAt),
+    endedAt: shift(bulk.endedAt),
+  });
+
+  /** Clears away what nobody needs any more of bulks (rules/bulks.ts). */
+  async function clearAway(author: Author): Promise<void> {
+    for (let batch = 0; batch < MOST_BATCHES; batch += 1) {
+      const more = await database.transaction({
+        before: (session) => time.follow(session),
+        work: (session) =>
+          awaited(clearOldBulks(bulkRecords({ session, t }), time.toDatabase(author.now), batch === 0)),
+      });
+      if (!more) return;
+    }
+  }
+
+  return {
+    async createBulk(act, filter, by, force) {
+      const author = authorOf(by);
+      assertFilter(filter);
+      await ask(() => clearAway(author));
+      return ask(() =>
+        doneOnce(store, {
+          async work(session) {
+            const { actor, reason, now } = inDatabase(author);
+            const row = await session.row<{ id: number }>(
+              `INSERT INTO ${t.bulks} (act, state, force, filter, actor, reason, created_ms)
+               VALUES ($1, 'filling', $2, $3, $4, $5, $6) RETURNING id`,
+              [act, force, JSON.stringify(filter), toText(actor), textOrNull(reason), now],
+            );
+            return row?.id ?? 0;
+          },
+        }),
+      );
+    },
+
+    async addToBulk(id, seqs) {
+      refuseTooMany(seqs);
+      const added = await ask(() =>
+        doneOnce(store, {
+          async work(session) {
+            const engine = await fillingEngine(scene(session, NO_LEASES), id, seqs);
+            const isFilling = await awaited(addToBulk(engine, id, seqs));
+            await engine.flush();
+            return isFilling;
+          },
+        }),
+      );
+      if (!added) throw notFilling(id);
+    },
+
+    async sealBulk(id) {
+      const sealed = await ask(() =>
+        doneOnce(store, {
+          before: (session) => time.follow(session),
+          work: async (session) => awaited(sealBulk(await runningEngine(scene(session, NO_LEASES), id, 0), id)),
+        }),
+      );
+      if (sealed === null) throw notFilling(id);
+      return toCaller(sealed);
+    },
+
+    async bulk(id) {
+      const bulk = await ask(() =>
+        database.read(async (session) => {
+          await time.follow(session);
+          return findBulk(session, `SELECT * FROM ${t.bulks} WHERE ${COMPLETE}`, id);
+        }),
+      );
+      return bulk && toCaller(bulk);
+    },
+
+    async bulks(page) {
+      const { before, limit } = pageBounds(page);
+      const text = `SELECT * FROM ${t.bulks} WHERE id < $1 AND state <> 'filling' ORDER BY id DESC LIMIT $2`;
+      const rows = await ask(() =>
+        database.read(async (session) => {
+          await time.follow(session);
+          return session.rows<BulkRow>(text, [before, limit]);
+        }),
+      );
+      return rows.map((row) => toCaller(storedBulk(row)));
+    },
+
+    async advanceBulk(id, limit, by, { entity }) {
+      positiveWhole('limit', limit, MOST_AT_ONCE);
+      const author = authorOf(by);
+      const { bulk, moved } = await ask(() =>
+        doneOnce(store, {
+          before: (session) => writeAt(session, author.now),
+          async work(session) {
+            const place = scene(session, NO_LEASES);
+            const engine = await runningEngine(place, id, limit);
+            const acting = { author: inDatabase(author), entity };
+            const step = await awaited(advanceBulk(engine, id, limit, acting, timeSlice()));
+            await engine.flush();
+            await place.writes.flush();
+            return step;
+          },
+        }),
+      );
+      if (moved) notify();
+      if (bulk === null) throw unknownBulk(id);
+      return toCaller(bulk);
+    },
+
+    async cancelBulk(id, by) {
+      const author = authorOf(by);
+      const bulk = await ask(() =>
+        doneOnce(store, {
+          before: (session) => time.follow(session),
+          work: async (session) =>
+            awaited(cancelBulk(await runningEngine(scene(session, NO_LEASES), id, 0), id, inDatabase(author))),
+        }),
+      );
+      if (bulk === null) throw unknownBulk(id);
+      return toCaller(bulk);
+    },
+  };
+}

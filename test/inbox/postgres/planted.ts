@@ -1,0 +1,54 @@
+import type { Pool } from 'pg';
+import type { IncomingEvent } from '../../../src/inbox/event.ts';
+import { toText } from '../../../src/inbox/postgres/driver/values.ts';
+import { toKey } from '../../../src/inbox/postgres/sql/keys.ts';
+import { slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
+import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
+
+/** Puts many dead events there at once, each with its one attempt, without running anything. */
+export async function plantDead(pool: Pool, t: Tables, ...events: readonly IncomingEvent[]): Promise<void> {
+  const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
+  await pool.query(
+    `WITH given AS (
+       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
+         $8::bigint[], $9::bytea[], $10::text[]) WITH ORDINALITY
+         AS given (endpoint, id, type, created_ms, created_ns, entity, slot, received_ms, body, type_key, place)
+     ), stored AS (
+       INSERT INTO ${t.events} (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
+       SELECT endpoint, id, type, created_ms, created_ns, entity, slot, true, received_ms, body FROM given ORDER BY place
+       RETURNING seq, endpoint, id
+     ), about AS (
+       SELECT stored.seq, given.* FROM stored JOIN given USING (endpoint, id)
+     ), shelved AS (
+       INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms, attempts, failures)
+       SELECT seq, 'dead', 'failed', endpoint, type_key, received_ms + 2, received_ms, 1, 1 FROM about
+     )
+     INSERT INTO ${t.attempts}
+       (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable, error_name, error_message)
+     SELECT seq, 1, 'auto', 'failed', 1, endpoint, received_ms + 1, received_ms + 2, false, 'Error', 'the shop is down'
+     FROM about`,
+    [
+      column(({ endpoint }) => endpoint),
+      column(({ id }) => id),
+      column(({ type }) => (type === null ? null : toText(type))),
+      column(({ created }) => created?.ms ?? null),
+      column(({ created }) => created?.ns ?? null),
+      column(({ entity }) => (entity === null ? null : toText(entity))),
+      column(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)),
+      column(({ receivedAt }) => receivedAt),
+      column(({ body }) => Buffer.from(body)),
+      column(({ type }) => (type === null ? null : toKey(type))),
+    ],
+  );
+}
+
+/** What pruning leaves of an event. */
+export async function bury(pool: Pool, t: Tables, id: string): Promise<void> {
+  const { rows } = await pool.query<{ seq: string }>(
+    `UPDATE ${t.events} SET body = NULL, body_sha256 = '\\x00' WHERE id = $1 RETURNING seq`,
+    [id],
+  );
+  const seqs = rows.map(({ seq }) => seq);
+  await pool.query(`UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1)`, [seqs]);
+  await pool.query(`UPDATE ${t.attempts} SET prunable = false WHERE seq = ANY($1)`, [seqs]);
+}

@@ -1,0 +1,138 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { auditLines } from '../../../src/ops/audit.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
+import { pruneEvents } from '../../../src/ops/prune.ts';
+import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+import { FAILED, handled } from '../../ops/events-in-states.ts';
+import { testPruning, type PrunedRow } from '../../ops/pruning.conformance.ts';
+import { interferedPool, once } from './interfered-pool.ts';
+import { operatedInboxes } from './operators.ts';
+import { plantDead } from './planted.ts';
+
+const schema = operatedInboxes();
+const ADA = { actor: 'ada', now: START + 1_000 };
+const LATER = new Date(START + 3_600_001);
+
+testPruning('pruning in Postgres', async () => {
+  const { pool, t, open } = schema();
+  const inbox = await open();
+  const ofSchema = t.events.slice(0, t.events.indexOf('.'));
+  onTestFinished(async () => {
+    await inbox.close();
+    await pool.query(`DROP FUNCTION IF EXISTS ${ofSchema}.refuse CASCADE`);
+  });
+  return {
+    inbox,
+    async plant(events) {
+      const column = (value: (event: (typeof events)[number]) => unknown) => events.map(value);
+      await pool.query(
+        `BEGIN; ${['events', 'queue', 'shelf', 'attempts'].map((name) => `DELETE FROM ${ofSchema}.${name}`).join('; ')}; COMMIT`,
+      );
+      await pool.query(
+        `WITH given AS (
+           SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[]) WITH ORDINALITY
+             AS given (endpoint, id, type, state, settled_ms, body, seq)
+         ), queued AS (
+           INSERT INTO ${t.queue} (seq, endpoint, type, slot, created_ms, created_ns, due_ms, fresh)
+           SELECT seq, endpoint, type, 0, 0, 0, 0, false FROM given WHERE state = 'pending'
+         ), shelved AS (
+           INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
+           SELECT seq, state, CASE state WHEN 'dead' THEN 'failed' END, endpoint, type, settled_ms, 0 FROM given
+           WHERE state IN ('dead', 'ignored')
+         ), ran AS (
+           INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable)
+           SELECT seq, 1, 'auto', 'processed', 1, endpoint, 0, settled_ms, true FROM given WHERE state = 'processed'
+         )
+         INSERT INTO ${t.events} (seq, endpoint, id, type, created_ms, created_ns, slot, verified, received_ms, body)
+         OVERRIDING SYSTEM VALUE SELECT seq, endpoint, id, type, 0, 0, 0, true, 0, body FROM given`,
+        [
+          column(({ endpoint }) => endpoint),
+          column(({ id }) => id),
+          column(({ type }) => type),
+          column(({ state }) => state),
+          column(({ settledMs }) => settledMs),
+          column(({ body }) => body),
+        ],
+      );
+      await pool.query(`ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH ${events.length + 1}`);
+    },
+    async rows() {
+      const { rows } = await pool.query<PrunedRow>(
+        `SELECT events.seq::integer, events.type, events.endpoint, (events.body IS NULL)::integer AS pruned,
+           CASE WHEN queue.seq IS NULL THEN coalesce(shelf.state, 'processed') ELSE 'pending' END AS state,
+           coalesce(shelf.settled_ms, attempts.ended_ms)::float8 AS settled_ms
+         FROM ${t.events} AS events LEFT JOIN ${t.queue} AS queue USING (seq) LEFT JOIN ${t.shelf} AS shelf USING (seq)
+           LEFT JOIN ${t.attempts} AS attempts USING (seq) ORDER BY seq`,
+      );
+      return rows;
+    },
+    async breaksAt(seq) {
+      await pool.query(`
+        CREATE FUNCTION ${ofSchema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'no'; END$$;
+        CREATE TRIGGER broken BEFORE UPDATE ON ${t.events} FOR EACH ROW WHEN (OLD.seq = ${seq})
+        EXECUTE FUNCTION ${ofSchema}.refuse()`);
+    },
+  };
+});
+
+it.each(['lost', 'unanswered'] as const)(
+  'a batch whose COMMIT is %s is counted once, in the report and in the audit',
+  async (interference) => {
+    const { pool, t, open } = schema();
+    const { interfere, seen } = once((text) => text === 'COMMIT', interference, 2);
+    let isArmed = false;
+    await using inbox = await open(interferedPool(pool, (text) => (isArmed ? interfere(text) : null)));
+    await plantDead(pool, t, ...Array.from({ length: 10 }, (_, n) => orderEvent(`evt_${n}`)));
+    const audit = await operationsOf(inbox).note('prune', ADA, {}, { pruned: 0 });
+    isArmed = true;
+    // The first COMMIT ends the search, and is asked for again with it.
+    const step = await operationsOf(inbox).pruneSome({ settledBefore: LATER, states: ['dead'] }, 4, { audit });
+    expect(seen.count).toBeGreaterThan(2);
+    expect(step.pruned).toBe(4);
+    expect((await auditLines(inbox)).lines).toMatchObject([{ counts: { pruned: 4 } }]);
+    expect((await inbox.list()).filter(({ body }) => body === null)).toHaveLength(4);
+  },
+);
+
+it('many are pruned by few batches, as no delivery waits for them', async () => {
+  const { pool, t, open } = schema();
+  await using inbox = await open();
+  await plantDead(pool, t, ...Array.from({ length: 3_000 }, (_, n) => orderEvent(`evt_${n}`)));
+  let batches = 0;
+  const criteria = { settledBefore: LATER, states: ['dead'] } as const;
+  expect(await pruneEvents(inbox, criteria, ADA, { onProgress: () => (batches += 1) })).toMatchObject({
+    pruned: 3_000,
+  });
+  expect(batches).toBeLessThan(60);
+});
+
+it.each([
+  ['processed', { outcome: 'processed' }],
+  ['dead', FAILED],
+] as const)(
+  'two who prune what is %s, retention and reruns meet: each is pruned once, or runs with its body',
+  async (state, end) => {
+    const { open, join } = schema();
+    await using inbox = await open();
+    await using second = join();
+    const events = Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+    await handled(inbox, end, ...events);
+    const criteria = { settledBefore: LATER, states: [state] };
+    const [one, two, rerun, ...retained] = await Promise.all([
+      pruneEvents(inbox, criteria, ADA),
+      pruneEvents(second, criteria, ADA),
+      rerunEvents(second, events.toReversed(), ADA, { force: true }),
+      ...Array.from({ length: 6 }, () => inbox.prune('*', LATER.getTime(), 5)),
+    ]);
+    const pruned = one.pruned + two.pruned + retained.reduce((sum, count) => sum + count, 0);
+    for (const { key, result } of rerun.results) {
+      const event = await inbox.get(key);
+      expect([result, event?.state, event?.body === null]).toEqual(
+        result === 'done' ? ['done', 'pending', false] : ['pruned', state, true],
+      );
+    }
+    expect(pruned).toBe(rerun.counts.pruned ?? 0);
+  },
+);
