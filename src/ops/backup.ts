@@ -1,9 +1,7 @@
 import { basename } from 'node:path';
-import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
-import { copyInPostgres } from './words/shell-commands.ts';
 
 export interface BackupReport {
   readonly file: string;
@@ -33,7 +31,6 @@ export interface BackupReport {
  */
 export async function backup(inbox: Inbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
-  if (inbox.file === undefined) throw new ConfigurationError('INVALID_OPTION', copyInPostgres());
   // Its name is enough for the audit, which is copied along: the folder says more about the machine.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });
   try {

@@ -40,15 +40,19 @@ describe.skipIf(fromSource)('hookbox ui on Postgres', () => {
     expect(event).toContain(`hookbox events rerun --schema ${there.schema} evt_dead_1`);
     const csrf = /name="csrf" value="([^"]+)"/.exec(event)?.[1] ?? '';
     const headers = { Origin: new URL(ui.url).origin };
-    const post = (path: string): Promise<Response> =>
+    const post = (path: string, fields: Readonly<Record<string, string>> = {}): Promise<Response> =>
       fetch(`${ui.url}${path}`, {
         method: 'POST',
         redirect: 'manual',
         headers,
-        body: new URLSearchParams({ csrf, reason: 'mended' }),
+        body: new URLSearchParams({ csrf, reason: 'mended', ...fields }),
       });
     expect((await post('events/default/evt_dead_1/rerun')).status).toBe(303);
     expect(await page('audit')).toContain('mended');
+    const erased = await post('maintenance/erase', { entity: 'ord_42', confirm: '1' });
+    expect(erased.status).toBe(303);
+    const done = await page(erased.headers.get('location')?.slice(1) ?? '');
+    expect(done).toContain('1 event was erased. Postgres keeps what was erased in dead rows until VACUUM');
 
     const dump = `pg_dump --format=custom --schema=${there.schema} --file=hookbox.dump`;
     const maintenance = await page('maintenance');

@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { eraseEntity, type EraseProgress, type EraseReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
+import { leftInLog } from '../../ops/words/log-words.ts';
 import { requireConsent, typedCount } from './confirm.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -83,15 +84,9 @@ function shown(progress: EraseProgress): [share: number | null, text: string] {
   }
 }
 
-function tellLog(isEmptied: boolean | null): void {
-  if (isEmptied === true) return;
-  if (isEmptied === null) {
-    tell(
-      'Postgres keeps what was erased in dead rows until VACUUM, and in archives of its log as long as these are kept.',
-    );
-    return;
-  }
-  tell('What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.');
+function tellLog(logEmptied: EraseReport['logEmptied']): void {
+  const left = leftInLog(logEmptied);
+  if (left !== null) tell(left);
 }
 
 function tellInProcessing(count: number): void {

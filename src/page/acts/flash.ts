@@ -1,7 +1,8 @@
 import { number } from '../../ops/words/format.ts';
+import { leftInLog } from '../../ops/words/log-words.ts';
 
-export const STILL_IN_LOG =
-  'What was erased is still in the write-ahead log, which another process is reading: erase again to empty it.';
+/** What became of the log, as a figure. */
+export const LOGS = [true, false, null] as const;
 
 /**
  * What an act came to, as the page that comes after it says. It travels in the URL as a code and figures, because a text from
@@ -20,12 +21,12 @@ const SAYINGS = {
   'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are gone, the tombstones stay.`,
   pruning: () =>
     'The prune goes on when you leave this page. Its line below says how many events it has pruned so far.',
-  erased: ([events = 0, inProcessing = 0, inLog = 0]) =>
+  erased: ([events = 0, inProcessing = 0, log = 0]) =>
     `${counted(events)} erased.` +
     (inProcessing === 0
       ? ''
       : ` ${counted(inProcessing)} in processing and left as they are: erase again when the handlers have ended.`) +
-    (inLog === 0 ? '' : ` ${STILL_IN_LOG}`),
+    sentenceAfter(leftInLog(LOGS[log] ?? null)),
   imported: ([imported = 0, known = 0, different = 0]) =>
     `${counted(imported)} imported; ${number(known)} were here already` +
     (different === 0 ? '.' : `, and ${number(different)} with other bytes, which were left as they are.`),
@@ -50,6 +51,10 @@ export function flashOf({ searchParams }: URL): string | null {
 
 function isCode(text: string): text is FlashCode {
   return Object.hasOwn(SAYINGS, text);
+}
+
+function sentenceAfter(sentence: string | null): string {
+  return sentence === null ? '' : ` ${sentence}`;
 }
 
 function counted(events: number): string {

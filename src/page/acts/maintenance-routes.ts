@@ -6,7 +6,7 @@ import type { PruneCriteria } from '../../inbox/operator/removal.ts';
 import { eraseEntity } from '../../ops/erase.ts';
 import { pruneEvents } from '../../ops/prune.ts';
 import { importEvents } from '../../ops/import.ts';
-import { withFlash } from './flash.ts';
+import { LOGS, withFlash } from './flash.ts';
 import { linesOf } from '../../ops/import-lines.ts';
 import { maintenanceScreen, prunableStates, type MaintenancePreview } from '../screens/maintenance-screen.tsx';
 import { byOf, fieldOf, postedForm, valuesOf } from '../safety/posted-form.ts';
@@ -69,7 +69,7 @@ export function maintenanceRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (confirmed === null || report.erased > confirmed) return preview(c, { act: 'erase', entity, report });
     const { erased, inProcessing, logEmptied } = await eraseEntity(inbox, entity, by);
     return c.redirect(
-      withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing, logEmptied ? 0 : 1),
+      withFlash(`${shell.baseOf(c)}/maintenance`, 'erased', erased, inProcessing, LOGS.indexOf(logEmptied)),
       303,
     );
   });

@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import type { EraseReport, PrunableState } from '../../inbox/operator/removal.ts';
-import { STILL_IN_LOG } from '../acts/flash.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { listed, plural } from '../../ops/words/format.ts';
+import { leftInLog } from '../../ops/words/log-words.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
@@ -98,6 +98,7 @@ function PrunePreview({
 
 function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly visit: Visit }) {
   const { erased, inProcessing, logEmptied } = report;
+  const left = leftInLog(logEmptied);
   return (
     <Confirmation found={erased}>
       <p>
@@ -110,7 +111,7 @@ function ErasePreview({ visit, entity, report }: PreviewOf<'erase'> & { readonly
           erase again when the handlers have ended.
         </p>
       )}
-      {erased + inProcessing === 0 && !logEmptied && <p>{STILL_IN_LOG}</p>}
+      {erased + inProcessing === 0 && left !== null && <p>{left}</p>}
       {erased > 0 && (
         <ActForm visit={visit} to="/maintenance/erase" label="Confirm the erasure">
           <p>{LOSES.erase}</p>
