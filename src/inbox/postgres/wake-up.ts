@@ -57,8 +57,6 @@ export class WakeUp {
     clearTimeout(this.#sending);
     clearTimeout(this.#again);
     this.#echo?.(false);
-    // Whoever waits for the end must not find the process ended before it.
-    this.#listening?.ref?.();
     await this.#listening?.end().catch(() => {}); // it may have ended by itself
   }
 

@@ -90,7 +90,6 @@ export interface ListeningClient {
   query(query: { readonly text: string }): Promise<unknown>;
   end(): Promise<void>;
   unref?(): void;
-  ref?(): void;
   on(event: 'error' | 'end', listener: () => void): unknown;
   on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
 }
