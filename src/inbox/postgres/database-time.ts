@@ -18,7 +18,8 @@ export const callersTime: DatabaseTime = { follow: async () => {}, toDatabase: (
 
 /** Clocks drift by less than a millisecond in that. */
 const ASK_EVERY_MS = 60_000;
-const TICK_MS = 2;
+/** A clock that ticks by milliseconds is up to one behind, and the process may be held up between a look at one and at the other. */
+const NOTHING_MS = 5;
 
 export function databaseTime(): DatabaseTime {
   /** what to add to the monotonic clock of this process, which nobody sets */
@@ -30,8 +31,8 @@ export function databaseTime(): DatabaseTime {
   const apart = (): number => {
     if (offset === null) throw new Error('the time of the database is not known yet');
     const now = offset + performance.now() - Date.now();
-    // All by the same, as a clock that ticks by milliseconds is up to one behind: what was at one time stays at one time.
-    if (Math.abs(now - carriedBy) > TICK_MS) carriedBy = Math.round(now);
+    // All by the same: what was at one time stays at one time.
+    if (Math.abs(now - carriedBy) > NOTHING_MS) carriedBy = Math.round(now);
     return carriedBy;
   };
   return {
