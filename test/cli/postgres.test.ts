@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
 import { buildEvent, deliverTo } from '../../src/testing/index.ts';
 import { onPostgres, PASSWORD } from './on-postgres.ts';
