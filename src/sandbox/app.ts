@@ -13,7 +13,7 @@ import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from 
 import { readRequest } from './read-request.ts';
 import type { RequestIds } from './request-ids.ts';
 import type { Message } from './resources.ts';
-import { requireSecureTransport } from './secure-transport.ts';
+import { isSecureTransport, ONLY_HTTPS } from './secure-transport.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** What the service is made of. */
@@ -53,7 +53,9 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
   app.use(async (c, next) => {
     c.set('requestId', requestIds.next());
     if (closing.aborted) throw new Outage(503);
-    requireSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw));
+    if (!isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw))) {
+      throw new Refusal('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
+    }
     const key = requireKey(store, c.req.header('authorization'), store.clock.now());
     c.set('key', key);
     if (limits.length > 0) {

@@ -1,6 +1,10 @@
 import { Hono } from 'hono';
+import { nameOf } from '../errors.ts';
+import type { Logger } from '../host/logger.ts';
+import { peerOf } from '../page/safety/peer-address.ts';
 import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
 import { completeSetupIntent, findSetupIntent, type SetupIntent } from './payments.ts';
+import { isSecureTransport, ONLY_HTTPS } from './secure-transport.ts';
 import { CARDS, type PaymentOutcome } from './seed.ts';
 import type { Store } from './store.ts';
 
@@ -17,12 +21,13 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
  * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the real one;
  * forms of other sites are refused, and no card number is ever asked for.
  */
-export function createCheckout(store: Store): Hono {
+export function createCheckout(store: Store, logger: Logger): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);
 
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+    if (!isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw))) return c.text(ONLY_HTTPS, 403);
     const why = guard(c.req.raw, null);
     if (why !== null) return c.text(why, 403);
     return next();
@@ -43,6 +48,10 @@ export function createCheckout(store: Store): Hono {
     return c.redirect(new URL(c.req.url).pathname, 303);
   });
 
+  app.onError((failure, c) => {
+    logger.error({ error: nameOf(failure) }, 'the sandbox could not show a checkout');
+    return c.text('Something went wrong.', 500);
+  });
   return app;
 }
 

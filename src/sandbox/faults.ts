@@ -5,7 +5,7 @@ import { OPERATIONS, type OperationName } from './operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
 import type { Reading, Transaction } from './store.ts';
 
-export const FAULT_TABLES = `
+export const SERVICE_FAULT_TABLES = `
   CREATE TABLE faults (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, operation TEXT, status INTEGER, ms INTEGER,
     outcome TEXT, times_left INTEGER NOT NULL CHECK (times_left >= 1)

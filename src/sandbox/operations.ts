@@ -208,7 +208,7 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName
 type Named<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Named<Rest> : never;
 type Part<O, Name extends string> = O extends { readonly [N in Name]: infer Schema extends z.ZodType }
   ? z.output<Schema>
-  : Readonly<Record<never, never>>;
+  : unknown;
 
 /** What a request of an operation has said, checked. */
 export interface Input<Name extends OperationName> {

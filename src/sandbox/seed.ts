@@ -161,7 +161,9 @@ const MERCHANTS: readonly SeedMerchant[] = [
 export type PaymentOutcome = 'ok' | 'declined' | 'insufficient_funds' | 'expired';
 
 /** The card that a new sandbox has for each outcome; every merchant of the organization may use it. */
-export const CARDS: Readonly<Record<PaymentOutcome, { brand: string; last4: string; exp_month: number; exp_year: number }>> = {
+export const CARDS: Readonly<
+  Record<PaymentOutcome, { brand: string; last4: string; exp_month: number; exp_year: number }>
+> = {
   ok: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2099 },
   declined: { brand: 'visa', last4: '0002', exp_month: 12, exp_year: 2099 },
   insufficient_funds: { brand: 'mastercard', last4: '9995', exp_month: 12, exp_year: 2099 },
