@@ -89,6 +89,11 @@ function opened(
   tables: readonly string[],
 ): Store {
   const isOld = isSandbox(database);
+  // Only now: whatever else it is stays as it was.
+  database.pragma('journal_mode = WAL');
+  // A commit survives the process all the same: only the machine's own end may take the last ones.
+  database.pragma('synchronous = NORMAL');
+  database.pragma('foreign_keys = ON');
   if (!isOld) {
     const { now, ahead } = clock.reading();
     database.exec(`BEGIN; ${TABLES} ${tables.join(' ')}
@@ -153,10 +158,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
     distrustSchema(database);
     // One process at a time: two would deliver the same. The lock goes with the process, however it ends.
     database.pragma('locking_mode = EXCLUSIVE');
-    database.pragma('journal_mode = WAL');
-    // A commit survives the process all the same: only the machine's own end may take the last ones.
-    database.pragma('synchronous = NORMAL');
-    database.pragma('foreign_keys = ON');
+    database.pragma('user_version'); // takes the lock, and says what the file is not
     return database;
   } catch (failure) {
     database?.close();
