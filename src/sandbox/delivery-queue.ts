@@ -9,7 +9,7 @@ export const DELIVERY_TABLES = `
   CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     event INTEGER NOT NULL REFERENCES events,
-    endpoint TEXT NOT NULL REFERENCES endpoints,
+    endpoint TEXT NOT NULL REFERENCES endpoints (id),
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead', 'dropped')),
     tries INTEGER NOT NULL DEFAULT 0,
     on_schedule INTEGER NOT NULL DEFAULT 0,
