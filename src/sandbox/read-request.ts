@@ -74,11 +74,20 @@ function checked(schema: z.ZodObject, value: unknown): unknown {
     const field = nameOf(gone.path);
     throw missing(field, `${field} is missing.`);
   }
-  throw new Refusal('VALIDATION_ERROR', 'The request does not fit.', { details: issues.map(detailOf) });
+  throw new Refusal('VALIDATION_ERROR', 'The request does not fit.', { details: detailsOf(issues) });
 }
 
-function detailOf({ path, message }: z.core.$ZodIssue): ErrorDetail {
-  return { field: nameOf(path), message };
+/** A body of wrong fields makes no answer that is larger than itself. */
+const MOST_DETAILS = 100;
+
+/** One for each field: what else is wrong with it follows from the first. */
+function detailsOf(issues: readonly z.core.$ZodIssue[]): readonly ErrorDetail[] {
+  const messages = new Map<string, string>();
+  for (const { path, message } of issues) {
+    const field = nameOf(path);
+    if (!messages.has(field)) messages.set(field, message);
+  }
+  return Array.from(messages, ([field, message]) => ({ field, message })).slice(0, MOST_DETAILS);
 }
 
 function nameOf(path: readonly PropertyKey[]): string {

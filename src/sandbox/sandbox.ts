@@ -1,9 +1,3 @@
-/**
- * The whole Commerce Ordering Service on one machine: its operations, its webhooks, its clock and its faults, for tests and for
- * who integrates with the network off.
- *
- * @module
- */
 import { nameOf } from '../errors.ts';
 import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
 import type { FaultPlan } from '../sender/faults.ts';
