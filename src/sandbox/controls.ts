@@ -17,6 +17,7 @@ import { listStock, setStock, type StockLevel } from './inventory.ts';
 import { createKey, deleteKey, listKeys, rotateKey, type CreatedKey, type KeyRecord, type NewKey } from './keys.ts';
 import type { OrderStatus } from './order-moves.ts';
 import { listOrders, moveOrder, type OrderSummary } from './orders.ts';
+import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
 /** What the dashboard and the merchant's tests do to a sandbox beside its operations. */
@@ -47,6 +48,8 @@ export interface Controls {
   readonly orders: {
     /** the newest first; 100 unless set */
     readonly list: (most?: number) => readonly OrderSummary[];
+    /** what was charged for one, and what was declined or given back; the oldest first */
+    readonly charges: (id: string) => readonly ChargeRecord[];
     /** @throws Refusal `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
     readonly move: (id: string, to: OrderStatus) => void;
   };
@@ -98,6 +101,7 @@ export function createControls(store: Store, dispatch: Dispatch, assumptions: As
     },
     orders: {
       list: (most = 100) => listOrders(store, most),
+      charges: (id) => listCharges(store, id),
       move: (id, to) => store.write((tx) => moveOrder(tx, id, to, assumptions)),
     },
     stock: {

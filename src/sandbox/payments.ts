@@ -1,7 +1,7 @@
 import { requireMerchant } from './catalogue.ts';
 import { notFound, Refusal } from './errors.ts';
 import { insert } from './insert.ts';
-import type { Cents } from './money.ts';
+import { usdOf, type Cents } from './money.ts';
 import type { PaymentMethod } from './resources.ts';
 import { CARDS, type PaymentOutcome } from './seed.ts';
 import type { Reading, Transaction } from './store.ts';
@@ -21,6 +21,7 @@ export const PAYMENT_TABLES = `
     payment_method_id TEXT NOT NULL REFERENCES payment_methods (id), cents INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('charged', 'declined', 'refunded')), at_ms INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX charges_of_order ON charges (order_id);
   CREATE UNIQUE INDEX one_charge_of_order ON charges (order_id) WHERE state = 'charged';
 `;
 
@@ -131,6 +132,32 @@ export function charge(
     payment_error: 'card_declined',
     decline_reason: DECLINES[outcome],
   });
+}
+
+/** A charge of an order, or one that was declined. */
+export interface ChargeRecord {
+  readonly paymentMethodId: string;
+  /** USD */
+  readonly amount: number;
+  readonly state: 'charged' | 'declined' | 'refunded';
+  readonly at: Date;
+}
+
+/** What was charged for an order, the oldest first. */
+export function listCharges(db: Reading, orderId: string): readonly ChargeRecord[] {
+  const sql = 'SELECT payment_method_id, cents, state, at_ms FROM charges WHERE order_id = ? ORDER BY seq';
+  const rows = db.all(sql, orderId) as readonly {
+    readonly payment_method_id: string;
+    readonly cents: Cents;
+    readonly state: ChargeRecord['state'];
+    readonly at_ms: number;
+  }[];
+  return rows.map(({ payment_method_id, cents, state, at_ms }) => ({
+    paymentMethodId: payment_method_id,
+    amount: usdOf(cents),
+    state,
+    at: new Date(at_ms),
+  }));
 }
 
 /** Gives back what an order was charged. */

@@ -16,18 +16,20 @@ async function transcript(seed?: number): Promise<string> {
   };
   const webhooks = [{ to, secret: 'whsec_of_a_test', as: 'fetch' as const }];
   await using service = new Service({ webhooks, ...(seed !== undefined && { seed }) });
-  const call = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
+  /** Returns the id of what was made. */
+  const call = async (method: string, path: string, body?: object): Promise<string> => {
     const answer = await service.call(method, path, body);
     lines.push([answer.status, [...answer.headers], answer.body]);
     await service.sandbox.advance('90 s');
-    return answer.body.data as Record<string, string>;
+    const { data } = answer.body;
+    return typeof data === 'string' ? data : ((data as { id?: string } | undefined)?.id ?? '');
   };
   lines.push(service.sandbox.apiKey, service.sandbox.keys.create().key);
   const cart = await call('POST', '/cart', NEW_CART);
-  await call('POST', `/cart/${String(cart)}/item`, NEW_ITEM);
+  await call('POST', `/cart/${cart}/item`, NEW_ITEM);
   const order = await call('POST', '/order', { ...NEW_ORDER, customer: {} });
-  await call('POST', `/order/${order['id']}/submit`, { payment_method_id: 'pm_expired' });
-  await call('POST', `/order/${order['id']}/submit`, GOOD);
+  await call('POST', `/order/${order}/submit`, { payment_method_id: 'pm_expired' });
+  await call('POST', `/order/${order}/submit`, GOOD);
   await call('POST', '/payment-method/setup-intent', { merchant_id: 'mer_books' });
   await call('GET', '/nowhere');
   await service.sandbox.advance('2 d');

@@ -33,12 +33,13 @@ export class Service implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly #events: SeenEvent[] = [];
 
-  constructor(options: SandboxOptions = {}) {
+  /** @param create - makes it; another one where a fault was put into it */
+  constructor(options: SandboxOptions = {}, create = createSandbox) {
     const to = async (request: Request): Promise<Response> => {
       this.#events.push((await request.json()) as SeenEvent);
       return new Response();
     };
-    this.sandbox = createSandbox({ webhooks: [{ to, secret: 'whsec_of_a_test', as: 'fetch' }], ...options });
+    this.sandbox = create({ webhooks: [{ to, secret: 'whsec_of_a_test', as: 'fetch' }], ...options });
   }
 
   /** @param body - JSON unless it is a text, which is sent as it is */
@@ -54,8 +55,8 @@ export class Service implements AsyncDisposable {
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] };
   }
 
-  /** `data` of a call that succeeds. */
-  async data<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+  /** `data` of a call that succeeds: an id, where nothing else is said. */
+  async data<T = string>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body.data as T;
