@@ -1,3 +1,5 @@
+import { HookboxError } from '../errors.ts';
+
 /** What `error` may have beside its code, message and request_id, for each code (interface 7.3). */
 export interface ErrorExtras {
   readonly INVALID_API_KEY: object;
@@ -64,7 +66,7 @@ export interface ErrorBody {
 }
 
 /** A request that is answered with an error of interface 7.3: whatever its transaction has done is taken back. */
-export class Refusal<Code extends ErrorCode = ErrorCode> extends Error {
+export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
   override readonly name = 'Refusal';
   readonly code: Code;
   readonly extras: ErrorExtras[Code];

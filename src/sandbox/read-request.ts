@@ -47,12 +47,12 @@ async function readBody(request: Request, maxBytes: number): Promise<unknown> {
 }
 
 async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  // Servers hold a body to its length, and hand it on whole much faster than in pieces.
   const length = request.headers.get('content-length');
-  if (length !== null && Number(length) <= maxBytes) return new Uint8Array(await request.arrayBuffer());
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
+    // Servers hold a body to its length, and hand it on whole much faster than in pieces.
+    if (length !== null && Number(length) <= maxBytes) return new Uint8Array(await request.arrayBuffer());
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
       if (size > maxBytes) throw invalid('body', `must have ${maxBytes} bytes at most`);

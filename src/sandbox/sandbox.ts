@@ -1,5 +1,6 @@
-import { nameOf } from '../errors.ts';
+import { ConfigurationError, nameOf } from '../errors.ts';
 import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
+import { MAX_TIMER_MS, positiveWhole } from '../number-option.ts';
 import type { FaultPlan } from '../sender/faults.ts';
 import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
 import { createApp } from './app.ts';
@@ -109,6 +110,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const logger = unfailing(options.logger ?? consoleLogger);
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
+  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
+    throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number from 0 on.');
+  }
+  if (Number.isNaN(options.signedUpAt?.getTime())) {
+    throw new ConfigurationError('INVALID_OPTION', 'signedUpAt is no time.');
+  }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {
     if (!store.isOld) begin(store, options.signedUpAt);
@@ -122,7 +129,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         [CART_DUE]: (tx, { subject }) => stepCart(tx, subject, assumptions),
         [ORDER_DUE]: (tx, { subject }) => stepOrder(tx, subject, assumptions),
       },
-      timeoutMs: options.deliveryTimeoutMs,
+      timeoutMs: positiveWhole('deliveryTimeoutMs', options.deliveryTimeoutMs ?? 10_000, MAX_TIMER_MS),
       faults: options.deliveryFaults,
       onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox could not do what was due'),
     });

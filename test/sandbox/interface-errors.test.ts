@@ -97,7 +97,12 @@ describe('VALIDATION_ERROR', () => {
     ['PUT', '/cart/c/item/i', { quantity: -1 }, ['quantity']],
     ['PUT', '/cart/c/item/i', '{"quantity":1e400}', ['quantity']],
     ['POST', '/order', { ...NEW_ORDER, items: [] }, ['items']],
-    ['POST', '/order', { ...NEW_ORDER, items: Array(101).fill({ product_id: LOAF, quantity: 1 }) }, ['items']],
+    [
+      'POST',
+      '/order',
+      { ...NEW_ORDER, items: Array.from({ length: 101 }, () => ({ product_id: LOAF, quantity: 1 })) },
+      ['items'],
+    ],
     ['POST', '/order', { ...NEW_ORDER, items: [{ product_id: LOAF, quantity: 0 }] }, ['items.0.quantity']],
     ['POST', '/order', { ...NEW_ORDER, tip: -1 }, ['tip']],
     ['POST', '/order', { ...NEW_ORDER, tip: '1' }, ['tip']],

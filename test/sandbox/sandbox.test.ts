@@ -73,7 +73,7 @@ describe('a sandbox', () => {
 
   it('answers what is under way when it closes, and 503 afterwards; closing twice is closing once', async () => {
     const service = new Service();
-    let send = (_: string): void => {};
+    let send: (text: string) => void = () => {};
     const body = new ReadableStream<Uint8Array>({
       start(stream) {
         send = (text) => {
@@ -100,6 +100,16 @@ describe('a sandbox', () => {
     writeFileSync(file, 'not a database, but long enough that nobody takes it for an empty one'.repeat(20));
     expect(() => createSandbox({ file })).toThrow('SQLite');
     rmSync(file);
+  });
+
+  it.each([
+    { seed: 1.5 },
+    { seed: '1; DROP TABLE orders' as unknown as number },
+    { startAt: new Date(NaN) },
+    { signedUpAt: new Date(NaN) },
+    { deliveryTimeoutMs: 0 },
+  ])('refuses %o', (options) => {
+    expect(() => createSandbox(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 
   it('runs by itself on a real clock', async () => {

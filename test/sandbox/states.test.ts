@@ -51,7 +51,7 @@ describe('an order', () => {
     const items = [{ product_id: RYE, quantity: 8, price: 7.25 }];
     // 8 × 7.25, 8 % of it, 4.99 and 2.50
     const sums = { merchant_id: 'mer_bakery', user_id: 'usr_1', total: 70.13, currency: 'USD', items };
-    const about = new Set([id, cart, RYE]);
+    const about = new Set<unknown>([id, cart, RYE]);
     const of = (type: string): SeenEvent | undefined =>
       events.find((event) => event.type === type && about.has(event.data['id'] ?? event.data['product_id']));
     expect(of('order.created')?.data).toEqual({ object: 'order', id, status: 'created', ...sums });

@@ -21,7 +21,9 @@ export interface Mutant {
 
 function inModule<Module extends object>(module: string) {
   return (name: string, breaks: Mutant['breaks'], replace: (actual: Module) => Partial<Module>): Mutant => ({
-    ...{ name, breaks, module },
+    name,
+    breaks,
+    module,
     replace: (actual) => replace(actual as Module), // the module of that file
   });
 }
@@ -116,8 +118,9 @@ export const mutants: readonly Mutant[] = [
   inEvents('low stock is told again and again', [EVENTS], ({ emit }) => ({
     emit(tx, type, data) {
       const id = emit(tx, type, data);
-      const isLow = type === 'inventory.updated' && Number(Reflect.get(data, 'current_quantity')) <= 5;
-      if (isLow && Number(Reflect.get(data, 'previous_quantity')) <= 5) emit(tx, 'inventory.low_stock', data);
+      const wasLow = type === 'inventory.updated' && Number(Reflect.get(data, 'previous_quantity')) <= 5;
+      const isLow = Number(Reflect.get(data, 'current_quantity')) <= 5;
+      if (wasLow && isLow) emit(tx, 'inventory.low_stock', data as Parameters<typeof emit<'inventory.low_stock'>>[2]);
       return id;
     },
   })),

@@ -116,7 +116,14 @@ export class ServiceModel {
     const tax = Math.floor((subtotal * 8 + 50) / 100);
     const cents = subtotal + tax + tip + (isDelivered ? 499 : 0);
     const order: ModelOrder = {
-      ...{ id, status: 'created', isSubmitted: false, lines, cents, charges: [], readyAt: null, due: null },
+      id,
+      status: 'created',
+      isSubmitted: false,
+      lines,
+      cents,
+      charges: [],
+      readyAt: null,
+      due: null,
     };
     this.orders.push(order);
     this.#tell(order);
