@@ -52,13 +52,16 @@ function orderBy(criterion: string): string {
   return `${column} ${direction}`;
 }
 
-function merchantOf({ capabilities, fulfillment_methods, created_ms, updated_ms, ...rest }: MerchantRow): Merchant {
+function merchantOf(row: MerchantRow): Merchant {
   return {
-    ...rest,
-    capabilities: JSON.parse(capabilities) as Merchant['capabilities'],
-    fulfillment_methods: JSON.parse(fulfillment_methods) as Merchant['fulfillment_methods'],
-    created_at: timeText(created_ms),
-    updated_at: timeText(updated_ms),
+    id: row.id,
+    organization_id: row.organization_id,
+    name: row.name,
+    capabilities: JSON.parse(row.capabilities) as Merchant['capabilities'],
+    fulfillment_methods: JSON.parse(row.fulfillment_methods) as Merchant['fulfillment_methods'],
+    payment_connected_account_id: row.payment_connected_account_id,
+    created_at: timeText(row.created_ms),
+    updated_at: timeText(row.updated_ms),
   };
 }
 
@@ -125,8 +128,17 @@ export function getCategory(db: Reading, { merchantId, id }: Input<'getCategory'
     merchantId,
   ) as CategoryRow | undefined;
   if (row === undefined) throw notFound('category', id);
-  const { created_ms, updated_ms, ...rest } = row;
-  return { ...rest, created_at: timeText(created_ms), updated_at: timeText(updated_ms) };
+  return {
+    id: row.id,
+    merchant_id: row.merchant_id,
+    external_id: row.external_id,
+    name: row.name,
+    parent_id: row.parent_id,
+    parent_external_id: row.parent_external_id,
+    depth: row.depth,
+    created_at: timeText(row.created_ms),
+    updated_at: timeText(row.updated_ms),
+  };
 }
 
 interface OfferRow {

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
 import { peerOf } from '../page/safety/peer-address.ts';
@@ -9,6 +10,9 @@ import { CARDS, type PaymentOutcome } from './seed.ts';
 import type { Store } from './store.ts';
 
 const OUTCOMES = Object.keys(CARDS) as readonly PaymentOutcome[];
+
+/** Of a form with one field. */
+const MOST_BYTES = 10_000;
 
 const WORDS: Readonly<Record<PaymentOutcome, string>> = {
   ok: 'is charged',
@@ -38,7 +42,7 @@ export function createCheckout(store: Store, logger: Logger): Hono {
     return intent === null ? c.text('There is no such checkout.', 404) : c.html(<CheckoutPage {...intent} />);
   });
 
-  app.post('/checkout/:id', async (c) => {
+  app.post('/checkout/:id', bodyLimit({ maxSize: MOST_BYTES }), async (c) => {
     const id = c.req.param('id');
     if (findSetupIntent(store, id) === null) return c.text('There is no such checkout.', 404);
     const sent = await c.req.text().catch(() => '');

@@ -54,11 +54,14 @@ export interface Sandbox extends Controls {
   /** what its clock shows */
   readonly now: () => Date;
   /**
-   * Answers a request as the service would, without a port. Plain HTTP is accepted for the host `sandbox` and loopback names.
+   * Answers a request as the service would, without a port: give it to a client in place of `fetch`, or to a server such as
+   * @hono/node-server. Plain HTTP is accepted for the host `sandbox` and loopback names.
    *
-   * @param env - what a server such as @hono/node-server hands along; it tells where the connection comes from
+   * @param request - a request, or where it goes
+   * @param more - what `fetch` takes beside an address; beside a request, what a server hands along, which tells where the
+   * connection comes from
    */
-  readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
+  readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
    * Moves the clock, and resolves when all that falls due on the way has happened: orders, carts, deliveries, quotas.
    *
@@ -97,7 +100,7 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
  *
  * const sandbox = createSandbox();
  * const headers = { Authorization: sandbox.apiKey };
- * const answer = await sandbox.fetch(new Request('http://sandbox/merchant', { headers }));
+ * const answer = await sandbox.fetch('http://sandbox/merchant', { headers });
  * const { total } = (await answer.json()) as { total: number };
  * console.log(answer.status, total); // 200 3
  * await sandbox.close();
@@ -148,7 +151,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       ...createControls(store, dispatch, assumptions),
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
-      async fetch(request, env) {
+      async fetch(asked, more) {
+        const isAddress = typeof asked === 'string' || asked instanceof URL;
+        const request = isAddress ? new Request(asked, more as RequestInit) : asked;
+        const env = isAddress ? undefined : more;
         const isCheckout = new URL(request.url).pathname.startsWith('/checkout/') && !closing.signal.aborted;
         const answer = (isCheckout ? checkout : app).fetch(request, env);
         // Where there is a connection, its server ends it.

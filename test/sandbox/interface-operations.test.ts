@@ -256,6 +256,7 @@ describe('the operations of section 4', () => {
     expect(await post({ Origin: 'https://elsewhere.example' }, 'outcome=ok')).toBe(403);
     expect(await post({}, 'outcome=ok')).toBe(403);
     expect(await post({ 'Sec-Fetch-Site': 'same-origin' }, 'outcome=gold')).toBe(422);
+    expect(await post({ 'Sec-Fetch-Site': 'same-origin' }, `outcome=ok&x=${'x'.repeat(10_000)}`)).toBe(413);
     expect(await service.data('GET', '/payment-method')).toHaveLength(4);
   });
 

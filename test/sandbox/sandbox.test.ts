@@ -44,6 +44,17 @@ describe('a sandbox', () => {
     expect(await transcript(2)).not.toBe(first);
   });
 
+  it('stands in for fetch, in whatever way a client calls it', async () => {
+    await using sandbox = createSandbox();
+    const client: typeof fetch = sandbox.fetch;
+    const headers = { Authorization: sandbox.apiKey };
+    for (const where of ['http://sandbox/merchant', new URL('http://sandbox/merchant')]) {
+      expect((await client(where, { headers })).status).toBe(200);
+    }
+    expect((await client(new Request('http://sandbox/merchant', { headers }))).status).toBe(200);
+    await expect(client('http://sandbox/merchant', { headers, signal: AbortSignal.abort() })).rejects.toThrow('abort');
+  });
+
   it('goes on where it was when its file is opened again', async () => {
     const file = join(scratchFolder(), 'sandbox.db');
     const before = new Service({ file, plan: { perMonth: 5 } });
