@@ -42,7 +42,8 @@ export function createCheckout(store: Store, logger: Logger): Hono {
     return intent === null ? c.text('There is no such checkout.', 404) : c.html(<CheckoutPage {...intent} />);
   });
 
-  app.post('/checkout/:id', bodyLimit({ maxSize: MOST_BYTES }), async (c) => {
+  const limited = bodyLimit({ maxSize: MOST_BYTES, onError: (c) => c.text('That is no form of this page.', 413) });
+  app.post('/checkout/:id', limited, async (c) => {
     const id = c.req.param('id');
     if (findSetupIntent(store, id) === null) return c.text('There is no such checkout.', 404);
     const sent = await c.req.text().catch(() => '');
