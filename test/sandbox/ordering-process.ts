@@ -7,7 +7,7 @@ import { silent } from '../helpers/silent-logger.ts';
 
 const [file = '', url = ''] = process.argv.slice(2);
 const CLIENTS = 4;
-const PAUSE_MS = 10;
+const PAUSE_MS = 80;
 const COFFEE = 'loc_coffee_hayes';
 const PRODUCTS = ['prod_flat_white', 'prod_cold_brew', 'prod_espresso_beans'];
 
