@@ -46,12 +46,12 @@ const machine: TimeSource = { timeOfDay: () => Date.now(), timePassed: () => per
  * @param startAt - what it shows at first
  */
 export function frozenClock(startAt: number): SandboxClock {
-  let now = checked(startAt);
+  let now = checkedTime(startAt);
   return {
     kind: 'frozen',
     now: () => now,
     moveTo(at) {
-      now = Math.max(now, checked(at));
+      now = Math.max(now, checkedTime(at));
     },
     reading: () => ({ now, ahead: 0 }),
     resume(reading) {
@@ -75,7 +75,7 @@ export function realClock(source: TimeSource = machine): SandboxClock {
     const setBack = Math.round(expected - is.timeOfDay);
     if (setBack > SLACK_MS) ahead += setBack;
     seen = is;
-    shown = Math.max(shown, checked(Math.floor(is.timeOfDay + ahead)));
+    shown = Math.max(shown, checkedTime(Math.floor(is.timeOfDay + ahead)));
     return shown;
   }
 
@@ -83,7 +83,7 @@ export function realClock(source: TimeSource = machine): SandboxClock {
     kind: 'real',
     now,
     moveTo(at) {
-      const missing = checked(at) - now();
+      const missing = checkedTime(at) - now();
       if (missing <= 0) return;
       ahead += missing;
       now();
@@ -99,7 +99,8 @@ function look(source: TimeSource): { readonly timeOfDay: number; readonly timePa
   return { timeOfDay: source.timeOfDay(), timePassed: source.timePassed() };
 }
 
-function checked(at: number): number {
+/** @throws ConfigurationError `INVALID_OPTION` for a time that the clock does not show */
+export function checkedTime(at: number): number {
   if (Number.isSafeInteger(at) && at >= 0 && at <= LATEST) return at;
   throw new ConfigurationError('INVALID_OPTION', 'The clock of the sandbox shows times from 1970 to 9999.');
 }

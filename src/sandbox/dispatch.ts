@@ -33,7 +33,7 @@ export interface Dispatch {
    * meanwhile waits.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
-   * @throws ConfigurationError `INVALID_OPTION` for what is no duration
+   * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
    * @throws Error what has failed on the way: the clock stands at its time then, and it is still due
    */
   advance(duration: number | string): Promise<void>;

@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { durationMs } from './clock.ts';
+import { checkedTime, durationMs } from './clock.ts';
 import { STEPS, type Due } from './due.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -26,7 +26,7 @@ export interface DueRunner {
    * meanwhile waits.
    *
    * @param duration - milliseconds, or a text such as `30 min`; 0 does what is due now
-   * @throws ConfigurationError `INVALID_OPTION` for what is no duration
+   * @throws ConfigurationError `INVALID_OPTION` for what is no duration, or leads beyond the year 9999
    * @throws Error what a step has thrown: the clock stands at its time then, and it is still due
    */
   advance(duration: number | string): Promise<void>;
@@ -147,17 +147,20 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
     return (store.get('SELECT min(at) AS at FROM due WHERE at > ?', clock.now()) as { at: number | null }).at;
   }
 
-  /** Goes on until nothing is due now and nothing is under way. */
-  async function drain(): Promise<void> {
+  /**
+   * Goes on until everything has happened that was due by a time. What is under way is still due, and on a real clock more
+   * may come than can be waited for.
+   */
+  async function drain(by: number): Promise<void> {
     drains += 1;
     pausedUntil = 0;
     try {
-      for (;;) {
+      while (store.get('SELECT 1 FROM due WHERE at <= ? LIMIT 1', by) !== undefined) {
         if (startDue()) await turn();
         else if (underWay.size > 0) await Promise.race(Array.from(underWay.values(), ({ ended }) => ended));
-        else break;
+        if (isClosed) throw new Error('The sandbox is closed.');
+        if (failed !== null) throw failed.failure;
       }
-      if (failed !== null) throw failed.failure;
     } finally {
       drains -= 1;
       failed = null;
@@ -165,11 +168,11 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
   }
 
   async function advance(ms: number): Promise<void> {
-    const until = clock.now() + ms;
+    if (isClosed) throw new Error('The sandbox is closed.');
+    const until = checkedTime(clock.now() + ms);
     for (let at: number | null = clock.now(); at !== null && at <= until; at = nextAt()) {
       clock.moveTo(at);
-      await drain();
-      if (isClosed) throw new Error('The sandbox is closed.');
+      await drain(at);
     }
     clock.moveTo(until);
     store.write(() => {}); // so that a file knows the time

@@ -117,6 +117,14 @@ describe('on a frozen clock', () => {
     await expect(shop.dispatch.advance(duration)).rejects.toThrow("a text such as '30 min'");
   });
 
+  it('it is not moved beyond the times that there are, and nothing happens on the way', async () => {
+    await using shop = openShop();
+    shop.sellAt(START + MINUTE);
+    await expect(shop.dispatch.advance('9999999 d')).rejects.toThrow('from 1970 to 9999');
+    expect(shop.store.clock.now()).toBe(START);
+    expect(shop.store.all('SELECT * FROM sales')).toEqual([]);
+  });
+
   it('the same seed and the same calls give the same bytes, and another seed gives others', async () => {
     const run = async (seed: number) => {
       const receiver = scripted(({ id }) => (id.charCodeAt(4) % 3 === 0 ? 503 : 200));

@@ -129,6 +129,19 @@ describe('on a real clock', () => {
     expect(ids).toEqual(sold);
   });
 
+  it('who moves the clock waits for what was due, and not for what goes on happening', async () => {
+    const to = async (): Promise<Response> => {
+      shop.sell(); // each brings the next
+      return new Response();
+    };
+    await using shop = openShop({ webhooks: [{ to }], clock: realClock() });
+    shop.sell();
+    await shop.dispatch.advance('1 h');
+    const delivered = listDeliveries(shop.store, { state: 'delivered' }).length;
+    expect(delivered).toBeGreaterThan(0);
+    await expect.poll(() => listDeliveries(shop.store, { state: 'delivered' }).length).toBeGreaterThan(delivered);
+  });
+
   it('a step that fails is told of, and tried again', async () => {
     let runs = 0;
     const steps = {
