@@ -28,7 +28,7 @@ export const LONG: readonly string[] = [
 ];
 
 /** What is in both, but does less in `npm test`: see helpers/times.ts. */
-const BY_TIMES = ['test/processing/model/**', 'test/sandbox/model/**', 'test/crash/**'];
+const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/**}', 'test/crash/**'];
 
 /**
  * Files that share a process with others, one after the other, and with it what has been loaded and compiled; each of the

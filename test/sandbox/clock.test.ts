@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { durationMs, frozenClock, realClock } from '../../src/sandbox/clock.ts';
+import { durationMs, frozenClock, realClock, type TimeSource } from '../../src/sandbox/clock.ts';
 import { START } from './shop.ts';
 
 /** A machine whose clock a test sets, and on which time passes when a test says so. */
-function machine() {
+function machine(): { source: TimeSource; pass: (ms: number) => void; set: (ms: number) => void } {
   let timeOfDay = START;
   let passed = 0;
   return {
     source: { timeOfDay: () => timeOfDay, timePassed: () => passed },
-    pass(ms: number) {
+    pass(ms) {
       timeOfDay += ms;
       passed += ms;
     },
-    set(ms: number) {
+    set(ms) {
       timeOfDay += ms;
     },
   };

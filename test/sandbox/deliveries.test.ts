@@ -270,10 +270,10 @@ const MISBEHAVIOUR: readonly (readonly [string, Behaviour, number | null, string
     307,
     'answered 307, and redirects are not followed',
   ],
-  ['resets the connection', ({}, response) => void response.socket?.resetAndDestroy(), null, 'connection was cut'],
-  ['closes the connection', ({}, response) => void response.socket?.end(), null, 'connection was cut'],
+  ['resets the connection', (_, response) => void response.socket?.resetAndDestroy(), null, 'connection was cut'],
+  ['closes the connection', (_, response) => void response.socket?.end(), null, 'connection was cut'],
   ['never answers', () => {}, null, 'no answer within 0.1 s'],
-  ['speaks no HTTP', ({}, response) => void response.socket?.end('what?\r\n\r\n'), null, 'Parse Error'],
+  ['speaks no HTTP', (_, response) => void response.socket?.end('what?\r\n\r\n'), null, 'Parse Error'],
 ];
 
 describe('a receiver over HTTP', () => {

@@ -49,7 +49,7 @@ describe('on a real clock', () => {
     ['moved by hand', (shop: Shop) => shop.dispatch.advance('5 min')],
     [
       'set ahead, as when the machine has slept',
-      (_: Shop, source: ReturnType<typeof machine>) => source.set(5 * MINUTE),
+      async (_: Shop, source: ReturnType<typeof machine>) => source.set(5 * MINUTE),
     ],
   ])('what waits comes when the clock is %s', async (_, move) => {
     let isUp = false;

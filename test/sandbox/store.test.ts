@@ -93,7 +93,7 @@ describe('the file of a sandbox', () => {
 
   it('is for its owner alone', () => {
     const file = scratchFile();
-    using _store = disposable(open(file));
+    open(file).close();
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 

@@ -69,7 +69,7 @@ it('a shop lives through a day without a port: paid, ready, out of stock, abando
   merchant.watch(sandbox.now);
 
   // A cart with items, which is forgotten.
-  const cart = await service.data<string>('POST', '/cart', NEW_CART);
+  const cart = await service.data('POST', '/cart', NEW_CART);
   await service.data('POST', `/cart/${cart}/item`, NEW_ITEM);
 
   // Most of the bread, and the only cake.
