@@ -36,6 +36,7 @@ const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/
  */
 const TOGETHER = [
   'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
+  'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
   'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
