@@ -58,8 +58,8 @@ export interface Sandbox extends Controls {
    * @hono/node-server. Plain HTTP is accepted for the host `sandbox` and loopback names.
    *
    * @param request - a request, or where it goes
-   * @param more - what `fetch` takes beside an address; beside a request, what a server hands along, which tells where the
-   * connection comes from
+   * @param more - what `fetch` takes beside that; or, beside a request, what a server hands along, which tells where the connection
+   * comes from
    */
   readonly fetch: (request: Request | string | URL, more?: unknown) => Promise<Response>;
   /**
@@ -152,9 +152,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
       async fetch(asked, more) {
-        const isAddress = typeof asked === 'string' || asked instanceof URL;
-        const request = isAddress ? new Request(asked, more as RequestInit) : asked;
-        const env = isAddress ? undefined : more;
+        const isWhole = asked instanceof Request && !isInit(more);
+        const request = isWhole ? asked : new Request(asked, more as RequestInit);
+        const env = isWhole ? more : undefined;
         const isCheckout = new URL(request.url).pathname.startsWith('/checkout/') && !closing.signal.aborted;
         const answer = (isCheckout ? checkout : app).fetch(request, env);
         // Where there is a connection, its server ends it.
@@ -168,6 +168,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     store.close();
     throw failure;
   }
+}
+
+/** What changes a request, and not what servers hand along with it. */
+function isInit(more: unknown): boolean {
+  return (
+    typeof more === 'object' && more !== null && ['method', 'headers', 'body', 'signal'].some((name) => name in more)
+  );
 }
 
 /** As `fetch` does: who gives up hears of it, whether or not there will be an answer. */

@@ -52,6 +52,10 @@ describe('a sandbox', () => {
       expect((await client(where, { headers })).status).toBe(200);
     }
     expect((await client(new Request('http://sandbox/merchant', { headers }))).status).toBe(200);
+    // As clients that wrap fetch call it.
+    expect((await client(new Request('http://sandbox/merchant'), { headers })).status).toBe(200);
+    const posted = client(new Request('http://sandbox/cart', { headers }), { method: 'POST', body: '{}' });
+    expect((await posted).status).toBe(400);
     await expect(client('http://sandbox/merchant', { headers, signal: AbortSignal.abort() })).rejects.toThrow('abort');
   });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/sandbox/operations.ts';
 import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS, type Assumptions } from '../../src/sandbox/assumptions.ts';
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
@@ -14,6 +15,14 @@ it('docs/sandbox.md has each assumption in its words, with its values', () => {
     return ['', id, about, decision, shown, ''];
   });
   expect(rows).toEqual(wanted);
+});
+
+it('docs/sandbox.md has each operation', () => {
+  const wanted = Object.entries(OPERATIONS).map(
+    ([name, { title, method, path, permission }]) => `${name} ${title} ${method} ${path} ${permission}`,
+  );
+  const shown = page.split('\n').filter((line) => /^\| `\w+` +\| [A-Z]/.test(line));
+  expect(shown.map((line) => line.replaceAll(/[|`]/g, ' ').replaceAll(/ +/g, ' ').trim())).toEqual(wanted);
 });
 
 it('each value belongs to one assumption', () => {
