@@ -42,7 +42,7 @@ export interface Assumptions {
   readonly maxProducts: number;
 }
 
-/** The number of an assumption, as `x-assumption` in the OpenAPI document and docs/sandbox.md have it. */
+/** The number of an assumption, as docs/sandbox.md has it. */
 export type AssumptionId = `A${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12}`;
 
 const SECOND = 1_000;

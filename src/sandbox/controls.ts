@@ -20,7 +20,7 @@ import { listOrders, moveOrder, type OrderSummary } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
-/** What the dashboard and the merchant's tests do to a sandbox beside its operations. */
+/** What is done to a sandbox beside its operations; with the service itself it is done in its dashboard. */
 export interface Controls {
   /** API keys (interface 5.2 and 5.7) */
   readonly keys: {

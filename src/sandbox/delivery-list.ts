@@ -8,7 +8,7 @@ import type { Reading } from './store.ts';
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
 
-/** A delivery as the dashboard shows it. */
+/** A delivery as it is listed. */
 export interface Delivery {
   readonly id: number;
   readonly event: { readonly id: string; readonly type: EventType; readonly createdAt: Date };

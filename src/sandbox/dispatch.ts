@@ -13,7 +13,8 @@ export const DISPATCH_TABLES = [DUE_TABLES, EVENT_TABLES, ENDPOINT_TABLES, DELIV
 
 /** What falls due beside deliveries, and how these are made. */
 export interface DispatchOptions {
-  readonly webhooks: readonly Webhook[];
+  /** what is registered already stays as it is unless set */
+  readonly webhooks?: readonly Webhook[] | undefined;
   /** what happens by the clock, by kind */
   readonly steps: Readonly<Record<string, Step>>;
   /** how long an answer is waited for, in real time; 10,000 unless set (interface 6.4) */
@@ -51,7 +52,7 @@ export interface Dispatch {
 /** @throws ConfigurationError for a webhook that cannot work */
 export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
   const { webhooks, steps, timeoutMs = 10_000, concurrency = 16, faults, onFailure } = options;
-  const receivers = store.write((transaction) => giveEndpoints(transaction, webhooks));
+  const receivers = webhooks === undefined ? new Map<never, never>() : store.write((tx) => giveEndpoints(tx, webhooks));
   const deliveries = createDeliveries({ store, sender: webhookSender(timeoutMs), receivers, faults });
   const work = { [TRY]: (due: Due) => deliveries.attempt(due) };
   const runner = createDueRunner(store, { steps, work, concurrency, onFailure });

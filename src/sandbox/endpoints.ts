@@ -20,7 +20,7 @@ export interface Webhook extends Omit<LocalReceiver, 'to'> {
   readonly events?: readonly EventType[];
 }
 
-/** An endpoint as the dashboard shows it: its secret is never told again. */
+/** An endpoint as it is listed: its secret is never told again. */
 export interface Endpoint {
   readonly id: string;
   /** `null` for a receiver in this process */
@@ -31,7 +31,7 @@ export interface Endpoint {
   readonly createdAt: Date;
 }
 
-/** What the dashboard registers, or changes about an endpoint. */
+/** What is registered, or changed about an endpoint. */
 export interface EndpointSettings {
   readonly url: string;
   /** `null` for none */
@@ -103,7 +103,7 @@ function giveEndpoint(
 }
 
 /**
- * Registers an endpoint, as the account holder does in the dashboard.
+ * Registers an endpoint, as the account holder does in the service's dashboard.
  *
  * @returns its id
  * @throws ConfigurationError for an address, a secret or a type that cannot work

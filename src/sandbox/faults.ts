@@ -55,6 +55,8 @@ export interface PendingFault {
 }
 
 const KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answer', 'slow', 'decline', 'fail-order'];
+const NAMES: ReadonlySet<string> = new Set(['kind', 'times', 'operation', 'status', 'ms', 'outcome']);
+const OF_ORDERS: ReadonlySet<FaultKind> = new Set(['decline', 'fail-order']);
 const MOST_MS = 600_000;
 
 /**
@@ -65,10 +67,13 @@ const MOST_MS = 600_000;
  */
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
+  const unknown = Object.keys(fault).find((name) => !NAMES.has(name));
+  check(unknown === undefined, `there is nothing named ${JSON.stringify(unknown)} in one`);
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
   check(KINDS.includes(kind), `kind must be one of ${KINDS.join(', ')}`);
   check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
   check(operation === null || Object.hasOwn(OPERATIONS, operation), 'operation must name one of the twelve');
+  check(operation === null || !OF_ORDERS.has(kind), `${kind} is of orders, and takes no operation`);
   check(status === null || Object.hasOwn(OUTAGES, status), 'status must be 500, 502, 503 or 504');
   check(outcome === null || DECLINE_OUTCOMES.includes(outcome), `outcome must be ${DECLINE_OUTCOMES.join(', ')}`);
   const isDelay = ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MOST_MS;

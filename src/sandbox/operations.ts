@@ -17,7 +17,7 @@ export const PERMISSIONS = [
 /** One of `PERMISSIONS`. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What routes, validation, permissions, the OpenAPI document and the page need to know of an operation. */
+/** What routes, validation, permissions and docs/sandbox.md need to know of an operation. */
 export interface Operation {
   /** as section 4 of the interface calls it */
   readonly title: string;

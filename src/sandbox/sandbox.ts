@@ -23,7 +23,10 @@ import { openStore, type Store } from './store.ts';
 
 /** Which sandbox is wanted. */
 export interface SandboxOptions {
-  /** where webhooks go: receivers and apps of this process, which need no port, or addresses; nowhere unless set */
+  /**
+   * where webhooks go: receivers and apps of this process, which need no port, or addresses; nowhere unless set, or where a file
+   * that is opened again has them go. A list, also an empty one, replaces what was given in code before.
+   */
   readonly webhooks?: readonly Webhook[];
   /** the path of its file, made where it is not there; in memory unless set */
   readonly file?: string;
@@ -107,7 +110,10 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks = [] } = options;
+  const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks } = options;
+  if (kind !== 'frozen' && kind !== 'real') {
+    throw new ConfigurationError('INVALID_OPTION', "clock must be 'frozen' or 'real'.");
+  }
   const assumptions = assumptionsWith(options.assumptions);
   const limits = limitsOf(plan, assumptions);
   const logger = unfailing(options.logger ?? consoleLogger);
@@ -152,9 +158,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
       async fetch(asked, more) {
-        const isWhole = asked instanceof Request && !isInit(more);
-        const request = isWhole ? asked : new Request(asked, more as RequestInit);
-        const env = isWhole ? more : undefined;
+        const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
+        const request = isChanged ? new Request(asked, more as RequestInit) : asked;
+        const env = isChanged ? undefined : more;
         const isCheckout = new URL(request.url).pathname.startsWith('/checkout/') && !closing.signal.aborted;
         const answer = (isCheckout ? checkout : app).fetch(request, env);
         // Where there is a connection, its server ends it.

@@ -100,9 +100,13 @@ function opened(
       INSERT INTO sandbox VALUES (1, ${newSeed}, ${now}, ${ahead});
       PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}; COMMIT;`);
   }
-  const get = (sql: string, ...parameters: readonly unknown[]) => statement(database, sql).get(...parameters);
-  const all = (sql: string, ...parameters: readonly unknown[]) => statement(database, sql).all(...parameters);
-  const run = (sql: string, ...parameters: readonly unknown[]) => statement(database, sql).run(...parameters).changes;
+  const asked = (sql: string) => {
+    if (!database.open) throw new Error('The sandbox is closed.');
+    return statement(database, sql);
+  };
+  const get = (sql: string, ...parameters: readonly unknown[]) => asked(sql).get(...parameters);
+  const all = (sql: string, ...parameters: readonly unknown[]) => asked(sql).all(...parameters);
+  const run = (sql: string, ...parameters: readonly unknown[]) => asked(sql).run(...parameters).changes;
 
   const kept = get('SELECT seed, now, ahead FROM sandbox') as ClockReading & { readonly seed: number }; // made with the table
   const { seed } = kept;

@@ -79,6 +79,40 @@ describe('a sandbox', () => {
     expect(await after.types()).toEqual(['order.created', 'order.ready', 'order.completed']);
   });
 
+  it('keeps what waits for a receiver while its file is looked at without one', async () => {
+    const file = join(scratchFolder(), 'sandbox.db');
+    const arrived: string[] = [];
+    const to = async (request: Request) => {
+      arrived.push(await request.text());
+      return new Response(null, { status: 200 });
+    };
+    const before = new Service({ file, webhooks: [{ to }] });
+    await placeOrder(before);
+    await before.sandbox.close();
+    const looking = createSandbox({ file });
+    expect(looking.deliveries.list()).toMatchObject([{ state: 'waiting' }]);
+    await looking.close();
+    await using after = createSandbox({ file, webhooks: [{ to }] });
+    await after.advance(0);
+    expect(arrived).toHaveLength(1);
+    // A list replaces what was given before.
+    await after.close();
+    await using without = createSandbox({ file, webhooks: [] });
+    expect(without.webhooks.list()).toEqual([]);
+  });
+
+  it('says in one way that it is closed', async () => {
+    const sandbox = createSandbox();
+    await sandbox.close();
+    expect(() => sandbox.orders.list()).toThrow('The sandbox is closed.');
+    expect(() => sandbox.faults.add({ kind: 'before' })).toThrow('The sandbox is closed.');
+    await expect(sandbox.advance(0)).rejects.toThrow('The sandbox is closed.');
+  });
+
+  it('refuses a clock that there is not', () => {
+    expect(() => createSandbox({ clock: 'frozn' as 'frozen' })).toThrow("'frozen' or 'real'");
+  });
+
   it('leaves no lock behind when an option cannot work', async () => {
     const file = join(scratchFolder(), 'sandbox.db');
     expect(() => createSandbox({ file, webhooks: [{ to: 'ftp://elsewhere' }] })).toThrow('https');

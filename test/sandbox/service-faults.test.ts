@@ -135,6 +135,9 @@ describe('faults of the service', () => {
     { kind: 'slow' },
     { kind: 'slow', ms: -1 },
     { kind: 'decline', outcome: 'ok' },
+    { kind: 'decline', operation: 'createCart' },
+    { kind: 'fail-order', operation: 'submitOrder' },
+    { kind: 'before', op: 'createCart' },
   ])('%o cannot be', async (fault) => {
     await using service = new Service();
     expect(() => service.sandbox.faults.add(fault as ServiceFault)).toThrow('fault:');
