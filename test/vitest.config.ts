@@ -22,13 +22,14 @@ export const LONG: readonly string[] = [
   'test/cli/{replay,events-keep,doctor,demo,postgres-answers,postgres-doctor}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26,postgres}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
+  'test/sandbox/model/mutants.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
   'test/{ops,inbox/postgres}/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];
 
 /** What is in both, but does less in `npm test`: see helpers/times.ts. */
-const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
+const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/**}', 'test/crash/**'];
 
 /**
  * Files that share a process with others, one after the other, and with it what has been loaded and compiled; each of the
@@ -36,6 +37,7 @@ const BY_TIMES = ['test/processing/model/**', 'test/crash/**'];
  */
 const TOGETHER = [
   'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
+  'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
   'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',

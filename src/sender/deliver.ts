@@ -16,7 +16,8 @@ export interface Answer {
 
 /** How a body is delivered. */
 export interface DeliveryOptions {
-  readonly secret: Secret;
+  /** what it is signed with; nothing is sent for a signature without it */
+  readonly secret?: Secret;
   /** sent instead of the right signature; `null` sends none */
   readonly signature?: string | null;
   /** success needs a 2xx within this time; 10 s as interface 6.4 says */
@@ -71,7 +72,7 @@ export function isSuccess(status: number | null): boolean {
 function send(
   url: URL,
   body: Uint8Array,
-  { secret, signature = signBody(body, secret), timeoutMs = TIMEOUT_MS, fault }: DeliveryOptions,
+  { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, fault }: DeliveryOptions,
   deadline: number,
   /** `false` for a connection of its own */
   agent: Agent | false | undefined,
@@ -110,6 +111,11 @@ function send(
   });
   write(sent, body, fault);
   return { answer, wasStale: () => stale };
+}
+
+/** What an endpoint with this secret is sent as signature (interface 6.3): a secret is optional (interface 6). */
+export function signatureOf(body: Uint8Array, secret: Secret | null | undefined): string | null {
+  return secret === null || secret === undefined ? null : signBody(body, secret);
 }
 
 function write(sent: ClientRequest, body: Uint8Array, fault: WireFault | undefined): void {

@@ -1,8 +1,7 @@
 import type { Agent } from 'node:http';
 import { messageOf } from '../errors.ts';
-import type { Secret } from '../signing/signature.ts';
-import { deliver, isSuccess } from './deliver.ts';
-import { isWireFault, tamperedBody, tamperedSignature, type Fault } from './faults.ts';
+import { deliver, isSuccess, type Answer } from './deliver.ts';
+import { isWireFault, tamperedBody, tamperedSignature, type Fault, type WireFault } from './faults.ts';
 
 /** A body with the signature that is sent with it; `null` for none. */
 export interface SignedBody {
@@ -22,23 +21,30 @@ export interface Seen {
 
 /** What all requests of a sender share. */
 export interface RequestOptions {
-  readonly secret: Secret;
   readonly agent: Agent;
   readonly timeoutMs?: number;
 }
 
 /** Sends a signed body with the faults it is to have, as one request and no more. Never rejects. */
-export async function requestWith(
+export function requestWith(
   faults: readonly Fault[],
   url: URL,
   signed: SignedBody,
   options: RequestOptions,
 ): Promise<Seen> {
-  const { body, signature } = faults.reduce(tampered, signed);
-  const fault = faults.find(isWireFault);
+  return sentWith(faults, signed, ({ body, signature }, fault) =>
+    deliver(url, body, { ...options, signature, resend: false, ...(fault && { fault }) }),
+  );
+}
+
+/** What the sender sees when a signed body is sent with faults, however it is sent. Never rejects. */
+export async function sentWith(
+  faults: readonly Fault[],
+  signed: SignedBody,
+  send: (signed: SignedBody, fault: WireFault | undefined) => Promise<Pick<Answer, 'status' | 'note'>>,
+): Promise<Seen> {
   try {
-    const sent = { ...options, signature, resend: false, ...(fault && { fault }) };
-    const { status, note } = await deliver(url, body, sent);
+    const { status, note } = await send(faults.reduce(tampered, signed), faults.find(isWireFault));
     return { status, why: whyFailed(status), note };
   } catch (failure) {
     return { status: null, why: messageOf(failure), note: null };

@@ -120,7 +120,7 @@ export function createService(options: ServiceOptions): Service {
   const url = new URL(options.url);
   const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   const takeSlot = concurrencyLimit(positiveWhole('concurrency', options.concurrency ?? 16));
-  const requestOptions = { secret, agent, ...(timeoutMs !== undefined && { timeoutMs }) };
+  const requestOptions = { agent, ...(timeoutMs !== undefined && { timeoutMs }) };
   signingKeys(secret);
 
   const letters: DeadLetter[] = [];

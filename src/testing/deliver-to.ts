@@ -1,6 +1,7 @@
+import { DeliveryError } from '../sender/deliver.ts';
 import type { Secret } from '../signing/signature.ts';
 import type { DeliveryAnswer } from './delivery-answer.ts';
-import { handOver, type DeliveryTarget, type LambdaTarget } from './delivery-target.ts';
+import { handOver, type DeliveryTarget, type LambdaTarget, type OutgoingDelivery } from './delivery-target.ts';
 import type { LambdaShape } from './lambda-events.ts';
 import { bytesOf, signedHeaders, type Deliverable, type SignedRequestInit } from './signed-request.ts';
 
@@ -15,6 +16,8 @@ export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 
 }
 
 const TIMEOUT_MS = 10_000;
+/** Where an app or a handler has its webhook unless it is said. */
+export const DEFAULT_PATH = '/webhooks';
 
 /**
  * Delivers an event as the service does (interface 6.3 and 6.4) and resolves with the answer. The target is a URL, a
@@ -69,15 +72,29 @@ export async function deliverTo(
   event: Deliverable,
   options: DeliverToOptions & { readonly as?: 'fetch' | 'node' | LambdaShape },
 ): Promise<DeliveryAnswer> {
-  const { secret, path = '/webhooks', timeoutMs = TIMEOUT_MS, as } = options;
+  const { secret, path = DEFAULT_PATH, timeoutMs = TIMEOUT_MS, as } = options;
   const bytes = bytesOf(event);
-  const headers = signedHeaders(bytes, secret, options);
+  return answerInTime(target, { path, headers: signedHeaders(bytes, secret, options), bytes }, timeoutMs, as);
+}
+
+/**
+ * The answer of a target, which the service waits for so long and no longer.
+ *
+ * @throws DeliveryError `TIMEOUT`, and whatever the target throws
+ */
+export async function answerInTime(
+  target: DeliveryTarget | LambdaTarget,
+  delivery: Pick<OutgoingDelivery, 'path' | 'headers' | 'bytes'>,
+  timeoutMs: number,
+  as: 'fetch' | 'node' | LambdaShape | undefined,
+): Promise<DeliveryAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => {
-    late.abort(new Error(`No answer within ${timeoutMs} ms: the service counts that as a failed delivery.`));
+    const message = `No answer within ${timeoutMs} ms: the service counts that as a failed delivery.`;
+    late.abort(new DeliveryError('TIMEOUT', message));
   }, timeoutMs);
   const endsAt = performance.now() + timeoutMs;
-  const answered = handOver(target, { path, headers, bytes, endsAt, late: late.signal }, as);
+  const answered = handOver(target, { ...delivery, endsAt, late: late.signal }, as);
   try {
     return await Promise.race([answered, aborted(late.signal)]);
   } finally {

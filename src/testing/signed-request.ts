@@ -1,5 +1,6 @@
+import { signatureOf } from '../sender/deliver.ts';
 import { writtenWithDecimals } from '../sender/exact-json.ts';
-import { signBody, type Secret } from '../signing/signature.ts';
+import type { Secret } from '../signing/signature.ts';
 
 /** An event, or the exact bytes or text of a body. */
 export type Deliverable = object | Uint8Array | string;
@@ -54,8 +55,8 @@ export function bytesOf(event: Deliverable): Uint8Array {
 /** The headers that the service sends, with others beside them or in their place; names in small letters are the same. */
 export function signedHeaders(
   body: Uint8Array,
-  secret: Secret,
-  { signature = signBody(body, secret), headers = {} }: Pick<SignedRequestInit, 'signature' | 'headers'>,
+  secret: Secret | null,
+  { signature = signatureOf(body, secret), headers = {} }: Pick<SignedRequestInit, 'signature' | 'headers'>,
 ): Record<string, string> {
   const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const usual = Object.entries({ 'Content-Type': 'application/json', 'X-Signature': signature });

@@ -47,6 +47,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'stats',
   ],
   'hookbox/ops/page': ['opsPage'],
+  'hookbox/sandbox': ['createSandbox'],
   'hookbox/testing': ['buildEvent', 'deliverTo', 'signedRequest', 'testInbox'],
   'hookbox/hono': WEBHOOK,
   'hookbox/node': WEBHOOK,

@@ -1,10 +1,10 @@
 import { parseInstant } from '../../events/instant.ts';
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/;
-const PART = /(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)/g;
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:ms|s|min|m|h|d)\s*)+$/;
+const PART = /(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)/g;
 
-/** Milliseconds of a text such as `5m`, `1h 30m`, `250ms` or `0`; `null` for anything else. */
+/** Milliseconds of a text such as `5m`, `30 min`, `1h 30m`, `250ms` or `0`; `null` for anything else. */
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim();
   if (trimmed === '0') return 0;

@@ -30,9 +30,9 @@ export function loadingSuite(installed: () => Installed): void {
   };
   const plain = (): string => installed().plain.folder;
 
-  const page = 'hookbox/ops/page';
+  const onHono = ['hookbox/ops/page', 'hookbox/sandbox'];
 
-  it.each(Object.keys(PUBLIC_NAMES).filter((path) => path !== page))(
+  it.each(Object.keys(PUBLIC_NAMES).filter((path) => !onHono.includes(path)))(
     '%s loads zod and no other package',
     async (path) => {
       const { packages } = await loadedBy(plain(), path);
@@ -40,8 +40,8 @@ export function loadingSuite(installed: () => Installed): void {
     },
   );
 
-  it('the page loads what it is made with, and no SQLite', async () => {
-    const { packages } = await loadedBy(plain(), page);
+  it.each(onHono)('%s loads what it is made with, and no SQLite', async (path) => {
+    const { packages } = await loadedBy(plain(), path);
     expect(packages).toContain('hono');
     expect(packages).not.toContain('better-sqlite3');
   });

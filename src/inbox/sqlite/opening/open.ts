@@ -1,10 +1,9 @@
-import { closeSync, existsSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
-import { nodeTooOld } from '../../../host/node-version.ts';
-import { OWNER_ONLY } from '../../../host/owner-only.ts';
+import { createForOwner } from '../../../host/owner-only.ts';
+import { loadBetterSqlite } from './better-sqlite.ts';
 import { distrustSchema, fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { networkFileSystem } from './network-file-system.ts';
@@ -165,22 +164,6 @@ export function absolutePath(path: string): string {
   );
 }
 
-/**
- * A file that is not there yet is made for its owner alone, before SQLite would make it for whom the umask lets in. SQLite gives
- * the log and the index beside it the mode of the file. One that is there keeps its mode, and is not even opened here: closing
- * it would give up the locks that this process holds on it.
- */
-function createForOwner(file: string): void {
-  if (existsSync(file)) return;
-  try {
-    closeSync(openSync(file, 'wx', OWNER_ONLY));
-  } catch (failure) {
-    if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure;
-    // Another process was faster; or it is a link whose target is not there yet.
-    if (!existsSync(file)) createForOwner(resolve(dirname(file), readlinkSync(file)));
-  }
-}
-
 function assertUsable(file: string): void {
   const folder = dirname(file);
   if (!existsSync(folder)) {
@@ -205,11 +188,6 @@ function assertLocal(file: string): void {
     `${folder} is on a network file system (${name}), where SQLite's locks do not hold. Use a path on a local disk.`,
   );
 }
-
-type DatabaseClass = new (path: string, options?: { timeout: number; fileMustExist: boolean }) => SqliteDatabase;
-
-/** Bundled as CommonJS, a module may not know where it lies; then packages are those of the server that it is part of. */
-const here = (import.meta as { readonly url?: string }).url ?? process.argv[1] ?? '';
 
 let ownNativeClass: unknown;
 
@@ -237,19 +215,6 @@ function nativeClassOf(database: SqliteDatabase): unknown {
   return Object.getOwnPropertySymbols(database)
     .map((symbol) => Object(Reflect.get(database, symbol)).constructor as unknown)
     .find((native) => native !== Object && typeof native === 'function');
-}
-
-/** Loaded on first use and by require, so that a Node that is too old gets a sentence instead of a crash. */
-function loadBetterSqlite(): DatabaseClass {
-  const tooOld = nodeTooOld();
-  if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
-  try {
-    const loaded: unknown = createRequire(here)('better-sqlite3');
-    return loaded as DatabaseClass; // better-sqlite3 exports its class and nothing else
-  } catch (cause) {
-    const message = `better-sqlite3 cannot be loaded here: ${messageOf(cause)}. It needs Node, Bun or Deno on a machine with a disk.`;
-    throw new InboxOpenError('CANNOT_OPEN', message, { cause });
-  }
 }
 
 function openError(file: string, failure: unknown): InboxOpenError {

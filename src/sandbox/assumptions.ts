@@ -1,0 +1,228 @@
+import { ConfigurationError } from '../errors.ts';
+
+/** The numbers and switches behind the assumptions; each may be set in `createSandbox({ assumptions })`. */
+export interface Assumptions {
+  /** A3: from the submission of an order to `order.confirmed`, in milliseconds */
+  readonly confirmedAfterMs: number;
+  /** A3: from `order.confirmed` to `order.ready`, in milliseconds; `estimated_ready_time` says it ahead */
+  readonly readyAfterMs: number;
+  /** A3: from `order.ready` to `order.completed`, in milliseconds */
+  readonly completedAfterMs: number;
+  /** A6: units left at which `inventory.low_stock` is sent */
+  readonly lowStockAt: number;
+  /** A6: idle time of an active cart before `cart.abandoned`, in milliseconds */
+  readonly abandonedAfterMs: number;
+  /** A6: idle time before `cart.expires_soon`, in milliseconds */
+  readonly expiresSoonAfterMs: number;
+  /** A6: idle time before a cart is `Cancelled`, in milliseconds */
+  readonly expiredAfterMs: number;
+  /** A7: merchants on a page, unless `size` says another number */
+  readonly pageSize: number;
+  /** A7: most merchants on a page */
+  readonly maxPageSize: number;
+  /** A9: most bytes of a body */
+  readonly maxBodyBytes: number;
+  /** A9: most lines of a cart or an order */
+  readonly maxItems: number;
+  /** A10: requests a minute for each key, beside the plan's windows; 0 for no such window */
+  readonly perMinute: number;
+  /** A10: requests an hour for each key; 0 for no such window */
+  readonly perHour: number;
+  /** A10: requests a day (UTC) for each key; 0 for no such window */
+  readonly perDay: number;
+  /** A10: whether `reset` in a 429 body is ISO 8601 and not a Unix timestamp */
+  readonly resetAsIso: boolean;
+  /** A11: tax on the subtotal; 0.08 is 8 % */
+  readonly taxRate: number;
+  /** A11: fee of an order that is delivered, in USD */
+  readonly deliveryFee: number;
+  /** A12: how far a search goes unless `distance` says so, in kilometres */
+  readonly searchDistanceKm: number;
+  /** A12: most products that a search finds */
+  readonly maxProducts: number;
+}
+
+/** The number of an assumption, as docs/sandbox.md has it. */
+export type AssumptionId = `A${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12}`;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** What holds unless it is set otherwise. */
+export const DEFAULT_ASSUMPTIONS: Assumptions = Object.freeze({
+  confirmedAfterMs: MINUTE,
+  readyAfterMs: 20 * MINUTE,
+  completedAfterMs: 10 * MINUTE,
+  lowStockAt: 5,
+  abandonedAfterMs: HOUR,
+  expiresSoonAfterMs: 23 * HOUR,
+  expiredAfterMs: 24 * HOUR,
+  pageSize: 20,
+  maxPageSize: 100,
+  maxBodyBytes: 1024 * 1024,
+  maxItems: 100,
+  perMinute: 0,
+  perHour: 0,
+  perDay: 0,
+  resetAsIso: false,
+  taxRate: 0.08,
+  deliveryFee: 4.99,
+  searchDistanceKm: 10,
+  maxProducts: 100,
+});
+
+/** One thing that the interface does not show, and what the sandbox does about it. */
+export interface Assumption {
+  readonly about: string;
+  readonly decision: string;
+  /** what of `Assumptions` is its value */
+  readonly values: readonly (keyof Assumptions)[];
+}
+
+/** Every assumption by its number. */
+export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
+  A1: {
+    about: 'Create Cart and Add Cart Item',
+    decision:
+      'user_id, location_id and fulfillment_method are required, and status may only be Active; the answer is 201 and ' +
+      "data the cart's id. Each item that is added is a new line, and data is its id. A product has to be sold at the " +
+      "cart's location; a quantity beyond the stock is taken, with a message of level Warning.",
+    values: [],
+  },
+  A2: {
+    about: 'moves of a cart',
+    decision:
+      'Active becomes Submitted, with at least one item, or Cancelled. The same status again is true; anything else is 409 ' +
+      'with resource_state. Items change only while a cart is Active. No order and no event comes of it.',
+    values: [],
+  },
+  A3: {
+    about: 'moves of an order',
+    decision:
+      'created, confirmed, ready, completed, in this order; cancelled or failed at any time before completed, which gives ' +
+      'back stock and charge. The Order body has no status; its events and the page have it. Of customer and address no ' +
+      'field is required: a text that was not given is empty, and a customer without an id gets one.',
+    values: ['confirmedAfterMs', 'readyAfterMs', 'completedAfterMs'],
+  },
+  A4: {
+    about: 'Submit Order',
+    decision:
+      'The answer is 200. The order is charged and takes its stock, and stays created until it is confirmed. Once submitted ' +
+      'or moved on it is 409 with resource_state; declined is 422 PAYMENT_FAILED, and it may be submitted again. An order ' +
+      'beyond the stock is 422 when it is created and when it is submitted; only submission takes the stock.',
+    values: [],
+  },
+  A5: {
+    about: 'which operation emits which event',
+    decision:
+      'Create Order: order.created. Submit Order: inventory.updated for each product. Then by the clock order.confirmed, ' +
+      'order.ready (at estimated_ready_time) and order.completed; any legal move by hand; order.failed by a fault. Stock ' +
+      'that goes back, and stock that is set by hand, is inventory.updated too.',
+    values: [],
+  },
+  A6: {
+    about: 'thresholds and periods',
+    decision:
+      'inventory.low_stock when the quantity falls to the threshold or below, inventory.out_of_stock when it falls to 0, ' +
+      'each once a crossing and beside inventory.updated. A cart is idle since it was made, or its items last changed: ' +
+      'then cart.abandoned, cart.expires_soon, and at last it is Cancelled.',
+    values: ['lowStockAt', 'abandonedAfterMs', 'expiresSoonAfterMs', 'expiredAfterMs'],
+  },
+  A7: {
+    about: 'List Merchants',
+    decision:
+      'page from 0, size, and sort, which may stand several times, as property or property,(asc|desc); total counts all. ' +
+      'An unknown property is 422.',
+    values: ['pageSize', 'maxPageSize'],
+  },
+  A8: {
+    about: 'permissions',
+    decision:
+      'carts:read, carts:write, orders:write, payment_methods:read, payment_methods:write, merchants:read (categories ' +
+      'too), products:read.',
+    values: [],
+  },
+  A9: {
+    about: 'order of checks, and sizes',
+    decision:
+      'key, limit, permission, fault, syntax, validation, existence, state. What is missing or cannot be parsed is 400 ' +
+      'MISSING_REQUIRED_FIELD; a wrong type, word or range 422 with details; an unknown path 404. The codes of section 7.3 ' +
+      'name nothing for 5xx, so these bodies have no code. A text has 1,000 characters at most.',
+    values: ['maxBodyBytes', 'maxItems'],
+  },
+  A10: {
+    about: 'limits',
+    decision:
+      'Fixed windows that must all let a request pass, each key for itself, the month for the whole account from the day ' +
+      'of sign-up. Headers are those of the window that refused, or else of the one with least left. 401 is not counted, ' +
+      'nor what is refused.',
+    values: ['perMinute', 'perHour', 'perDay', 'resetAsIso'],
+  },
+  A11: {
+    about: 'money and payment methods',
+    decision:
+      'Decimal USD, rounded half up to cents. Payment methods pm_ok, pm_declined, pm_insufficient_funds and pm_expired. A ' +
+      'setup intent is 201 with the address of a local page that adds one to its merchant; the list may be filtered by ' +
+      'merchant_id.',
+    values: ['taxRate', 'deliveryFee'],
+  },
+  A12: {
+    about: 'Search products, and plain HTTP',
+    decision:
+      'latitude and longitude are required, query and distance (kilometres) are not; each result has the product, its ' +
+      'location, price, available_quantity and distance, the nearest first. Plain HTTP is for loopback names only; ' +
+      'elsewhere it is 403.',
+    values: ['searchDistanceKm', 'maxProducts'],
+  },
+};
+
+/**
+ * The assumptions with what is set otherwise.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for a name that does not exist or a value that cannot work
+ */
+export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
+  for (const [name, value] of Object.entries(changes)) {
+    if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
+      throw new ConfigurationError('INVALID_OPTION', `assumptions: there is none named ${JSON.stringify(name)}.`);
+    }
+    checkValue(name as keyof Assumptions, value);
+  }
+  const all = { ...DEFAULT_ASSUMPTIONS, ...changes };
+  if (all.abandonedAfterMs > all.expiresSoonAfterMs || all.expiresSoonAfterMs > all.expiredAfterMs) {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      'assumptions: a cart is abandoned first, then expires soon, and then has expired.',
+    );
+  }
+  if (all.pageSize > all.maxPageSize) {
+    throw new ConfigurationError('INVALID_OPTION', 'assumptions: pageSize is beyond maxPageSize.');
+  }
+  return all;
+}
+
+/** Those that may have a fraction; the rest are whole. */
+const FRACTIONS: ReadonlySet<string> = new Set(['taxRate', 'deliveryFee', 'searchDistanceKm']);
+/** Where 0 would leave nothing. */
+const ABOVE_ZERO: ReadonlySet<string> = new Set([
+  'pageSize',
+  'maxPageSize',
+  'maxBodyBytes',
+  'maxItems',
+  'searchDistanceKm',
+  'maxProducts',
+]);
+const MOST = 1e12;
+
+function checkValue(name: keyof Assumptions, value: number | boolean): void {
+  const wanted = typeof DEFAULT_ASSUMPTIONS[name];
+  const refuse = (what: string): never => {
+    throw new ConfigurationError('INVALID_OPTION', `assumptions.${name} must be ${what}, not ${String(value)}.`);
+  };
+  if (typeof value !== wanted) refuse(`a ${wanted}`);
+  if (typeof value !== 'number') return;
+  if (!(value >= 0 && value <= MOST)) refuse(`from 0 to ${MOST}`);
+  if (value === 0 && ABOVE_ZERO.has(name)) refuse('above 0');
+  if (!FRACTIONS.has(name) && !Number.isInteger(value)) refuse('whole');
+}

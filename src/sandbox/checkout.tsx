@@ -1,0 +1,106 @@
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { nameOf } from '../errors.ts';
+import type { Logger } from '../host/logger.ts';
+import { peerOf } from '../page/safety/peer-address.ts';
+import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
+import { completeSetupIntent, findSetupIntent, type SetupIntent } from './payments.ts';
+import { isSecureTransport, ONLY_HTTPS } from './secure-transport.ts';
+import { CARDS, type PaymentOutcome } from './seed.ts';
+import type { Store } from './store.ts';
+
+const OUTCOMES = Object.keys(CARDS) as readonly PaymentOutcome[];
+
+/** Of a form with one field. */
+const MOST_BYTES = 10_000;
+
+const WORDS: Readonly<Record<PaymentOutcome, string>> = {
+  ok: 'is charged',
+  declined: 'is declined',
+  insufficient_funds: 'is declined: insufficient funds',
+  expired: 'is declined: the card has expired',
+};
+
+/**
+ * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the real one;
+ * forms of other sites are refused, and no card number is ever asked for.
+ */
+export function createCheckout(store: Store, logger: Logger): Hono {
+  const app = new Hono();
+  const guard = createGuard({}, false);
+
+  app.use(async (c, next) => {
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
+    if (!isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw))) return c.text(ONLY_HTTPS, 403);
+    const why = guard(c.req.raw, null);
+    if (why !== null) return c.text(why, 403);
+    return next();
+  });
+
+  app.get('/checkout/:id', (c) => {
+    const intent = findSetupIntent(store, c.req.param('id'));
+    return intent === null ? c.text('There is no such checkout.', 404) : c.html(<CheckoutPage {...intent} />);
+  });
+
+  const limited = bodyLimit({ maxSize: MOST_BYTES, onError: (c) => c.text('That is no form of this page.', 413) });
+  app.post('/checkout/:id', limited, async (c) => {
+    const id = c.req.param('id');
+    if (findSetupIntent(store, id) === null) return c.text('There is no such checkout.', 404);
+    const sent = await c.req.text().catch(() => '');
+    const outcome = OUTCOMES.find((one) => one === new URLSearchParams(sent).get('outcome'));
+    if (outcome === undefined) return c.text('Choose one of the cards.', 422);
+    store.write((tx) => completeSetupIntent(tx, id, outcome));
+    return c.redirect(new URL(c.req.url).pathname, 303);
+  });
+
+  app.onError((failure, c) => {
+    logger.error({ error: nameOf(failure) }, 'the sandbox could not show a checkout');
+    return c.text('Something went wrong.', 500);
+  });
+  return app;
+}
+
+function CheckoutPage({ merchantName, paymentMethodId }: SetupIntent) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>Add a payment method</title>
+      </head>
+      <body>
+        <main>
+          <h1>Add a payment method for {merchantName}</h1>
+          {paymentMethodId === null ? <CardForm /> : <Added id={paymentMethodId} />}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+function CardForm() {
+  return (
+    <form method="post">
+      <fieldset>
+        <legend>Which card? No money moves in the sandbox.</legend>
+        {OUTCOMES.map((outcome, at) => (
+          <p>
+            <label>
+              <input type="radio" name="outcome" value={outcome} checked={at === 0} /> {CARDS[outcome].brand} ending in{' '}
+              {CARDS[outcome].last4}: {WORDS[outcome]}
+            </label>
+          </p>
+        ))}
+      </fieldset>
+      <button>Add it</button>
+    </form>
+  );
+}
+
+function Added({ id }: { readonly id: string }) {
+  return (
+    <p role="status">
+      Added as <code>{id}</code>.
+    </p>
+  );
+}

@@ -1,0 +1,128 @@
+import { ConfigurationError } from '../errors.ts';
+import type { FaultKind as DeliveryFaultKind } from '../sender/faults.ts';
+import type { Assumptions } from './assumptions.ts';
+import { addDeliveryFault } from './deliveries.ts';
+import { listDeliveries, listTries, type Delivery, type DeliveryFilter, type DeliveryTry } from './delivery-list.ts';
+import type { Dispatch } from './dispatch.ts';
+import {
+  addEndpoint,
+  changeEndpoint,
+  listEndpoints,
+  removeEndpoint,
+  type Endpoint,
+  type EndpointSettings,
+} from './endpoints.ts';
+import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
+import { listStock, setStock, type StockLevel } from './inventory.ts';
+import { createKey, deleteKey, listKeys, rotateKey, type CreatedKey, type KeyRecord, type NewKey } from './keys.ts';
+import type { OrderStatus } from './order-moves.ts';
+import { listOrders, moveOrder, type OrderSummary } from './orders.ts';
+import { listCharges, type ChargeRecord } from './payments.ts';
+import type { Store } from './store.ts';
+
+/** What is done to a sandbox beside its operations; with the service itself it is done in its dashboard. */
+export interface Controls {
+  /** API keys (interface 5.2 and 5.7) */
+  readonly keys: {
+    /** the oldest first */
+    readonly list: () => readonly KeyRecord[];
+    /** @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist */
+    readonly create: (key?: NewKey) => CreatedKey;
+    /** Makes another one like it; the old one works until it is deleted. @throws Refusal `RESOURCE_NOT_FOUND` */
+    readonly rotate: (id: string) => CreatedKey;
+    /** @throws Refusal `RESOURCE_NOT_FOUND` */
+    readonly delete: (id: string) => void;
+  };
+  /** what goes wrong on purpose */
+  readonly faults: {
+    /** what waits for its time */
+    readonly list: () => readonly PendingFault[];
+    /** @returns its id. @throws ConfigurationError `INVALID_OPTION` */
+    readonly add: (fault: ServiceFault) => string;
+    /** one of them, or all */
+    readonly remove: (id?: string) => void;
+    /** has the next so many tries of deliveries go wrong in one way; one unless set */
+    readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
+  };
+  /** orders, and their moves by hand (A3) */
+  readonly orders: {
+    /** the newest first; 100 unless set */
+    readonly list: (most?: number) => readonly OrderSummary[];
+    /** what was charged for one, and what was declined or given back; the oldest first */
+    readonly charges: (id: string) => readonly ChargeRecord[];
+    /** @throws Refusal `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
+    readonly move: (id: string, to: OrderStatus) => void;
+  };
+  /** how much of each product there is */
+  readonly stock: {
+    readonly list: () => readonly StockLevel[];
+    /** @throws Refusal `RESOURCE_NOT_FOUND` for a product that is not sold there; ConfigurationError for no quantity */
+    readonly set: (locationId: string, productId: string, quantity: number) => void;
+  };
+  /** where webhooks go (interface 6) */
+  readonly webhooks: {
+    /** the oldest first */
+    readonly list: () => readonly Endpoint[];
+    /** @returns its id. @throws ConfigurationError for an address, a secret or a type that cannot work */
+    readonly add: (endpoint: EndpointSettings) => string;
+    /** `false` where there is none. @throws ConfigurationError as `add` */
+    readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
+    /** `false` where there is none; what waits for it is dropped */
+    readonly remove: (id: string) => boolean;
+  };
+  /** deliveries and dead letters (interface 6.4) */
+  readonly deliveries: {
+    /** the newest first */
+    readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
+    /** what was tried of one, the oldest first */
+    readonly tries: (id: number) => readonly DeliveryTry[];
+    /** Tries once more what has failed; with the next `advance` on a frozen clock. `false` where that cannot be. */
+    readonly retry: (id: number) => boolean;
+  };
+}
+
+/** Quantities are int32 (interface 2.3). */
+const MOST_STOCK = 2 ** 31 - 1;
+
+/** Each of them is one transaction. */
+export function createControls(store: Store, dispatch: Dispatch, assumptions: Assumptions): Controls {
+  return {
+    keys: {
+      list: () => listKeys(store),
+      create: (key) => store.write((tx) => createKey(tx, store.seed, key)),
+      rotate: (id) => store.write((tx) => rotateKey(tx, store.seed, id)),
+      delete: (id) => store.write((tx) => deleteKey(tx, id)),
+    },
+    faults: {
+      list: () => listFaults(store),
+      add: (fault) => store.write((tx) => addFault(tx, fault)),
+      remove: (id) => store.write((tx) => removeFaults(tx, id)),
+      addToDeliveries: (kind, times = 1) => store.write((tx) => addDeliveryFault(tx, kind, times)),
+    },
+    orders: {
+      list: (most = 100) => listOrders(store, most),
+      charges: (id) => listCharges(store, id),
+      move: (id, to) => store.write((tx) => moveOrder(tx, id, to, assumptions)),
+    },
+    stock: {
+      list: () => listStock(store),
+      set(locationId, productId, quantity) {
+        if (!Number.isInteger(quantity) || quantity < 0 || quantity > MOST_STOCK) {
+          throw new ConfigurationError('INVALID_OPTION', `quantity must be a whole number from 0 to ${MOST_STOCK}.`);
+        }
+        store.write((tx) => setStock(tx, locationId, productId, quantity, assumptions));
+      },
+    },
+    webhooks: {
+      list: () => listEndpoints(store),
+      add: (endpoint) => store.write((tx) => addEndpoint(tx, endpoint)),
+      change: (id, settings) => store.write((tx) => changeEndpoint(tx, id, settings)),
+      remove: (id) => store.write((tx) => removeEndpoint(tx, id)),
+    },
+    deliveries: {
+      list: (filter) => listDeliveries(store, filter),
+      tries: (id) => listTries(store, id),
+      retry: (id) => dispatch.retry(id),
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { copiesIn, delayedBy, noFaults, type Fault, type FaultKind, type FaultPlan } from '../sender/faults.ts';
+import type { Seen } from '../sender/faulty-request.ts';
+import { randomFault } from '../sender/random-faults.ts';
+import { retryAfter } from '../sender/retry-schedule.ts';
+import { seeded } from '../sender/seeded-random.ts';
+import type { Secret } from '../signing/signature.ts';
+import { TRY } from './delivery-queue.ts';
+import { clearDue, setDue, type Due } from './due.ts';
+import type { LocalReceiver, WebhookSender } from './send-webhook.ts';
+import type { Store, Transaction } from './store.ts';
+
+/** What deliveries are made with. */
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly sender: WebhookSender;
+  /** the receivers of this process by the id of their endpoint */
+  readonly receivers: ReadonlyMap<string, LocalReceiver>;
+  /** what goes wrong with which try of an event; nothing unless set */
+  readonly faults?: FaultPlan | undefined;
+}
+
+/** Sends what is due, and keeps what became of it. */
+export interface Deliveries {
+  /** One try of the delivery that is due. */
+  attempt(due: Due): Promise<void>;
+  /** Tries a dead letter, or what has failed and waits, once more and now (interface 6.4.4); `false` where that cannot be. */
+  retry(id: number): boolean;
+  /** What is still under way is as good as never sent: it is sent again by whoever opens the file. */
+  close(): void;
+}
+
+export const FAULT_TABLES = `
+  CREATE TABLE delivery_faults (
+    seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, remaining INTEGER NOT NULL CHECK (remaining > 0)
+  ) STRICT;
+`;
+
+/**
+ * Has the next so many tries go wrong in one way, after those that were asked for before.
+ *
+ * @param count - 0 or less asks for nothing
+ */
+export function addDeliveryFault(transaction: Transaction, kind: FaultKind, count: number): void {
+  if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
+}
+
+/** What a try needs to know. */
+interface Waiting {
+  readonly id: number;
+  readonly eventId: string;
+  readonly body: Uint8Array;
+  readonly endpoint: string;
+  readonly url: string | null;
+  readonly secret: Secret | null;
+  /** how many there were */
+  readonly tries: number;
+  /** how many of them were on the schedule */
+  readonly onSchedule: number;
+  readonly byHand: number;
+  /** when the schedule goes on after a try by hand; `null` for a dead letter */
+  readonly resumesAt: number | null;
+  /** what goes wrong with this try, as JSON, once it is known */
+  readonly faults: string | null;
+}
+
+const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secret, d.tries, d.on_schedule AS onSchedule,
+    d.by_hand AS byHand, d.resumes_at AS resumesAt, d.faults
+  FROM deliveries d JOIN events e ON e.seq = d.event JOIN endpoints p ON p.id = d.endpoint
+  WHERE d.id = ? AND d.state = 'waiting'`;
+
+const NOBODY: Seen = { status: null, why: 'its receiver is not there', note: null };
+
+/** Deliveries as interface 6.3 and 6.4 describe them, one row each, so that they outlive the process. */
+export function createDeliveries({ store, sender, receivers, faults: plan = noFaults }: DeliveriesOptions): Deliveries {
+  const underWay = new Set<number>();
+  let isClosed = false;
+
+  async function send({ endpoint, url, body, secret }: Waiting, faults: readonly Fault[]): Promise<Seen> {
+    const destination = url === null ? receivers.get(endpoint) : new URL(url);
+    if (destination === undefined) return NOBODY;
+    const copies = Array.from({ length: copiesIn(faults) }, () => sender.send(destination, body, secret, []));
+    const [seen] = await Promise.all([sender.send(destination, body, secret, faults), ...copies]);
+    return seen;
+  }
+
+  /** What goes wrong with a try; `null` when it is put off. It is written down, so that a kill does not deal it anew. */
+  function faultsOf({ id, eventId, endpoint, tries, faults }: Waiting): readonly Fault[] | null {
+    if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
+    const planned = plan(eventId, tries + 1);
+    const asked = store.get('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1') as
+      { readonly seq: number; readonly kind: FaultKind } | undefined;
+    if (planned.length === 0 && asked === undefined) return planned;
+    return store.write((transaction) => {
+      const dealt = [...planned];
+      if (asked !== undefined) {
+        dealt.push(randomFault(asked.kind, seeded(store.seed, eventId, tries + 1)));
+        transaction.run('DELETE FROM delivery_faults WHERE seq = ? AND remaining = 1', asked.seq);
+        transaction.run('UPDATE delivery_faults SET remaining = remaining - 1 WHERE seq = ?', asked.seq);
+      }
+      transaction.run('UPDATE deliveries SET faults = ? WHERE id = ?', JSON.stringify(dealt), id);
+      const at = delayedBy(dealt, transaction.now);
+      if (at <= transaction.now) return dealt;
+      setDue(transaction, TRY, String(id), at, endpoint);
+      return null;
+    });
+  }
+
+  return {
+    async attempt({ subject }) {
+      const waiting = store.get(WAITING, Number(subject)) as Waiting | undefined;
+      if (waiting === undefined) {
+        store.write((transaction) => clearDue(transaction, TRY, subject));
+        return;
+      }
+      underWay.add(waiting.id);
+      try {
+        const faults = faultsOf(waiting);
+        if (faults === null) return;
+        const at = store.clock.now();
+        const seen = await send(waiting, faults);
+        if (!isClosed) store.write((transaction) => settle(transaction, waiting, at, faults, seen));
+      } finally {
+        underWay.delete(waiting.id);
+      }
+    },
+    retry: (id) => !underWay.has(id) && store.write((transaction) => retryByHand(transaction, id)),
+    close() {
+      isClosed = true;
+      sender.close();
+    },
+  };
+}
+
+/** Keeps what a try came to, and says when the next one is due (interface 6.4). */
+function settle(
+  transaction: Transaction,
+  { id, endpoint, tries, onSchedule, byHand, resumesAt }: Waiting,
+  at: number,
+  faults: readonly Fault[],
+  { status, why, note }: Seen,
+): void {
+  const fault = faults.map(({ kind }) => kind).join('+') || null;
+  const row = [id, tries + 1, at, status, why, note, fault, byHand];
+  transaction.run('INSERT INTO tries VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...row);
+  const counted = `UPDATE deliveries SET tries = tries + 1, on_schedule = on_schedule + 1 - by_hand,
+    by_hand = 0, resumes_at = NULL, faults = NULL WHERE id = ?`;
+  transaction.run(counted, id);
+  if (why === null) return end(transaction, id, 'delivered');
+  // Its endpoint may have been removed meanwhile.
+  if (transaction.get("SELECT 1 FROM deliveries WHERE id = ? AND state = 'waiting'", id) === undefined) return;
+  const wait = retryAfter(onSchedule + 1);
+  const scheduled = wait === null ? null : transaction.now + wait;
+  const next = byHand === 1 ? resumesAt : scheduled;
+  if (next === null) end(transaction, id, 'dead');
+  else setDue(transaction, TRY, String(id), next, endpoint);
+}
+
+function end(transaction: Transaction, id: number, state: 'delivered' | 'dead'): void {
+  transaction.run('UPDATE deliveries SET state = ?, settled_at = ? WHERE id = ?', state, transaction.now, id);
+  clearDue(transaction, TRY, String(id));
+}
+
+function retryByHand(transaction: Transaction, id: number): boolean {
+  const failed = `SELECT d.endpoint, due.at FROM deliveries d JOIN endpoints p ON p.id = d.endpoint
+    LEFT JOIN due ON due.kind = ? AND due.subject = CAST(d.id AS TEXT)
+    WHERE d.id = ? AND d.state IN ('waiting', 'dead') AND d.tries > 0 AND d.by_hand = 0 AND p.removed_at IS NULL`;
+  const row = transaction.get(failed, TRY, id) as { readonly endpoint: string; readonly at: number | null } | undefined;
+  if (row === undefined) return false;
+  const sql = "UPDATE deliveries SET state = 'waiting', settled_at = NULL, by_hand = 1, resumes_at = ? WHERE id = ?";
+  transaction.run(sql, row.at, id);
+  setDue(transaction, TRY, String(id), transaction.now, row.endpoint);
+  return true;
+}

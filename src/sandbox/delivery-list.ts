@@ -1,0 +1,102 @@
+import type { EventType } from '../events/event-types.ts';
+import { TRY } from './delivery-queue.ts';
+import type { Reading } from './store.ts';
+
+/**
+ * Where a delivery of an event to an endpoint stands: it waits for its first or next try, was answered 2xx, is a dead letter
+ * after the last try of the schedule, or was dropped because its endpoint was removed.
+ */
+export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
+
+/** A delivery as it is listed. */
+export interface Delivery {
+  readonly id: number;
+  readonly event: { readonly id: string; readonly type: EventType; readonly createdAt: Date };
+  /** the id of its endpoint */
+  readonly endpoint: string;
+  readonly state: DeliveryState;
+  /** how often it was tried */
+  readonly tries: number;
+  /** when it is tried next; `null` unless it waits */
+  readonly nextAt: Date | null;
+  /** since when it no longer waits */
+  readonly settledAt: Date | null;
+}
+
+/** One request of a delivery, or what hindered it. */
+export interface DeliveryTry {
+  /** 1 for the first */
+  readonly number: number;
+  readonly at: Date;
+  /** `null` without an answer */
+  readonly status: number | null;
+  /** why it has failed; `null` for success */
+  readonly why: string | null;
+  /** what was odd about an answer all the same */
+  readonly note: string | null;
+  /** the kinds of its faults joined by `+` */
+  readonly fault: string | null;
+  /** whether somebody asked for it */
+  readonly byHand: boolean;
+}
+
+/** Which deliveries are listed. */
+export interface DeliveryFilter {
+  readonly state?: DeliveryState;
+  readonly endpoint?: string;
+  /** only those with a smaller id: the next page */
+  readonly before?: number;
+  /** 100 unless set */
+  readonly limit?: number;
+}
+
+interface Row {
+  readonly id: number;
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly createdAt: number;
+  readonly endpoint: string;
+  readonly state: DeliveryState;
+  readonly tries: number;
+  readonly nextAt: number | null;
+  readonly settledAt: number | null;
+}
+
+/** Deliveries, newest first. */
+export function listDeliveries(
+  reading: Reading,
+  { state, endpoint, before = Number.MAX_SAFE_INTEGER, limit = 100 }: DeliveryFilter = {},
+): readonly Delivery[] {
+  const wanted = [
+    ...(state === undefined ? [] : [{ sql: 'AND d.state = ?', value: state }]),
+    ...(endpoint === undefined ? [] : [{ sql: 'AND d.endpoint = ?', value: endpoint }]),
+  ];
+  const sql = `SELECT d.id, e.id AS eventId, e.type, e.created_at AS createdAt, d.endpoint, d.state, d.tries,
+      due.at AS nextAt, d.settled_at AS settledAt
+    FROM deliveries d JOIN events e ON e.seq = d.event
+    LEFT JOIN due ON due.kind = '${TRY}' AND due.subject = CAST(d.id AS TEXT)
+    WHERE d.id < ? ${wanted.map((one) => one.sql).join(' ')} ORDER BY d.id DESC LIMIT ?`;
+  const rows = reading.all(sql, before, ...wanted.map(({ value }) => value), limit) as readonly Row[];
+  return rows.map(({ id, eventId, type, createdAt, nextAt, settledAt, ...rest }) => ({
+    id,
+    event: { id: eventId, type, createdAt: new Date(createdAt) },
+    ...rest,
+    nextAt: dateOf(nextAt),
+    settledAt: dateOf(settledAt),
+  }));
+}
+
+/** What was tried of a delivery, oldest first. */
+export function listTries(reading: Reading, delivery: number): readonly DeliveryTry[] {
+  const sql =
+    'SELECT number, at, status, why, note, fault, by_hand AS byHand FROM tries WHERE delivery = ? ORDER BY number';
+  const rows = reading.all(sql, delivery) as readonly (Omit<DeliveryTry, 'at' | 'byHand'> & {
+    readonly at: number;
+    readonly byHand: number;
+  })[];
+  return rows.map((row) => ({ ...row, at: new Date(row.at), byHand: row.byHand === 1 }));
+}
+
+function dateOf(at: number | null): Date | null {
+  return at === null ? null : new Date(at);
+}

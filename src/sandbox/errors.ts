@@ -1,0 +1,107 @@
+import { HookboxError } from '../errors.ts';
+
+/** What `error` may have beside its code, message and request_id, for each code (interface 7.3). */
+export interface ErrorExtras {
+  readonly INVALID_API_KEY: object;
+  readonly INSUFFICIENT_PERMISSIONS: { readonly required_permission?: string };
+  readonly VALIDATION_ERROR: { readonly details: readonly ErrorDetail[] };
+  readonly MISSING_REQUIRED_FIELD: { readonly field: string };
+  readonly RESOURCE_NOT_FOUND: { readonly resource_type: string; readonly resource_id: string };
+  readonly RESOURCE_CONFLICT: { readonly resource_state: string };
+  readonly INSUFFICIENT_INVENTORY: {
+    readonly available_quantity: number;
+    readonly requested_quantity: number;
+    readonly product_id: string;
+  };
+  readonly PAYMENT_FAILED: { readonly payment_error: string; readonly decline_reason: string };
+  readonly RATE_LIMIT_EXCEEDED: {
+    /** seconds */
+    readonly retry_after: number;
+    readonly limit: number;
+    readonly remaining: number;
+    /** Unix seconds, or ISO 8601 (A10) */
+    readonly reset: number | string;
+  };
+}
+
+/** A code of interface 7.3. */
+export type ErrorCode = keyof ErrorExtras;
+
+/** One thing about a request that does not fit; it never repeats what was sent. */
+export interface ErrorDetail {
+  /** such as `items.0.quantity` */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** The table of interface 7.3. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: RefusalStatus; readonly cause: string }>> = {
+  INVALID_API_KEY: { status: 401, cause: 'the key is missing, malformed, expired or unknown' },
+  INSUFFICIENT_PERMISSIONS: { status: 403, cause: 'the key lacks the permission' },
+  VALIDATION_ERROR: { status: 422, cause: 'data fails validation' },
+  MISSING_REQUIRED_FIELD: { status: 400, cause: 'a required parameter is missing' },
+  RESOURCE_NOT_FOUND: { status: 404, cause: 'the resource is missing or deleted' },
+  RESOURCE_CONFLICT: { status: 409, cause: 'it conflicts with the state of the resource' },
+  INSUFFICIENT_INVENTORY: { status: 422, cause: 'the quantity exceeds the stock' },
+  PAYMENT_FAILED: { status: 422, cause: 'the payment could not be processed' },
+  RATE_LIMIT_EXCEEDED: { status: 429, cause: 'too many requests' },
+};
+
+type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 422 | 429;
+
+/** Statuses of interface 7.1 that 7.3 has no code for: the body says what it is in words. */
+export const OUTAGES = {
+  500: 'unexpected server error',
+  502: 'upstream error',
+  503: 'temporary outage',
+  504: 'timeout',
+} as const;
+
+/** One of `OUTAGES`. */
+export type OutageStatus = keyof typeof OUTAGES;
+
+/** `error` of a body (interface 7.2). */
+export interface ErrorBody {
+  readonly error: { readonly code?: ErrorCode; readonly message: string; readonly request_id: string };
+}
+
+/** A request that is answered with an error of interface 7.3: whatever its transaction has done is taken back. */
+export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
+  override readonly name = 'Refusal';
+  readonly code: Code;
+  readonly extras: ErrorExtras[Code];
+
+  constructor(code: Code, message: string, extras: ErrorExtras[Code]) {
+    super(message);
+    this.code = code;
+    this.extras = extras;
+  }
+
+  get status(): RefusalStatus {
+    return ERROR_CODES[this.code].status;
+  }
+
+  body(requestId: string): ErrorBody {
+    return { error: { code: this.code, message: this.message, ...this.extras, request_id: requestId } };
+  }
+}
+
+/** The body of an outage. */
+export function outageBody(status: OutageStatus, requestId: string): ErrorBody {
+  return { error: { message: `${OUTAGES[status]}; try again later`, request_id: requestId } };
+}
+
+/** A 404: this does not exist (any more). */
+export function notFound(type: string, id: string): Refusal {
+  return new Refusal('RESOURCE_NOT_FOUND', `There is no ${type.replaceAll('_', ' ')} with this id.`, {
+    resource_type: type,
+    resource_id: id,
+  });
+}
+
+/** A 422 about one field. */
+export function invalid(field: string, message: string): Refusal {
+  return new Refusal('VALIDATION_ERROR', `The request does not fit: ${field} ${message}.`, {
+    details: [{ field, message }],
+  });
+}

@@ -1,0 +1,116 @@
+import type { Assumptions } from './assumptions.ts';
+import { merchantOfLocation, offeredProduct } from './catalogue.ts';
+import { Refusal } from './errors.ts';
+import { emit } from './events.ts';
+import type { Reading, Transaction } from './store.ts';
+
+export const INVENTORY_TABLES = `
+  CREATE TABLE stock (
+    location_id TEXT NOT NULL REFERENCES locations (id), product_id TEXT NOT NULL REFERENCES products (id),
+    quantity INTEGER NOT NULL CHECK (quantity >= 0), PRIMARY KEY (location_id, product_id)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Some of a product. */
+export interface Line {
+  readonly product_id: string;
+  readonly quantity: number;
+}
+
+/** One line a product, in the order in which they first stand. */
+export function byProduct(lines: readonly Line[]): readonly Line[] {
+  const sums = new Map<string, number>();
+  for (const { product_id, quantity } of lines) sums.set(product_id, (sums.get(product_id) ?? 0) + quantity);
+  return [...sums].map(([product_id, quantity]) => ({ product_id, quantity }));
+}
+
+/**
+ * Whether a location has all of it, lines of one product taken together.
+ *
+ * @throws Refusal `INSUFFICIENT_INVENTORY` for the first product of which there is not enough
+ */
+export function requireStock(db: Reading, locationId: string, lines: readonly Line[]): void {
+  for (const { product_id, quantity } of byProduct(lines)) {
+    const available = offeredProduct(db, locationId, product_id).quantity;
+    if (quantity > available) {
+      throw new Refusal('INSUFFICIENT_INVENTORY', 'There is not enough of a product in stock.', {
+        available_quantity: available,
+        requested_quantity: quantity,
+        product_id,
+      });
+    }
+  }
+}
+
+/** Takes stock that `requireStock` has found. */
+export function takeStock(
+  tx: Transaction,
+  locationId: string,
+  lines: readonly Line[],
+  assumptions: Pick<Assumptions, 'lowStockAt'>,
+): void {
+  for (const { product_id, quantity } of byProduct(lines))
+    changeStock(tx, locationId, product_id, -quantity, assumptions);
+}
+
+/** What was taken goes back. */
+export function giveBackStock(
+  tx: Transaction,
+  locationId: string,
+  lines: readonly Line[],
+  assumptions: Pick<Assumptions, 'lowStockAt'>,
+): void {
+  for (const { product_id, quantity } of byProduct(lines))
+    changeStock(tx, locationId, product_id, quantity, assumptions);
+}
+
+/** The stock of a product is counted anew. Nothing comes of it where it was right. */
+export function setStock(
+  tx: Transaction,
+  locationId: string,
+  productId: string,
+  quantity: number,
+  assumptions: Pick<Assumptions, 'lowStockAt'>,
+): void {
+  const before = offeredProduct(tx, locationId, productId).quantity;
+  if (before !== quantity) changeStock(tx, locationId, productId, quantity - before, assumptions);
+}
+
+/** The one place where stock changes, and says so (A5, A6). */
+function changeStock(
+  tx: Transaction,
+  locationId: string,
+  productId: string,
+  by: number,
+  { lowStockAt }: Pick<Assumptions, 'lowStockAt'>,
+): void {
+  const before = offeredProduct(tx, locationId, productId).quantity;
+  const after = before + by;
+  tx.run('UPDATE stock SET quantity = ? WHERE location_id = ? AND product_id = ?', after, locationId, productId);
+  const data = {
+    product_id: productId,
+    merchant_id: merchantOfLocation(tx, locationId),
+    location_id: locationId,
+    previous_quantity: before,
+    current_quantity: after,
+  };
+  emit(tx, 'inventory.updated', data);
+  if (before > lowStockAt && after <= lowStockAt) emit(tx, 'inventory.low_stock', data);
+  if (before > 0 && after === 0) emit(tx, 'inventory.out_of_stock', data);
+}
+
+/** How much of a product a location has. */
+export interface StockLevel {
+  readonly locationId: string;
+  readonly productId: string;
+  readonly productName: string;
+  readonly quantity: number;
+}
+
+/** All of it. */
+export function listStock(db: Reading): readonly StockLevel[] {
+  return db.all(
+    `SELECT s.location_id AS locationId, s.product_id AS productId, p.name AS productName, s.quantity
+     FROM stock s JOIN products p ON p.id = s.product_id ORDER BY s.location_id, s.product_id`,
+  ) as readonly StockLevel[];
+}

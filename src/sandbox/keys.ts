@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { ConfigurationError } from '../errors.ts';
+import { notFound, Refusal } from './errors.ts';
+import { insert } from './insert.ts';
+import { PERMISSIONS, type Permission } from './operations.ts';
+import type { Reading, Transaction } from './store.ts';
+
+export const KEY_TABLES = `
+  CREATE TABLE api_keys (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, hash BLOB NOT NULL UNIQUE,
+    permissions TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER
+  ) STRICT;
+`;
+
+/** A key without its value, which is shown once (interface 5.2). */
+export interface KeyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: readonly Permission[];
+  readonly createdAt: Date;
+  /** `null` for one that does not expire */
+  readonly expiresAt: Date | null;
+}
+
+/** What a new key is to be. */
+export interface NewKey {
+  readonly name?: string;
+  /** all of them unless set */
+  readonly permissions?: readonly Permission[];
+  /** by the clock of the sandbox; it does not expire unless set */
+  readonly expiresAt?: Date | null;
+}
+
+/** A key that was just made: the one time that its value is shown. */
+export interface CreatedKey extends KeyRecord {
+  /** the value of the header `Authorization` */
+  readonly key: string;
+}
+
+/**
+ * Makes a key.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist, or a time that is none
+ */
+export function createKey(tx: Transaction, seed: number, options: NewKey = {}): CreatedKey {
+  const { name = '', permissions = PERMISSIONS, expiresAt = null } = options;
+  const wrong = permissions.find((permission) => !PERMISSIONS.includes(permission));
+  if (wrong !== undefined) {
+    throw new ConfigurationError('INVALID_OPTION', `There is no permission ${JSON.stringify(wrong)}.`);
+  }
+  const expiresMs = expiresAt === null ? null : expiresAt.getTime();
+  if (Number.isNaN(expiresMs)) throw new ConfigurationError('INVALID_OPTION', 'expiresAt is no time.');
+  const id = tx.newId('key');
+  const key = keyValue(seed, id);
+  const granted = PERMISSIONS.filter((permission) => permissions.includes(permission));
+  insert(tx, 'api_keys', {
+    id,
+    name,
+    hash: hashOf(key),
+    permissions: JSON.stringify(granted),
+    created_ms: tx.now,
+    expires_ms: expiresMs,
+  });
+  return { id, name, permissions: granted, createdAt: new Date(tx.now), expiresAt, key };
+}
+
+/**
+ * Makes a key like another one, which goes on working until it is deleted (interface 5.7).
+ *
+ * @throws Refusal `RESOURCE_NOT_FOUND`
+ */
+export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey {
+  const old = listKeys(tx).find((key) => key.id === id);
+  if (old === undefined) throw notFound('api_key', id);
+  return createKey(tx, seed, old);
+}
+
+/**
+ * Deletes a key: it is unknown from now on.
+ *
+ * @throws Refusal `RESOURCE_NOT_FOUND`
+ */
+export function deleteKey(tx: Transaction, id: string): void {
+  if (tx.run('DELETE FROM api_keys WHERE id = ?', id) === 0) throw notFound('api_key', id);
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: string;
+  readonly created_ms: number;
+  readonly expires_ms: number | null;
+}
+
+const COLUMNS = 'id, name, permissions, created_ms, expires_ms';
+
+/** All keys, the oldest first, also those that have expired. */
+export function listKeys(db: Reading): readonly KeyRecord[] {
+  return (db.all(`SELECT ${COLUMNS} FROM api_keys ORDER BY seq`) as readonly KeyRow[]).map(recordOf);
+}
+
+/**
+ * The key that a request was sent with (interface 5.1 and 5.5).
+ *
+ * @param sent - the value of the header `Authorization`
+ * @throws Refusal `INVALID_API_KEY`
+ */
+export function requireKey(db: Reading, sent: string | null | undefined, now: number): KeyRecord {
+  if (sent === null || sent === undefined || sent === '') {
+    throw invalidKey('The header Authorization is missing: its value is the API key.');
+  }
+  const row = db.get(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`, hashOf(sent)) as KeyRow | undefined;
+  if (row === undefined) {
+    const isSchemed = /^\S+\s/.test(sent);
+    throw invalidKey(isSchemed ? 'The API key stands alone, without a scheme word.' : 'This API key is unknown.');
+  }
+  if (row.expires_ms !== null && row.expires_ms <= now) throw invalidKey('This API key has expired.');
+  return recordOf(row);
+}
+
+/**
+ * Whether a key may do something (interface 5.6).
+ *
+ * @throws Refusal `INSUFFICIENT_PERMISSIONS`
+ */
+export function requirePermission(key: KeyRecord, permission: Permission): void {
+  if (key.permissions.includes(permission)) return;
+  throw new Refusal('INSUFFICIENT_PERMISSIONS', `This API key lacks the permission ${permission}.`, {
+    required_permission: permission,
+  });
+}
+
+/** Only its hash is kept; the seed makes it again, so that a sandbox can name the key that it began with. */
+export function keyValue(seed: number, id: string): string {
+  return `sbx_${createHash('sha256').update(`${seed}/api-key/${id}`).digest('base64url').slice(0, 32)}`;
+}
+
+function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+function recordOf({ id, name, permissions, created_ms, expires_ms }: KeyRow): KeyRecord {
+  return {
+    id,
+    name,
+    permissions: JSON.parse(permissions) as readonly Permission[],
+    createdAt: new Date(created_ms),
+    expiresAt: expires_ms === null ? null : new Date(expires_ms),
+  };
+}
+
+function invalidKey(message: string): Refusal {
+  return new Refusal('INVALID_API_KEY', message, {});
+}

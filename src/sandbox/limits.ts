@@ -1,0 +1,157 @@
+import { ConfigurationError } from '../errors.ts';
+import type { Assumptions } from './assumptions.ts';
+import { Refusal } from './errors.ts';
+import type { Reading, Transaction } from './store.ts';
+import { timeText } from './time-text.ts';
+
+export const LIMIT_TABLES = `
+  CREATE TABLE limit_windows (
+    whose TEXT NOT NULL, length TEXT NOT NULL, start_ms INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (whose, length)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** How many requests a plan lets pass; what is not set has no limit. */
+export interface PlanLimits {
+  readonly perMonth?: number;
+  readonly perSecond?: number;
+  /** the burst, per 10 seconds */
+  readonly perTenSeconds?: number;
+}
+
+/** The plans of interface 8.2. Enterprise is custom: without a limit, unless limits are given in place of its name. */
+export const PLANS = {
+  Free: { perMonth: 1_000, perSecond: 5, perTenSeconds: 10 },
+  Developer: { perMonth: 50_000, perSecond: 25, perTenSeconds: 100 },
+  Business: { perMonth: 500_000, perSecond: 100, perTenSeconds: 500 },
+  Enterprise: {},
+} as const satisfies Readonly<Record<string, PlanLimits>>;
+
+/** A plan of interface 8.2. */
+export type PlanName = keyof typeof PLANS;
+
+type Length = 'second' | 'ten seconds' | 'minute' | 'hour' | 'day' | 'month';
+
+/** One window's length and what it lets pass. */
+export interface Limit {
+  readonly length: Length;
+  readonly most: number;
+}
+
+const LENGTH_MS = {
+  second: 1_000,
+  'ten seconds': 10_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+} as const satisfies Partial<Record<Length, number>>;
+
+/**
+ * All windows that a request has to pass.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for a plan that does not exist, or a limit that lets nothing pass
+ */
+export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perDay }: Assumptions): readonly Limit[] {
+  const limits: PlanLimits | undefined = typeof plan === 'string' ? PLANS[plan] : plan;
+  if (limits === undefined) {
+    throw new ConfigurationError('INVALID_OPTION', `plan must be one of ${Object.keys(PLANS).join(', ')}, or limits.`);
+  }
+  for (const [name, most] of Object.entries(limits)) {
+    if (Number.isSafeInteger(most) && most >= 1) continue;
+    throw new ConfigurationError('INVALID_OPTION', `plan: ${name} must be a whole number above 0.`);
+  }
+  const all: readonly (readonly [Length, number | undefined])[] = [
+    ['second', limits.perSecond],
+    ['ten seconds', limits.perTenSeconds],
+    ['minute', perMinute],
+    ['hour', perHour],
+    ['day', perDay],
+    ['month', limits.perMonth],
+  ];
+  return all.flatMap(([length, most = 0]) => (most === 0 ? [] : [{ length, most }]));
+}
+
+/** What the headers of an answer say (interface 8.4), and the refusal where a window was full. */
+export interface Counted {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: Refusal<'RATE_LIMIT_EXCEEDED'> | null;
+}
+
+interface Window extends Limit {
+  readonly whose: string;
+  readonly start: number;
+  readonly end: number;
+  /** before this request */
+  readonly used: number;
+}
+
+/** The month is the account's, so that a new key is no new month. */
+const ACCOUNT = '';
+
+/** Counts a request in all windows, or in none where one is full (A10). */
+export function countRequest(
+  tx: Transaction,
+  keyId: string,
+  limits: readonly Limit[],
+  { signedUpMs, resetAsIso }: { readonly signedUpMs: number; readonly resetAsIso: boolean },
+): Counted {
+  const windows = limits.map((limit) => windowOf(tx, keyId, limit, signedUpMs));
+  const full = windows.filter(({ used, most }) => used >= most);
+  // Whoever waits until the last of them has ended is let in.
+  const refusing = full.toSorted((a, b) => b.end - a.end)[0];
+  if (refusing === undefined) {
+    for (const { whose, length, start, used } of windows) {
+      tx.run('INSERT OR REPLACE INTO limit_windows VALUES (?, ?, ?, ?)', whose, length, start, used + 1);
+    }
+    const tightest = windows.toSorted((a, b) => a.most - a.used - (b.most - b.used))[0];
+    return { headers: tightest === undefined ? {} : headersOf(tightest, 1), refusal: null };
+  }
+  const { end, most } = refusing;
+  const wait = Math.max(1, Math.ceil((end - tx.now) / 1_000));
+  return {
+    headers: { ...headersOf(refusing, 0), 'X-RateLimit-Retry-After': String(wait) },
+    refusal: new Refusal('RATE_LIMIT_EXCEEDED', `Too many requests: ${most} a ${refusing.length} are let in.`, {
+      retry_after: wait,
+      limit: most,
+      remaining: 0,
+      reset: resetAsIso ? timeText(end) : end / 1_000,
+    }),
+  };
+}
+
+function headersOf({ most, used, end }: Window, counted: 0 | 1): Readonly<Record<string, string>> {
+  return {
+    'X-RateLimit-Limit': String(most),
+    'X-RateLimit-Remaining': String(Math.max(0, most - used - counted)),
+    'X-RateLimit-Reset': String(end / 1_000),
+  };
+}
+
+function windowOf(tx: Transaction, keyId: string, limit: Limit, signedUpMs: number): Window {
+  const whose = limit.length === 'month' ? ACCOUNT : keyId;
+  const [start, end] =
+    limit.length === 'month' ? monthOf(tx.now, signedUpMs) : fixedWindow(tx.now, LENGTH_MS[limit.length]);
+  return { ...limit, whose, start, end, used: usedIn(tx, whose, limit.length, start) };
+}
+
+function usedIn(db: Reading, whose: string, length: Length, start: number): number {
+  const sql = 'SELECT used FROM limit_windows WHERE whose = ? AND length = ? AND start_ms = ?';
+  return (db.get(sql, whose, length, start) as { used: number } | undefined)?.used ?? 0;
+}
+
+function fixedWindow(now: number, length: number): readonly [start: number, end: number] {
+  const start = Math.floor(now / length) * length;
+  return [start, start + length];
+}
+
+/** From the day of sign-up, in UTC, to the same day of the next month, or its last day where it has no such day. */
+function monthOf(now: number, signedUpMs: number): readonly [start: number, end: number] {
+  const date = new Date(now);
+  const begins = (month: number): number => {
+    const year = date.getUTCFullYear();
+    const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+    return Date.UTC(year, month, Math.min(new Date(signedUpMs).getUTCDate(), lastDay));
+  };
+  const month = date.getUTCMonth();
+  return begins(month) <= now ? [begins(month), begins(month + 1)] : [begins(month - 1), begins(month)];
+}

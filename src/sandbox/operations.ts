@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import type { AssumptionId } from './assumptions.ts';
+import type { ErrorCode } from './errors.ts';
+import * as resources from './resources.ts';
+
+/** The permissions of keys (A8). */
+export const PERMISSIONS = [
+  'carts:read',
+  'carts:write',
+  'orders:write',
+  'payment_methods:read',
+  'payment_methods:write',
+  'merchants:read',
+  'products:read',
+] as const;
+
+/** One of `PERMISSIONS`. */
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** What routes, validation, permissions and docs/sandbox.md need to know of an operation. */
+export interface Operation {
+  /** as section 4 of the interface calls it */
+  readonly title: string;
+  /** where it stands there */
+  readonly section: `4.${number}`;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** with `{name}` for parameters, all of which are texts */
+  readonly path: `/${string}`;
+  /** where else it is found */
+  readonly alias?: `/${string}`;
+  readonly permission: Permission;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  /** of success */
+  readonly status: 200 | 201;
+  /** `data` of the envelope (interface 2.1) */
+  readonly data: z.ZodType;
+  /** whether the envelope has `total` */
+  readonly total?: true;
+  /** beside those of every operation, which `COMMON_ERRORS` has */
+  readonly errors: readonly ErrorCode[];
+  readonly assumptions: readonly AssumptionId[];
+}
+
+/** What any operation may be refused with. */
+export const COMMON_ERRORS: readonly ErrorCode[] = [
+  'INVALID_API_KEY',
+  'RATE_LIMIT_EXCEEDED',
+  'INSUFFICIENT_PERMISSIONS',
+];
+
+const OF_A_BODY = ['MISSING_REQUIRED_FIELD', 'VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'] as const;
+
+/** The twelve operations of section 4, by the name of their function. */
+export const OPERATIONS = {
+  createCart: {
+    title: 'Create Cart',
+    section: '4.1',
+    method: 'POST',
+    path: '/cart',
+    permission: 'carts:write',
+    body: resources.newCart,
+    status: 201,
+    data: z.string(),
+    errors: OF_A_BODY,
+    assumptions: ['A1'],
+  },
+  getCart: {
+    title: 'Get Cart Details',
+    section: '4.2',
+    method: 'GET',
+    path: '/cart/{id}',
+    permission: 'carts:read',
+    status: 200,
+    data: resources.cart,
+    errors: ['RESOURCE_NOT_FOUND'],
+    assumptions: ['A6'],
+  },
+  updateCart: {
+    title: 'Update Cart',
+    section: '4.3',
+    method: 'PUT',
+    path: '/cart/{id}',
+    permission: 'carts:write',
+    body: resources.cartChange,
+    status: 200,
+    data: z.boolean(),
+    errors: [...OF_A_BODY, 'RESOURCE_CONFLICT'],
+    assumptions: ['A2'],
+  },
+  addCartItem: {
+    title: 'Add Cart Item',
+    section: '4.4',
+    method: 'POST',
+    path: '/cart/{id}/item',
+    permission: 'carts:write',
+    body: resources.newCartItem,
+    status: 201,
+    data: z.string(),
+    errors: [...OF_A_BODY, 'RESOURCE_CONFLICT'],
+    assumptions: ['A1', 'A2', 'A9'],
+  },
+  updateCartItem: {
+    title: 'Update Cart Item',
+    section: '4.5',
+    method: 'PUT',
+    path: '/cart/{cartId}/item/{itemId}',
+    permission: 'carts:write',
+    body: resources.cartItemChange,
+    status: 200,
+    data: z.boolean(),
+    errors: [...OF_A_BODY, 'RESOURCE_CONFLICT'],
+    assumptions: ['A2'],
+  },
+  createOrder: {
+    title: 'Create Order',
+    section: '4.6',
+    method: 'POST',
+    path: '/order',
+    permission: 'orders:write',
+    body: resources.newOrder,
+    status: 201,
+    data: resources.order,
+    errors: [...OF_A_BODY, 'INSUFFICIENT_INVENTORY'],
+    assumptions: ['A3', 'A4', 'A5', 'A9', 'A11'],
+  },
+  submitOrder: {
+    title: 'Submit Order',
+    section: '4.7',
+    method: 'POST',
+    path: '/order/{orderId}/submit',
+    permission: 'orders:write',
+    body: resources.submission,
+    status: 200,
+    data: resources.order,
+    errors: [...OF_A_BODY, 'RESOURCE_CONFLICT', 'INSUFFICIENT_INVENTORY', 'PAYMENT_FAILED'],
+    assumptions: ['A3', 'A4', 'A5', 'A6', 'A11'],
+  },
+  createSetupIntent: {
+    title: 'Create Setup Intent',
+    section: '4.8',
+    method: 'POST',
+    path: '/payment-method/setup-intent',
+    permission: 'payment_methods:write',
+    body: resources.newSetupIntent,
+    status: 201,
+    data: resources.setupIntent,
+    errors: OF_A_BODY,
+    assumptions: ['A11'],
+  },
+  listPaymentMethods: {
+    title: 'List Payment Methods',
+    section: '4.9',
+    method: 'GET',
+    path: '/payment-method',
+    permission: 'payment_methods:read',
+    query: resources.paymentMethodQuery,
+    status: 200,
+    data: z.array(resources.paymentMethod),
+    errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
+    assumptions: ['A11'],
+  },
+  listMerchants: {
+    title: 'List Merchants',
+    section: '4.10',
+    method: 'GET',
+    path: '/merchant',
+    permission: 'merchants:read',
+    query: resources.merchantQuery,
+    status: 200,
+    data: z.array(resources.merchant),
+    total: true,
+    errors: ['VALIDATION_ERROR'],
+    assumptions: ['A7'],
+  },
+  getCategory: {
+    title: 'Get Category Details',
+    section: '4.11',
+    method: 'GET',
+    path: '/merchant/{merchantId}/category/{id}',
+    permission: 'merchants:read',
+    status: 200,
+    data: resources.category,
+    errors: ['RESOURCE_NOT_FOUND'],
+    assumptions: ['A8'],
+  },
+  searchProducts: {
+    title: 'Search products',
+    section: '4.12',
+    method: 'GET',
+    path: '/product',
+    alias: '/v1/product',
+    permission: 'products:read',
+    query: resources.productQuery,
+    status: 200,
+    data: z.array(resources.foundProduct),
+    errors: ['MISSING_REQUIRED_FIELD', 'VALIDATION_ERROR'],
+    assumptions: ['A12'],
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
+
+/** The name of an operation. */
+export type OperationName = keyof typeof OPERATIONS;
+
+/** All names, in the order of section 4. */
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
+
+type Named<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Named<Rest> : never;
+type Part<O, Name extends string> = O extends { readonly [N in Name]: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : unknown;
+
+/** What a request of an operation has said, checked. */
+export interface Input<Name extends OperationName> {
+  readonly params: Readonly<Record<Named<(typeof OPERATIONS)[Name]['path']>, string>>;
+  readonly query: Part<(typeof OPERATIONS)[Name], 'query'>;
+  readonly body: Part<(typeof OPERATIONS)[Name], 'body'>;
+}
+
+/** `data` of the answer of an operation, and what stands beside it. */
+export interface Result<Name extends OperationName> {
+  readonly data: z.output<(typeof OPERATIONS)[Name]['data']>;
+  readonly messages?: readonly resources.Message[];
+  readonly total?: number;
+}

@@ -1,0 +1,277 @@
+import type { Assumptions } from './assumptions.ts';
+import { merchantOfLocation, offeredProduct } from './catalogue.ts';
+import { clearDue, setDue } from './due.ts';
+import { invalid, notFound, Refusal } from './errors.ts';
+import { emit } from './events.ts';
+import { takeFault } from './faults.ts';
+import { insert } from './insert.ts';
+import { giveBackStock, requireStock, takeStock } from './inventory.ts';
+import { centsOf, partOf, usdOf, type Cents } from './money.ts';
+import type { Input } from './operations.ts';
+import { legalMoves, nextStatus, type OrderStatus } from './order-moves.ts';
+import { charge, paymentOutcome, refund } from './payments.ts';
+import type { FulfillmentMethod, Order } from './resources.ts';
+import type { Reading, Transaction } from './store.ts';
+import { timeText } from './time-text.ts';
+
+export const ORDER_TABLES = `
+  CREATE TABLE orders (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+    status TEXT NOT NULL CHECK (status IN ('created', 'confirmed', 'ready', 'completed', 'cancelled', 'failed')),
+    merchant_id TEXT NOT NULL, location_id TEXT NOT NULL, fulfillment_method TEXT NOT NULL, customer TEXT NOT NULL,
+    user_id TEXT NOT NULL, dropoff_instructions TEXT NOT NULL,
+    subtotal INTEGER NOT NULL, tax INTEGER NOT NULL, fee INTEGER NOT NULL, tip INTEGER NOT NULL,
+    total INTEGER NOT NULL CHECK (total = subtotal + tax + fee + tip),
+    submitted_ms INTEGER, estimated_ready_ms INTEGER, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE order_items (
+    order_id TEXT NOT NULL REFERENCES orders (id), line INTEGER NOT NULL, product_id TEXT NOT NULL,
+    product_name TEXT NOT NULL, quantity INTEGER NOT NULL, price_cents INTEGER NOT NULL, PRIMARY KEY (order_id, line)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** What is due for an order: its next move. */
+export const ORDER_DUE = 'order';
+
+interface OrderRow {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly merchant_id: string;
+  readonly location_id: string;
+  readonly fulfillment_method: FulfillmentMethod;
+  readonly customer: string;
+  readonly user_id: string;
+  readonly dropoff_instructions: string;
+  readonly subtotal: Cents;
+  readonly tax: Cents;
+  readonly fee: Cents;
+  readonly tip: Cents;
+  readonly total: Cents;
+  readonly submitted_ms: number | null;
+  readonly estimated_ready_ms: number | null;
+}
+
+interface OrderItemRow {
+  readonly product_id: string;
+  readonly product_name: string;
+  readonly quantity: number;
+  readonly price_cents: Cents;
+}
+
+/** Interface 4.6: nothing is taken and nothing charged yet. */
+export function createOrder(tx: Transaction, body: Input<'createOrder'>['body'], assumptions: Assumptions): Order {
+  const { items, location_id, fulfillment_method, tip = 0, dropoff_instructions = '' } = body;
+  const { maxItems, taxRate, deliveryFee } = assumptions;
+  if (items.length > maxItems) throw invalid('items', `must have ${maxItems} at most`);
+  const merchantId = merchantOfLocation(tx, location_id);
+  const lines = items.map(({ product_id, quantity }) => ({
+    ...offeredProduct(tx, location_id, product_id),
+    product_id,
+    quantity,
+  }));
+  requireStock(tx, location_id, lines);
+
+  const customer = customerOf(tx, body.customer);
+  const subtotal = lines.reduce((sum, { price_cents, quantity }) => sum + price_cents * quantity, 0);
+  const tax = partOf(subtotal, taxRate);
+  const fee = fulfillment_method === 'Delivery' ? centsOf(deliveryFee) : 0;
+  const tipCents = centsOf(tip);
+  const id = tx.newId('ord');
+  insert(tx, 'orders', {
+    id,
+    status: 'created',
+    merchant_id: merchantId,
+    location_id,
+    fulfillment_method,
+    customer: JSON.stringify(customer),
+    user_id: customer.id,
+    dropoff_instructions,
+    subtotal,
+    tax,
+    fee,
+    tip: tipCents,
+    total: subtotal + tax + fee + tipCents,
+    created_ms: tx.now,
+    updated_ms: tx.now,
+  });
+  for (const [at, { product_id, name, quantity, price_cents }] of lines.entries()) {
+    insert(tx, 'order_items', { order_id: id, line: at, product_id, product_name: name, quantity, price_cents });
+  }
+  emit(tx, 'order.created', eventData(tx, orderRow(tx, id)));
+  return getOrder(tx, id);
+}
+
+/**
+ * Interface 4.7 and A4. A refusal that is returned, and not thrown, is to be committed: that a charge was declined has
+ * happened.
+ */
+export function submitOrder(
+  tx: Transaction,
+  id: string,
+  paymentMethodId: string,
+  assumptions: Assumptions,
+): Order | Refusal {
+  const order = orderRow(tx, id);
+  const bill = { orderId: id, merchantId: order.merchant_id, paymentMethodId, cents: order.total };
+  const usual = paymentOutcome(tx, bill);
+  if (order.status !== 'created') throw conflict('This order has moved on.', order.status);
+  if (order.submitted_ms !== null) throw conflict('This order was submitted before.', 'submitted');
+  const lines = itemRows(tx, id);
+  requireStock(tx, order.location_id, lines);
+  const declined = charge(tx, bill, takeFault(tx, 'submitOrder', 'decline')?.outcome ?? usual);
+  if (declined !== null) return declined;
+
+  const { confirmedAfterMs, readyAfterMs } = assumptions;
+  const confirmedAt = tx.now + confirmedAfterMs;
+  const sql = 'UPDATE orders SET submitted_ms = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';
+  tx.run(sql, tx.now, confirmedAt + readyAfterMs, tx.now, id);
+  takeStock(tx, order.location_id, lines, assumptions);
+  setDue(tx, ORDER_DUE, id, confirmedAt);
+  return getOrder(tx, id);
+}
+
+/** The body of an order (interface 2.4). */
+export function getOrder(db: Reading, id: string): Order {
+  const row = orderRow(db, id);
+  return {
+    id,
+    tip: usdOf(row.tip),
+    subtotal: usdOf(row.subtotal),
+    tax: usdOf(row.tax),
+    total: usdOf(row.total),
+    customer: JSON.parse(row.customer) as Order['customer'],
+    fees: row.fee === 0 ? [] : [{ amount: usdOf(row.fee) }],
+    fee_total: usdOf(row.fee),
+    items: itemRows(db, id).map(({ quantity, price_cents, product_id, product_name }) => ({
+      quantity,
+      price: usdOf(price_cents),
+      product_id,
+      product_name,
+    })),
+    merchant_id: row.merchant_id,
+    location_id: row.location_id,
+    dropoff_instructions: row.dropoff_instructions,
+  };
+}
+
+/**
+ * Moves an order by hand (A3, A5).
+ *
+ * @throws Refusal `RESOURCE_NOT_FOUND`; `RESOURCE_CONFLICT` for a move that is not legal
+ */
+export function moveOrder(tx: Transaction, id: string, to: OrderStatus, assumptions: Assumptions): void {
+  const order = orderRow(tx, id);
+  if (!legalMoves(order.status).includes(to)) {
+    throw conflict(`An order that is ${order.status} does not become ${to}.`, order.status);
+  }
+  const readyAt = to === 'confirmed' ? tx.now + assumptions.readyAfterMs : order.estimated_ready_ms;
+  const sql = 'UPDATE orders SET status = ?, estimated_ready_ms = ?, updated_ms = ? WHERE id = ?';
+  tx.run(sql, to, readyAt, tx.now, id);
+  if ((to === 'cancelled' || to === 'failed') && order.submitted_ms !== null) {
+    refund(tx, id);
+    giveBackStock(tx, order.location_id, itemRows(tx, id), assumptions);
+  }
+  tellMove(tx, id, to);
+  if (to === 'confirmed') setDue(tx, ORDER_DUE, id, tx.now + assumptions.readyAfterMs);
+  else if (to === 'ready') setDue(tx, ORDER_DUE, id, tx.now + assumptions.completedAfterMs);
+  else clearDue(tx, ORDER_DUE, id);
+}
+
+/** What is due for an order: the next move, or a failure where a fault says so (A5). */
+export function stepOrder(tx: Transaction, id: string, assumptions: Assumptions): void {
+  const next = nextStatus(orderRow(tx, id).status);
+  if (next === null) return;
+  moveOrder(tx, id, takeFault(tx, null, 'fail-order') === null ? next : 'failed', assumptions);
+}
+
+function tellMove(tx: Transaction, id: string, to: OrderStatus): void {
+  const order = orderRow(tx, id);
+  const data = eventData(tx, order);
+  if (to === 'confirmed') {
+    const { fulfillment_method, dropoff_instructions: special_instructions } = order;
+    emit(tx, 'order.confirmed', { ...data, fulfillment_method, special_instructions });
+  } else emit(tx, `order.${to}`, data);
+}
+
+/** As interface 6.2 has it. */
+function eventData(db: Reading, row: OrderRow): Parameters<typeof emit<'order.created'>>[2] {
+  const { id, status, merchant_id, user_id, total, estimated_ready_ms } = row;
+  return {
+    id,
+    status,
+    merchant_id,
+    user_id,
+    total: usdOf(total),
+    currency: 'USD',
+    items: itemRows(db, id).map(({ product_id, quantity, price_cents }) => ({
+      product_id,
+      quantity,
+      price: usdOf(price_cents),
+    })),
+    ...(estimated_ready_ms !== null && { estimated_ready_time: timeText(estimated_ready_ms) }),
+  };
+}
+
+function customerOf(tx: Transaction, sent: Input<'createOrder'>['body']['customer']): Order['customer'] {
+  const { address = {} } = sent;
+  const street = address.street_address ?? '';
+  const numbered = /^(\d\S*)\s+(\S.*)$/.exec(street);
+  return {
+    id: sent.id === undefined || sent.id === '' ? tx.newId('usr') : sent.id,
+    name: sent.name ?? '',
+    phone: sent.phone_number ?? '',
+    email: sent.email ?? '',
+    address: {
+      street_number: numbered?.[1] ?? '',
+      street_name: numbered?.[2] ?? street,
+      street_address: street,
+      street_address_detail: address.street_address_detail ?? '',
+      city: address.city ?? '',
+      region: address.region ?? '',
+      postal_code: address.postal_code ?? '',
+      country: address.country ?? '',
+    },
+  };
+}
+
+function orderRow(db: Reading, id: string): OrderRow {
+  const row = db.get('SELECT * FROM orders WHERE id = ?', id) as OrderRow | undefined;
+  if (row === undefined) throw notFound('order', id);
+  return row;
+}
+
+function itemRows(db: Reading, orderId: string): readonly OrderItemRow[] {
+  return db.all('SELECT * FROM order_items WHERE order_id = ? ORDER BY line', orderId) as readonly OrderItemRow[];
+}
+
+function conflict(message: string, state: string): Refusal {
+  return new Refusal('RESOURCE_CONFLICT', message, { resource_state: state });
+}
+
+/** An order with what the Order body does not say. */
+export interface OrderSummary {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly merchantId: string;
+  readonly locationId: string;
+  /** USD */
+  readonly total: number;
+  /** whether it was charged and has taken its stock; both are given back when it is cancelled or fails */
+  readonly isSubmitted: boolean;
+  /** where it may be moved to by hand */
+  readonly moves: readonly OrderStatus[];
+}
+
+/** The newest orders first. */
+export function listOrders(db: Reading, most: number): readonly OrderSummary[] {
+  const rows = db.all('SELECT * FROM orders ORDER BY seq DESC LIMIT ?', most) as readonly OrderRow[];
+  return rows.map(({ id, status, merchant_id, location_id, total, submitted_ms }) => ({
+    id,
+    status,
+    merchantId: merchant_id,
+    locationId: location_id,
+    total: usdOf(total),
+    isSubmitted: submitted_ms !== null,
+    moves: legalMoves(status),
+  }));
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/sandbox/operations.ts';
+import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS } from '../../src/sandbox/assumptions.ts';
+
+const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
+const rows = page
+  .split('\n')
+  .filter((line) => /^\| A\d+ /.test(line))
+  .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|').trim()));
+
+it('docs/sandbox.md has each assumption in its words, with its values', () => {
+  const wanted = Object.entries(ASSUMPTIONS).map(([id, { about, decision, values }]) => {
+    const shown = values.map((name) => `\`${name}\` ${DEFAULT_ASSUMPTIONS[name]}`).join(', ');
+    return ['', id, about, decision, shown, ''];
+  });
+  expect(rows).toEqual(wanted);
+});
+
+it('docs/sandbox.md has each operation', () => {
+  const wanted = Object.entries(OPERATIONS).map(
+    ([name, { title, method, path, permission }]) => `${name} ${title} ${method} ${path} ${permission}`,
+  );
+  const shown = page.split('\n').filter((line) => /^\| `\w+` +\| [A-Z]/.test(line));
+  expect(shown.map((line) => line.replaceAll(/[|`]/g, ' ').replaceAll(/ +/g, ' ').trim())).toEqual(wanted);
+});

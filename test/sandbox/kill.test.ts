@@ -1,0 +1,164 @@
+import Database from 'better-sqlite3';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { bundledScript } from '../helpers/bundled-script.ts';
+import { scratchFile } from '../helpers/scratch-folder.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { times } from '../helpers/times.ts';
+import { endpoint } from '../sender/endpoint.ts';
+
+const KILLS = times(50, 10);
+const SECRET = 'the secret of those who are killed';
+
+/** One delivery as the file has it after a kill. */
+interface Kept {
+  readonly event: string;
+  readonly state: string;
+  readonly tries: number;
+  readonly dueAt: number | null;
+}
+
+/** What the file says, read by nothing of the sandbox. */
+function read(file: string) {
+  const database = new Database(file);
+  const all = <Row>(sql: string) => database.prepare<[], Row>(sql).all();
+  expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(database.pragma('foreign_key_check')).toEqual([]);
+  const events = all<{ body: Buffer }>('SELECT body FROM events ORDER BY seq');
+  const tries = all<{ event: string; number: number }>(`SELECT e.id AS event, t.number
+    FROM tries t JOIN deliveries d ON d.id = t.delivery JOIN events e ON e.seq = d.event ORDER BY t.number`);
+  const found = {
+    events: events.map(({ body }) => JSON.parse(body.toString()) as { id: string; type: string; data: EventData }),
+    orders: all<{ id: string; status: string; paid: number }>(
+      'SELECT id, status, submitted_ms IS NOT NULL AS paid FROM orders',
+    ),
+    charges: all<{ id: string }>('SELECT order_id AS id FROM charges').map(({ id }) => id),
+    stock: all<{ product: string; quantity: number }>(
+      "SELECT product_id AS product, quantity FROM stock WHERE location_id = 'loc_coffee_hayes'",
+    ),
+    deliveries: all<Kept>(`SELECT e.id AS event, d.state, d.tries, due.at AS dueAt
+      FROM deliveries d JOIN events e ON e.seq = d.event
+      LEFT JOIN due ON due.kind = 'delivery' AND due.subject = CAST(d.id AS TEXT)`),
+    tries: Map.groupBy(tries, ({ event }) => event),
+  };
+  database.close();
+  return found;
+}
+
+interface EventData {
+  readonly id?: string;
+  readonly status?: string;
+  readonly product_id?: string;
+  readonly location_id?: string;
+  readonly previous_quantity?: number;
+  readonly current_quantity?: number;
+}
+type Found = ReturnType<typeof read>;
+
+/** Nothing has happened that no event tells of, and no event tells of what has not happened. */
+function expectEffectsAndEvents({ events, orders, charges, stock }: Found): void {
+  const statuses = new Map<string, string[]>();
+  for (const { type, data } of events.filter(({ type }) => type.startsWith('order.'))) {
+    expect(data.status).toBe(type.slice('order.'.length));
+    statuses.set(data.id ?? '', [...(statuses.get(data.id ?? '') ?? []), data.status ?? '']);
+  }
+  const moves = ['created', 'confirmed', 'ready', 'completed'];
+  const expected = orders.map(({ id, status }) => [id, moves.slice(0, moves.indexOf(status) + 1)] as const);
+  expect(statuses).toEqual(new Map(expected));
+
+  const paid = orders.filter((order) => order.paid === 1).map(({ id }) => id);
+  expect(charges.toSorted()).toEqual(paid.toSorted());
+  for (const { id, status, paid } of orders) if (paid === 0) expect(status, id).toBe('created');
+
+  for (const { product, quantity } of stock) {
+    const told = events.filter(({ type, data }) => type === 'inventory.updated' && data.product_id === product);
+    for (const [at, { data }] of told.slice(1).entries()) {
+      expect(data.previous_quantity, `${product}: an effect without its event`).toBe(told[at]?.data.current_quantity);
+    }
+    if (told.length > 0) expect(told.at(-1)?.data.current_quantity, product).toBe(quantity);
+  }
+}
+
+it(`a sandbox that is killed ${KILLS} times under load has told of all it has done, and delivers on where it was`, async () => {
+  const file = scratchFile();
+  const script = await bundledScript(new URL('ordering-process.ts', import.meta.url));
+  /** how often each event has come, and whether it was taken */
+  const came = new Map<string, { requests: number; taken: number }>();
+  let isGood = false;
+  await using server = await endpoint(({ body }) => {
+    const { id } = JSON.parse(String(body)) as { id: string };
+    const seen = came.get(id) ?? { requests: 0, taken: 0 };
+    // A fifth is refused until the end: what waits for its next try must be there after each kill.
+    const isTaken = isGood || id.charCodeAt(id.length - 1) % 5 !== 0;
+    came.set(id, { requests: seen.requests + 1, taken: seen.taken + (isTaken ? 1 : 0) });
+    return isTaken ? 200 : 500;
+  });
+
+  let before = new Map<string, Kept>();
+  /** sent, and killed before it was written down */
+  const cutOff = new Set<string>();
+  for (let round = 1; round <= KILLS; round += 1) {
+    const requestsBefore = new Map([...came].map(([id, { requests }]) => [id, requests]));
+    await killUnderLoad(script, file, server.url, round);
+    const about = `kill ${round}`;
+    const found = read(file);
+    expectEffectsAndEvents(found);
+
+    const kept = new Map(found.deliveries.map((delivery) => [delivery.event, delivery]));
+    expect(
+      found.events.map(({ id }) => id).filter((id) => !kept.has(id)),
+      `${about}: an event without its delivery`,
+    ).toEqual([]);
+    expect(
+      [...came.keys()].filter((id) => !kept.has(id)),
+      `${about}: delivered and not committed`,
+    ).toEqual([]);
+    for (const [event, { state, tries, dueAt }] of kept) {
+      const seen = came.get(event) ?? { requests: 0, taken: 0 };
+      const numbers = (found.tries.get(event) ?? []).map(({ number }) => number);
+      expect(numbers, `${about}: ${event}`).toEqual(Array.from({ length: tries }, (_, at) => at + 1));
+      expect(state === 'waiting', `${about}: ${event} is ${state}`).toBe(dueAt !== null);
+      if (state === 'delivered') expect(seen.taken, `${about}: ${event} was never taken`).toBeGreaterThan(0);
+      // What is written down was sent, and what was sent without being written down was cut off by one of the kills.
+      expect(seen.requests).toBeGreaterThanOrEqual(tries);
+      expect(seen.requests - tries).toBeLessThanOrEqual(round);
+      if (seen.requests > tries) cutOff.add(event);
+
+      const earlier = before.get(event);
+      if (earlier === undefined) continue;
+      expect(tries, `${about}: ${event} was begun anew`).toBeGreaterThanOrEqual(earlier.tries);
+      const isAsItWas = earlier.state === 'delivered' || (earlier.tries === tries && earlier.tries > 1);
+      if (isAsItWas) {
+        expect({ state, tries, dueAt }, `${about}: ${event}`).toEqual({ ...earlier, event: undefined });
+        expect(seen.requests, `${about}: ${event} came again`).toBe(requestsBefore.get(event));
+      }
+    }
+    before = kept;
+  }
+
+  // Otherwise nothing was proven: there was load, deliveries were cut off, and some wait for their next try.
+  const waiting = [...before.values()].filter(({ state, tries }) => state === 'waiting' && tries === 2);
+  expect(before.size).toBeGreaterThan(KILLS * 15);
+  expect(waiting.length).toBeGreaterThan(KILLS);
+  expect(cutOff.size).toBeGreaterThan(KILLS / 10);
+
+  isGood = true;
+  const sandbox = createSandbox({ file, webhooks: [{ to: server.url, secret: SECRET }], logger: silent });
+  await sandbox.advance('2 d');
+  await sandbox.close();
+  const end = read(file);
+  expectEffectsAndEvents(end);
+  expect(end.deliveries.filter(({ state }) => state !== 'delivered')).toEqual([]);
+  expect(new Set(came.keys())).toEqual(new Set(end.events.map(({ id }) => id)));
+  console.info(`${end.orders.length} orders, ${end.events.length} events, ${cutOff.size} deliveries cut off by kills`);
+}, 300_000);
+
+/** Starts a process and kills it some time after its first order was paid. */
+async function killUnderLoad(script: string, file: string, url: string, round: number): Promise<void> {
+  const child = spawn(process.execPath, [script, file, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), 50 + Math.random() * 350));
+  expect(await ended, `round ${round} ended by itself`).toEqual([null, 'SIGKILL']);
+}
