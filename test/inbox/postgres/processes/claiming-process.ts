@@ -7,32 +7,20 @@ import { Pool, type PoolClient } from 'pg';
 import { postgresInbox } from '../../../../src/inbox/postgres/postgres-inbox.ts';
 import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../../src/inbox/work.ts';
 import { incoming } from '../../../helpers/incoming-event.ts';
+import { unlockedPool } from '../unlocked-pool.ts';
 
 const ENTITIES = 12;
 const ERROR = { name: 'Error', message: 'again', stack: null };
 
 const [url = '', schema = '', number = '', locks] = process.argv.slice(2);
-const LEASE_MS = locks === 'all' ? 300 : 10_000;
+const LEASE_MS = locks === 'all' ? 1_000 : 10_000;
 const pool = new Pool({ connectionString: url, max: 6 });
 pool.on('error', () => {});
 
-/** Reads the slots that the others lock. */
-const unlocked = {
-  async connect(): Promise<PoolClient> {
-    const client = await pool.connect();
-    const query = (asked: { readonly text: string }) =>
-      client.query({ ...asked, text: asked.text.replace(/(ORDER BY slot)\s+FOR UPDATE( SKIP LOCKED)?/, '$1') });
-    return new Proxy(client, {
-      get(target, name) {
-        if (name === 'query') return query;
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-  },
-};
-
-const inbox = postgresInbox<PoolClient>({ pool: locks === 'unlocked' ? unlocked : pool }, { schema, listen: false });
+const inbox = postgresInbox<PoolClient>(
+  { pool: locks === 'unlocked' ? unlockedPool(pool) : pool },
+  { schema, listen: false },
+);
 let isStoring = true;
 const over = new AbortController();
 process.stdin.on('data', () => (isStoring = false)).on('end', () => over.abort());

@@ -1,0 +1,87 @@
+/** Two machines see different fronts of an entity: while one's lease is not committed yet, an older event arrives. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { gatedPool } from './gated-pool.ts';
+import { unlockedPool } from './unlocked-pool.ts';
+
+const schema = schemaName();
+const { queue } = tablesIn(schema);
+const request = { ...EVERYTHING, now: 2_000, leaseMs: 60_000, ordered: true };
+let pool: Pool;
+
+const machine = (source: { connect(): Promise<PoolClient> }) =>
+  inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
+
+beforeAll(async () => {
+  pool = new Pool({ connectionString: await postgresUrl(), max: 20 });
+  pool.on('error', () => {});
+  await using inbox = machine(pool);
+  await inbox.list();
+});
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+beforeEach(() => emptySchema(pool, schema));
+
+/** The leases that stand after both machines have claimed what they saw as the front. */
+async function leases(locked: boolean): Promise<number> {
+  const source = locked ? pool : unlockedPool(pool);
+  const atCommit = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isClaiming = false;
+  const held = gatedPool(source, (text) => {
+    if (text !== 'COMMIT' || !isClaiming) return null;
+    atCommit.resolve();
+    return goOn.promise;
+  });
+  await using slow = machine(held);
+  await using quick = machine(source);
+  // The older one is also looked at first: whoever came upon the other one before it would try to park what is leased.
+  const event = (id: string, ms: number) => incoming({ id, entity: 'order_1', created: { ms, ns: 0 }, receivedAt: ms });
+  await slow.accept(event('younger', 1_000), later());
+  isClaiming = true;
+  const claims = [slow.claim(request, 1)];
+  await atCommit.promise;
+  await quick.accept(event('older', 500), later());
+  claims.push(quick.claim(request, 1));
+  // With a lock it has nothing to claim; with the index it waits for the other; without both it is through.
+  await Promise.race([claims[1], delay(1_000)]);
+  goOn.resolve();
+  const claimed = (await Promise.all(claims)).flat();
+  const { rowCount } = await pool.query(`SELECT 1 FROM ${queue} WHERE lease_until_ms IS NOT NULL`);
+  expect(rowCount).toBe(claimed.length);
+  return claimed.length;
+}
+
+async function without<T>(index: string, run: () => Promise<T>): Promise<T> {
+  const { rows } = await pool.query<{ indexdef: string }>(
+    'SELECT indexdef FROM pg_indexes WHERE schemaname = $1 AND indexname = $2',
+    [schema, index],
+  );
+  await pool.query(`DROP INDEX ${queue.replace(/[^.]+$/, index)}`);
+  try {
+    return await run();
+  } finally {
+    await emptySchema(pool, schema);
+    await pool.query(rows[0]?.indexdef ?? '');
+  }
+}
+
+it.each([
+  ['locks of slots and the unique index', true, true],
+  ['the unique index alone', false, true],
+  ['locks of slots alone', true, false],
+])('holds one lease of an entity with %s', async (_, locked, indexed) => {
+  expect(await (indexed ? leases(locked) : without('queue_one_lease', () => leases(locked)))).toBe(1);
+});
+
+it('would hold two without either', async () => {
+  expect(await without('queue_one_lease', () => leases(false))).toBe(2);
+});
