@@ -5,9 +5,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
+/** One server for a run, which starts when the first file asks for it. */
+export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
+
+/** What takes long on a real Postgres: `npm run test:postgres`. The dearest come first. */
+export const ON_POSTGRES: readonly string[] = [
+  'test/inbox/postgres/processes/*.test.ts',
+  'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans,plans}.test.ts',
+  'test/inbox/postgres/{transfer,search-page,search-index,counts,pruning,bulks,search,search-plans}.test.ts',
+  'test/inbox/postgres/{three-ways,acts-and-removal-plans,counts-of-machines,search-bounds}.test.ts',
+  'test/cli/postgres-{answers,doctor}.test.ts',
+  'test/runtimes/postgres.test.ts',
+];
+
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
-  'test/inbox/postgres/{through-pgbouncer,one-connection}.test.ts',
   'test/hosts/**',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
@@ -19,12 +31,12 @@ export const LONG: readonly string[] = [
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
-  'test/cli/{replay,events-keep,doctor,demo,postgres-answers,postgres-doctor}.test.ts',
-  'test/runtimes/{workerd,bun,deno,node22,node24,node26,postgres}.test.ts',
+  'test/cli/{replay,events-keep,doctor,demo}.test.ts',
+  'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',
   'test/processing/{bounded-work,in-threads,model/mutants}.test.ts',
   'test/sandbox/model/mutants.test.ts',
   'test/crash/{power-cut,handling-backlog,handling-poison,bulk-kill}.test.ts',
-  'test/{ops,inbox/postgres}/search-page.test.ts',
+  'test/ops/search-page.test.ts',
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];
 
@@ -50,7 +62,7 @@ const TOGETHER = [
 // Whatever starts last must be short, or one core waits for the other.
 class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const dearest = [...BY_TIMES, ...LONG];
+    const dearest = [...ON_POSTGRES, ...BY_TIMES, ...LONG];
     const rank = ({ moduleId }: TestSpecification): number => {
       const at = dearest.findIndex((glob) => matchesGlob(relative(ROOT, moduleId), glob));
       return at === -1 ? dearest.length : at;
@@ -76,7 +88,7 @@ export default defineConfig({
           name: 'apart',
           include: ['test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...TOGETHER],
-          globalSetup: 'test/helpers/postgres-on-demand.ts',
+          globalSetup: POSTGRES_ON_DEMAND,
         },
       },
     ],

@@ -1,8 +1,10 @@
 import { configDefaults, defineConfig, mergeConfig } from 'vitest/config';
-import everything, { LONG } from './vitest.config.ts';
+import everything, { LONG, ON_POSTGRES } from './vitest.config.ts';
 
 /** `npm test`: everything of the product on its own Node, in minutes. */
 export default mergeConfig(
   everything,
-  defineConfig({ test: { exclude: [...configDefaults.exclude, ...LONG], provide: { everything: false } } }),
+  defineConfig({
+    test: { exclude: [...configDefaults.exclude, ...LONG, ...ON_POSTGRES], provide: { everything: false } },
+  }),
 );
