@@ -1,4 +1,3 @@
-import { bounded } from '../../ops/words/format.ts';
 import type { Sandbox } from '../../sandbox/index.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { DASHBOARD } from './dashboard.ts';
@@ -19,7 +18,7 @@ export interface Start {
   readonly registered: Registered | null;
 }
 
-/** More than a start counts of anything. */
+/** Nobody needs to know of more at the start. */
 const MOST = 1_000;
 
 /** Says where the sandbox is and what opens it: to people, and to programs as the first line. */
@@ -95,6 +94,7 @@ function waiting(sandbox: Sandbox): number {
   return sandbox.deliveries.list({ state: 'waiting', limit: MOST }).length;
 }
 
+/** In plain digits: what writes numbers as people do takes longer to load than all of this. */
 function counted(count: number, one: string, many = `${one}s`): string {
-  return `${bounded({ count, more: count === MOST })} ${count === 1 ? one : many}`;
+  return `${count}${count === MOST ? '+' : ''} ${count === 1 ? one : many}`;
 }
