@@ -39,7 +39,9 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     'hookbox help replay',
   ])
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
-    .version(VERSION);
+    .version(VERSION)
+    // Commands and those beneath them may have options of the same name.
+    .enablePositionalOptions();
   if (!isVersion(first)) {
     const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
     for (const make of named === undefined ? Object.values(commands) : [named]) program.addCommand(await make());
