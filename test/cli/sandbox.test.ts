@@ -81,6 +81,7 @@ describe('hookbox sandbox', () => {
     const { stdout, stderr } = await sandbox.stop('SIGTERM');
     expect(stdout + stderr).not.toContain(SECRET);
     expect(sandbox.started.secret).toBeNull();
+    expect(stderr).toContain(`Webhooks go to ${receiver.url}, signed with the secret that it was given.`);
   });
 
   it('without --to has no endpoint, and says how to add one', async () => {

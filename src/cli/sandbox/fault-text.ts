@@ -4,7 +4,7 @@ import { usageError } from '../shared/exit.ts';
 type DeliveryFaultKind = Parameters<Sandbox['faults']['addToDeliveries']>[0];
 
 /** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
-const OF_DELIVERIES = 'delivery:';
+export const OF_DELIVERIES = 'delivery:';
 
 /**
  * Has something go wrong as a text says it: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.

@@ -10,6 +10,8 @@ export interface Registered {
   readonly isNew: boolean;
   /** a secret that was made for it, which nobody is told again; `null` for none */
   readonly madeSecret: string | null;
+  /** whether it is signed for with a secret that was given just now */
+  readonly isSecretGiven: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export function registerEndpoint(
   else if (isMade || signing !== 'as it comes') webhooks.change(id, { secret });
   const endpoint = webhooks.list().find((one) => one.id === id);
   if (endpoint === undefined) throw new Error('An endpoint that was registered is not there.');
-  return { endpoint, isNew: known === undefined, madeSecret };
+  return { endpoint, isNew: known === undefined, madeSecret, isSecretGiven: typeof signing === 'object' };
 }
 
 function newSecret(seed: number | undefined): string {

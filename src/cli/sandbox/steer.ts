@@ -7,6 +7,7 @@ import { targetOf } from '../shared/target-url.ts';
 import type { Retried } from './control/acts.ts';
 import type { LISTS } from './control/address.ts';
 import { steer } from './control/control-client.ts';
+import { OF_DELIVERIES } from './fault-text.ts';
 import type { KeyOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
@@ -38,6 +39,11 @@ export async function fault(
   { at, json = false, clear = false }: SteeringOptions & { readonly clear?: boolean },
 ): Promise<void> {
   if (clear) await steer(at, { act: 'clear-faults' });
+  if (text?.startsWith(OF_DELIVERIES) === true) {
+    await steer(at, { act: 'fault', fault: text });
+    tell('The next tries of deliveries go wrong in this way.'); // they are not listed
+    return;
+  }
   const faults =
     text === undefined
       ? await steer<readonly Listed[]>(at, { act: 'list', what: 'faults' })
@@ -62,7 +68,7 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
     return;
   }
   const secret = unsigned ? null : givenSecret(options);
-  const done = await steer<Listed & { readonly isNew: boolean; readonly madeSecret: string | null }>(at, {
+  const done = await steer<Listed & { readonly madeSecret: string | null }>(at, {
     act: 'webhook',
     url,
     secret,
@@ -72,9 +78,12 @@ export async function webhook(text: string, options: WebhookOptions): Promise<vo
     printJson(done);
     return;
   }
-  tell(
-    `${done.isNew ? 'Webhooks go' : 'Webhooks went already, and go on,'} to ${url}${unsigned ? ', without a signature' : ''}.`,
-  );
+  const how = unsigned
+    ? ', without a signature'
+    : done.madeSecret === null
+      ? ', signed with the secret that was given'
+      : '';
+  tell(`Webhooks go to ${url}${how}.`);
   if (done.madeSecret === null) return;
   tell('They are signed with this secret from now on, which is not told again:');
   print(done.madeSecret);

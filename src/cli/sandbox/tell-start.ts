@@ -70,8 +70,9 @@ function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Sta
   }
   return endpoints.map(({ id, url, isSigned }) => {
     const where = `Webhooks go to ${url ?? 'a receiver in code, which is not here'}`;
-    const made = id === registered?.endpoint.id ? registered.madeSecret : null;
+    const { madeSecret: made = null, isSecretGiven = false } = id === registered?.endpoint.id ? registered : {};
     if (!isSigned) return `${where}, without a signature.`;
+    if (isSecretGiven) return `${where}, signed with the secret that it was given.`;
     if (made !== null) return json ? `${where}.` : `${where}, signed with the secret ${made}`;
     const renew = url === null ? '' : ` ${steeringText(base, 'webhook', url)} gives it a new one.`;
     return `${where}, signed with a secret that is not told again.${renew}`;
