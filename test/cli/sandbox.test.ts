@@ -251,7 +251,7 @@ describe('what a sandbox is told', () => {
       [['--assume', 'taxes=1'], 2, 'assumptions: there is none named "taxes".'],
       [['--assume', 'readyAfterMs=soon'], 2, 'assumptions.readyAfterMs must be'],
       [['--assume', 'taxRate'], 2, 'Write name=value.'],
-      [['--fault', 'befor'], 2, 'fault: kind must be one of before'],
+      [['--fault', 'befor', '--db', 'untold.db', '--to', taken.url], 2, 'fault: kind must be one of before'],
       [['--fault', 'delivery:slow'], 2, 'A fault of deliveries is one of late'],
       [['--fault', 'delivery:cut,times=0'], 2, 'takes times=… above 0, and nothing else.'],
       [['--secret-file', 'none'], 4, 'The secret cannot be read'],
@@ -271,8 +271,10 @@ describe('what a sandbox is told', () => {
     expect(readFileSync(join(cwd, 'newer.db'))).toEqual(before);
     expect(existsSync(join(cwd, 'newer.db-wal'))).toBe(false);
     // Nobody was told the secret of an endpoint, so there is none.
-    await using untold = createSandbox({ file: join(cwd, 'taken.db') });
-    expect(untold.webhooks.list()).toEqual([]);
+    for (const file of ['taken.db', 'untold.db']) {
+      await using untold = createSandbox({ file: join(cwd, file) });
+      expect(untold.webhooks.list()).toEqual([]);
+    }
   });
 });
 

@@ -18,7 +18,7 @@ export function sandboxCommand(): Command {
   ])
     .option('--to <url>', 'register this endpoint for all events, unless it is registered already')
     .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
-    .option('--host <address>', 'listen on this address; plain HTTP is refused from elsewhere otherwise', '127.0.0.1')
+    .option('--host <address>', 'listen on this address; beyond loopback others reach it, with plain HTTP', '127.0.0.1')
     .option('--db <file>', 'keep its state in this file; created if missing, in memory unless given')
     .option('--seed <n>', 'make ids, keys and secrets that repeat themselves', wholeNumber(0))
     .addOption(
