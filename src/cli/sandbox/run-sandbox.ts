@@ -51,11 +51,11 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   const server = sandboxServer(sandbox, token);
   try {
     base = `http://${await listen(server, { port, portOption: '--port', host })}`;
+    const unkept = keepToken(addressOf(server).port, token);
     for (const fault of options.fault ?? []) addFault(sandbox, fault);
     // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
     const registered = target === null ? null : registerEndpoint(sandbox, target, signing, { seed: options.seed });
     tellStart(sandbox, { ...options, base, isReopened, registered });
-    const unkept = keepToken(addressOf(server).port, token);
     if (unkept !== null) tell(`It cannot be steered from another shell: ${unkept}.`);
     if (registered !== null) void tellUnreachable(registered);
     return await stopped;
