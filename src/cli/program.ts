@@ -9,6 +9,7 @@ import { interruptWithReader, tell } from './shared/output.ts';
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check/check-command.ts')).checkCommand(),
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
+  sandbox: async () => (await import('./sandbox/sandbox-command.ts')).sandboxCommand(),
   trigger: async () => (await import('./trigger/trigger-command.ts')).triggerCommand(),
   events: async () => (await import('./events/events-command.ts')).eventsCommand(),
   ui: async () => (await import('./ui/ui-command.ts')).uiCommand(),
@@ -31,6 +32,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 export async function hookboxProgram(first = ''): Promise<Command> {
   const program = withExamples(new Command('hookbox'), [
     'hookbox serve handlers.ts',
+    'hookbox sandbox --to http://localhost:3000/webhooks',
     'hookbox trigger order.created --override data.total=12.50',
     'hookbox check http://localhost:3000/webhooks',
     'hookbox verify body.json --signature 5f3a… --explain',
@@ -38,7 +40,9 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     'hookbox help replay',
   ])
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
-    .version(VERSION);
+    .version(VERSION)
+    // Commands and those beneath them may have options of the same name.
+    .enablePositionalOptions();
   if (!isVersion(first)) {
     const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
     for (const make of named === undefined ? Object.values(commands) : [named]) program.addCommand(await make());

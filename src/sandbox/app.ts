@@ -53,7 +53,8 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
   app.use(async (c, next) => {
     c.set('requestId', requestIds.next());
     if (closing.aborted) throw new Outage(503);
-    if (!isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw))) {
+    const peer = peerOf(c.env, c.req.raw);
+    if (!assumptions.plainHttpAnywhere && !isSecureTransport(new URL(c.req.url), peer)) {
       throw new Refusal('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
     }
     const key = requireKey(store, c.req.header('authorization'), store.clock.now());

@@ -40,6 +40,8 @@ export interface Assumptions {
   readonly searchDistanceKm: number;
   /** A12: most products that a search finds */
   readonly maxProducts: number;
+  /** A12: whether plain HTTP is accepted from other machines and under any name, too */
+  readonly plainHttpAnywhere: boolean;
 }
 
 /** The number of an assumption, as docs/sandbox.md has it. */
@@ -70,6 +72,7 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = Object.freeze({
   deliveryFee: 4.99,
   searchDistanceKm: 10,
   maxProducts: 100,
+  plainHttpAnywhere: false,
 });
 
 /** One thing that the interface does not show, and what the sandbox does about it. */
@@ -173,7 +176,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
       'latitude and longitude are required, query and distance (kilometres) are not; each result has the product, its ' +
       'location, price, available_quantity and distance, the nearest first. Plain HTTP is for loopback names only; ' +
       'elsewhere it is 403.',
-    values: ['searchDistanceKm', 'maxProducts'],
+    values: ['searchDistanceKm', 'maxProducts', 'plainHttpAnywhere'],
   },
 };
 

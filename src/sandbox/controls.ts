@@ -14,7 +14,16 @@ import {
 } from './endpoints.ts';
 import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
 import { listStock, setStock, type StockLevel } from './inventory.ts';
-import { createKey, deleteKey, listKeys, rotateKey, type CreatedKey, type KeyRecord, type NewKey } from './keys.ts';
+import {
+  createKey,
+  deleteKey,
+  findKey,
+  listKeys,
+  rotateKey,
+  type CreatedKey,
+  type KeyRecord,
+  type NewKey,
+} from './keys.ts';
 import type { OrderStatus } from './order-moves.ts';
 import { listOrders, moveOrder, type OrderSummary } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
@@ -26,6 +35,8 @@ export interface Controls {
   readonly keys: {
     /** the oldest first */
     readonly list: () => readonly KeyRecord[];
+    /** the one with a value; `null` where that is unknown, was deleted or has expired */
+    readonly find: (value: string) => KeyRecord | null;
     /** @throws ConfigurationError `INVALID_OPTION` for permissions that do not exist */
     readonly create: (key?: NewKey) => CreatedKey;
     /** Makes another one like it; the old one works until it is deleted. @throws Refusal `RESOURCE_NOT_FOUND` */
@@ -41,7 +52,7 @@ export interface Controls {
     readonly add: (fault: ServiceFault) => string;
     /** one of them, or all */
     readonly remove: (id?: string) => void;
-    /** has the next so many tries of deliveries go wrong in one way; one unless set */
+    /** Has the next so many tries of deliveries go wrong in one way; one unless set. @throws ConfigurationError for no such way */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
   };
   /** orders, and their moves by hand (A3) */
@@ -89,6 +100,7 @@ export function createControls(store: Store, dispatch: Dispatch, assumptions: As
   return {
     keys: {
       list: () => listKeys(store),
+      find: (value) => findKey(store, value, store.clock.now()),
       create: (key) => store.write((tx) => createKey(tx, store.seed, key)),
       rotate: (id) => store.write((tx) => rotateKey(tx, store.seed, id)),
       delete: (id) => store.write((tx) => deleteKey(tx, id)),

@@ -1,6 +1,7 @@
+import { ConfigurationError } from '../errors.ts';
 import { copiesIn, delayedBy, noFaults, type Fault, type FaultKind, type FaultPlan } from '../sender/faults.ts';
 import type { Seen } from '../sender/faulty-request.ts';
-import { randomFault } from '../sender/random-faults.ts';
+import { FAULT_KINDS, randomFault } from '../sender/random-faults.ts';
 import { retryAfter } from '../sender/retry-schedule.ts';
 import { seeded } from '../sender/seeded-random.ts';
 import type { Secret } from '../signing/signature.ts';
@@ -17,6 +18,8 @@ export interface DeliveriesOptions {
   readonly receivers: ReadonlyMap<string, LocalReceiver>;
   /** what goes wrong with which try of an event; nothing unless set */
   readonly faults?: FaultPlan | undefined;
+  /** told after each try what was tried, by the id of the delivery */
+  readonly onTry?: ((id: number) => void) | undefined;
 }
 
 /** Sends what is due, and keeps what became of it. */
@@ -39,8 +42,12 @@ export const FAULT_TABLES = `
  * Has the next so many tries go wrong in one way, after those that were asked for before.
  *
  * @param count - 0 or less asks for nothing
+ * @throws ConfigurationError `INVALID_OPTION` for a kind that there is not
  */
 export function addDeliveryFault(transaction: Transaction, kind: FaultKind, count: number): void {
+  if (!FAULT_KINDS.includes(kind)) {
+    throw new ConfigurationError('INVALID_OPTION', `A fault of deliveries is one of ${FAULT_KINDS.join(', ')}.`);
+  }
   if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
 }
 
@@ -71,7 +78,8 @@ const WAITING = `SELECT d.id, e.id AS eventId, e.body, d.endpoint, p.url, p.secr
 const NOBODY: Seen = { status: null, why: 'its receiver is not there', note: null };
 
 /** Deliveries as interface 6.3 and 6.4 describe them, one row each, so that they outlive the process. */
-export function createDeliveries({ store, sender, receivers, faults: plan = noFaults }: DeliveriesOptions): Deliveries {
+export function createDeliveries(options: DeliveriesOptions): Deliveries {
+  const { store, sender, receivers, faults: plan = noFaults, onTry } = options;
   const underWay = new Set<number>();
   let isClosed = false;
 
@@ -118,10 +126,12 @@ export function createDeliveries({ store, sender, receivers, faults: plan = noFa
         if (faults === null) return;
         const at = store.clock.now();
         const seen = await send(waiting, faults);
-        if (!isClosed) store.write((transaction) => settle(transaction, waiting, at, faults, seen));
+        if (isClosed) return;
+        store.write((transaction) => settle(transaction, waiting, at, faults, seen));
       } finally {
         underWay.delete(waiting.id);
       }
+      onTry?.(waiting.id);
     },
     retry: (id) => !underWay.has(id) && store.write((transaction) => retryByHand(transaction, id)),
     close() {

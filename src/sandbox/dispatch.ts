@@ -23,6 +23,8 @@ export interface DispatchOptions {
   readonly concurrency?: number | undefined;
   /** what goes wrong with which try of an event; nothing unless set */
   readonly faults?: FaultPlan | undefined;
+  /** told after each try what was tried, by the id of the delivery */
+  readonly onTry?: ((delivery: number) => void) | undefined;
   /** told what has failed on a real clock while nobody waited for it */
   readonly onFailure: (failure: unknown) => void;
 }
@@ -51,9 +53,9 @@ export interface Dispatch {
 
 /** @throws ConfigurationError for a webhook that cannot work */
 export function createDispatch(store: Store, options: DispatchOptions): Dispatch {
-  const { webhooks, steps, timeoutMs = 10_000, concurrency = 16, faults, onFailure } = options;
+  const { webhooks, steps, timeoutMs = 10_000, concurrency = 16, faults, onTry, onFailure } = options;
   const receivers = webhooks === undefined ? new Map<never, never>() : store.write((tx) => giveEndpoints(tx, webhooks));
-  const deliveries = createDeliveries({ store, sender: webhookSender(timeoutMs), receivers, faults });
+  const deliveries = createDeliveries({ store, sender: webhookSender(timeoutMs), receivers, faults, onTry });
   const work = { [TRY]: (due: Due) => deliveries.attempt(due) };
   const runner = createDueRunner(store, { steps, work, concurrency, onFailure });
   return {

@@ -169,8 +169,9 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
 
   async function advance(ms: number): Promise<void> {
     if (isClosed) throw new Error('The sandbox is closed.');
-    const until = checkedTime(clock.now() + ms);
-    for (let at: number | null = clock.now(); at !== null && at <= until; at = nextAt()) {
+    const from = clock.now(); // asked once, as a real one goes on
+    const until = checkedTime(from + ms);
+    for (let at: number | null = from; at !== null && at <= until; at = nextAt()) {
       clock.moveTo(at);
       await drain(at);
     }

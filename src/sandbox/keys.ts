@@ -118,6 +118,16 @@ export function requireKey(db: Reading, sent: string | null | undefined, now: nu
   return recordOf(row);
 }
 
+/** The key with a value; `null` where it is unknown, was deleted or has expired. */
+export function findKey(db: Reading, value: string, now: number): KeyRecord | null {
+  try {
+    return requireKey(db, value, now);
+  } catch (failure) {
+    if (failure instanceof Refusal) return null;
+    throw failure;
+  }
+}
+
 /**
  * Whether a key may do something (interface 5.6).
  *

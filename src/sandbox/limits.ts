@@ -27,6 +27,8 @@ export const PLANS = {
   Enterprise: {},
 } as const satisfies Readonly<Record<string, PlanLimits>>;
 
+const PLAN_WINDOWS: readonly string[] = Object.keys(PLANS.Free);
+
 /** A plan of interface 8.2. */
 export type PlanName = keyof typeof PLANS;
 
@@ -57,6 +59,10 @@ export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perD
     throw new ConfigurationError('INVALID_OPTION', `plan must be one of ${Object.keys(PLANS).join(', ')}, or limits.`);
   }
   for (const [name, most] of Object.entries(limits)) {
+    if (!PLAN_WINDOWS.includes(name)) {
+      const message = `plan: there is no limit ${JSON.stringify(name)}, only ${PLAN_WINDOWS.join(', ')}.`;
+      throw new ConfigurationError('INVALID_OPTION', message);
+    }
     if (Number.isSafeInteger(most) && most >= 1) continue;
     throw new ConfigurationError('INVALID_OPTION', `plan: ${name} must be a whole number above 0.`);
   }

@@ -6,7 +6,6 @@ import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
 import { createApp } from './app.ts';
 import { assumptionsWith, type Assumptions } from './assumptions.ts';
 import { CART_DUE, CART_TABLES, stepCart } from './carts.ts';
-import { createCheckout } from './checkout.tsx';
 import { frozenClock, realClock } from './clock.ts';
 import { createControls, type Controls } from './controls.ts';
 import { createDispatch, DISPATCH_TABLES } from './dispatch.ts';
@@ -46,6 +45,8 @@ export interface SandboxOptions {
   readonly deliveryTimeoutMs?: number;
   /** what goes wrong with which try of which event; nothing unless set */
   readonly deliveryFaults?: FaultPlan;
+  /** told after each try of a delivery, by its id: `deliveries.tries(id)` says what came of it */
+  readonly onTry?: (delivery: number) => void;
   /** told of failures of the sandbox itself; the console unless set */
   readonly logger?: Logger;
 }
@@ -129,7 +130,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   try {
     if (!store.isOld) begin(store, options.signedUpAt);
     const closing = new AbortController();
-    const checkout = createCheckout(store, logger);
+    let checkout: Promise<Pick<typeof app, 'fetch'>> | undefined;
+    // Few go there, and what pages are made with takes a while to load.
+    const openCheckout = () =>
+      (checkout ??= import('./checkout.tsx').then(({ createCheckout }) =>
+        createCheckout(store, assumptions.plainHttpAnywhere, logger),
+      ));
     const requestIds = createRequestIds(store);
     const app = createApp({ store, assumptions, limits, requestIds, logger, closing: closing.signal });
     const dispatch = createDispatch(store, {
@@ -140,6 +146,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       },
       timeoutMs: positiveWhole('deliveryTimeoutMs', options.deliveryTimeoutMs ?? 10_000, MAX_TIMER_MS),
       faults: options.deliveryFaults,
+      onTry: options.onTry,
       onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox could not do what was due'),
     });
 
@@ -161,8 +168,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
         const request = isChanged ? new Request(asked, more as RequestInit) : asked;
         const env = isChanged ? undefined : more;
-        const isCheckout = new URL(request.url).pathname.startsWith('/checkout/') && !closing.signal.aborted;
-        const answer = (isCheckout ? checkout : app).fetch(request, env);
+        const page = new URL(request.url).pathname.startsWith('/checkout/') ? await openCheckout() : app;
+        const answer = (closing.signal.aborted ? app : page).fetch(request, env);
         // Where there is a connection, its server ends it.
         return env === undefined ? orAborted(answer, request.signal) : answer;
       },

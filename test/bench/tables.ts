@@ -4,6 +4,7 @@ import { handled } from './tables/handled.ts';
 import { operators } from './tables/operators.ts';
 import { pruning } from './tables/pruning.ts';
 import { replay } from './tables/replay.ts';
+import { sandbox } from './tables/sandbox.ts';
 import { servers } from './tables/servers.ts';
 import { slowDisk } from './tables/slow-disk.ts';
 import type { Table } from './table.ts';
@@ -22,4 +23,5 @@ export const tables: readonly Table[] = [
   replay,
   operators,
   pruning,
+  sandbox,
 ];

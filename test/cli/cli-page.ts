@@ -32,7 +32,7 @@ Install the package and call it as \`npx hookbox …\`; in a clone of the reposi
 
 - **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
-- **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given. A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it.
+- **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given. A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it. \`--db\` of \`hookbox sandbox\` is a file that holds the sandbox, which is in memory unless it is given.
 - **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given.
 
 Exit codes, where a command does not say more:
@@ -46,8 +46,13 @@ Exit codes, where a command does not say more:
 
 function leavesOf(command: Command, path: readonly string[] = []): (readonly [string, Command])[] {
   const here = [...path, command.name()];
-  if (command.commands.length === 0) return [[here.join(' '), command]];
-  return command.commands.flatMap((each) => leavesOf(each, here));
+  const below = command.commands.flatMap((each) => leavesOf(each, here));
+  return isRunnable(command) ? [[here.join(' '), command], ...below] : below;
+}
+
+/** Whether a command does something itself: one with others beneath it does where it has options of its own. */
+export function isRunnable(command: Command): boolean {
+  return command.commands.length === 0 || (command.parent !== null && command.options.length > 0);
 }
 
 function sectionOf(path: string, command: Command): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Command } from 'commander';
 import { examplesOf } from '../../src/cli/shared/command.ts';
 import { hookboxProgram } from '../../src/cli/program.ts';
-import { cliPage } from './cli-page.ts';
+import { cliPage, isRunnable } from './cli-page.ts';
 
 function all(command: Command): Command[] {
   return [command, ...command.commands.flatMap(all)];
@@ -17,7 +17,7 @@ describe('docs/cli.md', () => {
 });
 
 describe('the page', () => {
-  const runnable = all(program).filter((command) => command.commands.length === 0 && command.name() !== 'help');
+  const runnable = all(program).filter((command) => isRunnable(command) && command.name() !== 'help');
 
   it('has a section for each command, and names each option', async () => {
     const page = await cliPage(program);
@@ -59,7 +59,7 @@ describe('hookbox', () => {
 });
 
 describe('every command', () => {
-  const runnable = all(program).filter((command) => command.commands.length === 0);
+  const runnable = all(program).filter(isRunnable);
 
   it.each(runnable.map((command) => [command.name(), command] as const))(
     '%s has a description and examples',

@@ -31,6 +31,15 @@ describe('on a real clock', () => {
     expect(server.arrived.map(({ body }) => (JSON.parse(String(body)) as { id: string }).id)).toEqual([id, id]);
   });
 
+  it('what is due now has happened when advance(0) ends, however the clock goes on meanwhile', async () => {
+    let passed = 0;
+    const source: TimeSource = { timeOfDay: () => START + (passed += 10), timePassed: () => passed };
+    await using shop = openShop({ webhooks: [{ to: () => new Response(), as: 'fetch' }], clock: realClock(source) });
+    shop.sell();
+    await shop.dispatch.advance(0);
+    expect(states(shop)).toEqual(['delivered after 1']);
+  });
+
   it('what falls due happens by itself', async () => {
     const arrived: string[] = [];
     const to = async (request: Request) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../errors.ts';
+import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
 import { CommandError } from './exit.ts';
 
 /** Where a server of a command is to listen. */
@@ -31,6 +32,11 @@ export async function listen(server: Server, { port, portOption, host }: ListenO
   const { address, family, port: actual } = addressOf(server);
   if (host === undefined || address === '::' || address === '0.0.0.0') return `localhost:${actual}`;
   return family === 'IPv6' ? `[${address}]:${actual}` : `${address}:${actual}`;
+}
+
+/** Whether only this machine reaches what listens there. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || isLoopbackAddress(host);
 }
 
 /** Once it listens. */

@@ -13,8 +13,11 @@ export interface SecretOptions {
 }
 
 /** Secrets come from the environment, a file or a prompt: an argument would be seen by every user of the machine. */
-export function withSecret(command: Command): Command {
-  return command.option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET, or a prompt');
+export function withSecret(
+  command: Command,
+  description = 'file with the signing secret; without it SIGNING_SECRET, or a prompt',
+): Command {
+  return command.option('--secret-file <path>', description);
 }
 
 /**
@@ -22,12 +25,21 @@ export function withSecret(command: Command): Command {
  *
  * @throws CommandError when there is none
  */
-export async function secretOf({ secretFile }: SecretOptions): Promise<string> {
-  if (secretFile !== undefined) return secretFromFile(secretFile);
-  const variable = process.env['SIGNING_SECRET'];
-  if (variable !== undefined && variable !== '') return variable;
+export async function secretOf(options: SecretOptions): Promise<string> {
+  const given = givenSecret(options);
+  if (given !== null) return given;
   if (process.stdin.isTTY && process.stderr.isTTY) return prompted('Signing secret: ', process.stdin, process.stderr);
   throw usageError('There is no signing secret. Set SIGNING_SECRET, or give --secret-file.');
+}
+
+/**
+ * The signing secret of a file or of the environment; `null` where there is none, and nobody is asked.
+ *
+ * @throws CommandError for a file that cannot be read
+ */
+export function givenSecret({ secretFile }: SecretOptions): string | null {
+  if (secretFile !== undefined) return secretFromFile(secretFile);
+  return process.env['SIGNING_SECRET'] || null;
 }
 
 /**

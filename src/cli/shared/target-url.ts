@@ -20,7 +20,7 @@ export function targetOf(text: string, allowRemote: boolean): URL {
   return url;
 }
 
-/** Names beneath `localhost` are asked of DNS, which may say anything. */
-function isLoopback(hostname: string): boolean {
+/** Whether a host name leads to this machine. Names beneath `localhost` are asked of DNS, which may say anything. */
+export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

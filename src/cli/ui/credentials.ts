@@ -1,7 +1,7 @@
 import type { OpsPageOptions, Visitor } from '../../page/operators-page.tsx';
-import { isLoopbackAddress } from '../../page/safety/peer-address.ts';
 import { userAtHost } from '../events/by.ts';
 import { usageError } from '../shared/exit.ts';
+import { isLoopbackHost } from '../shared/listen.ts';
 import { secretFromFile } from '../shared/secret-option.ts';
 
 /** What decides who may see the page. */
@@ -39,7 +39,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
       ...(password !== undefined && { basic: [{ user: user ?? USUAL_USER, password, role }] }),
       ...(token !== undefined && { bearer: [{ token, role: 'viewer' as const }] }),
     };
-    const plain = isLoopback(host)
+    const plain = isLoopbackHost(host)
       ? ''
       : ' Passwords and payloads cross the network as they are: put TLS in front of it.';
     const whose = [
@@ -48,7 +48,7 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
     ];
     return { page, note: `It is for ${whose.join(', and for ')}.${plain}` };
   }
-  if (!isLoopback(host)) {
+  if (!isLoopbackHost(host)) {
     throw usageError(
       `${host} is reached from other machines, so the page needs a log-in: ` +
         'set HOOKBOX_UI_PASSWORD (and HOOKBOX_UI_USER), give --password-file, or set HOOKBOX_UI_TOKEN.',
@@ -61,8 +61,4 @@ export function accessOf({ host, passwordFile, readOnly = false }: CredentialOpt
 function variable(name: string): string | undefined {
   const value = process.env[name];
   return value === '' ? undefined : value;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || isLoopbackAddress(host);
 }

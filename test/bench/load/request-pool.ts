@@ -63,9 +63,14 @@ export class RequestPools {
 
   /** The route that has nothing to do with deliveries. */
   async unrelated(): Promise<RequestPool> {
-    const file = join(this.#folder, 'unrelated.bin');
+    return this.same('unrelated', 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  }
+
+  /** One request, over and over. */
+  async same(name: string, request: string): Promise<RequestPool> {
+    const file = join(this.#folder, `${name}.bin`);
     await using handle = await open(file, 'w');
-    await handle.write(withLength('GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'));
+    await handle.write(withLength(request));
     return { file, count: 1, again: true };
   }
 

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Delivery, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
+import { CommandError, EXIT } from '../../shared/exit.ts';
+import { addFault } from '../fault-text.ts';
+import { registerEndpoint } from '../register-endpoint.ts';
+import { LISTS } from './address.ts';
+
+/** What is sent to a running sandbox to have it do something. */
+export const actSchema = z.discriminatedUnion('act', [
+  z.strictObject({ act: z.literal('advance'), duration: z.string() }),
+  z.strictObject({ act: z.literal('retry'), delivery: z.int() }),
+  z.strictObject({ act: z.literal('fault'), fault: z.string() }),
+  z.strictObject({ act: z.literal('clear-faults') }),
+  z.strictObject({ act: z.literal('move'), order: z.string(), to: z.string() }),
+  z.strictObject({ act: z.literal('webhook'), url: z.string(), secret: z.string().nullable(), unsigned: z.boolean() }),
+  z.strictObject({ act: z.literal('unhook'), url: z.string() }),
+  z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+  z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
+]);
+
+/** One of them. */
+export type Act = z.infer<typeof actSchema>;
+
+/**
+ * Does it, and resolves with what came of it.
+ *
+ * @throws ConfigurationError, Refusal or CommandError for what cannot be done
+ */
+export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
+  switch (act.act) {
+    case 'advance':
+      await sandbox.advance(act.duration);
+      return { now: sandbox.now() };
+    case 'retry':
+      return retry(sandbox, act.delivery);
+    case 'fault':
+      addFault(sandbox, act.fault);
+      return sandbox.faults.list();
+    case 'clear-faults':
+      sandbox.faults.remove();
+      return [];
+    case 'move':
+      sandbox.orders.move(act.order, act.to as OrderStatus); // which checks it
+      return { order: act.order, status: act.to };
+    case 'webhook': {
+      const signing = act.unsigned ? 'unsigned' : act.secret === null ? 'as it comes' : { secret: act.secret };
+      return registerEndpoint(sandbox, new URL(act.url), signing, { renew: true });
+    }
+    case 'unhook': {
+      const known = sandbox.webhooks.list().find(({ url }) => url === act.url);
+      if (known === undefined) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
+      return sandbox.webhooks.remove(known.id);
+    }
+    case 'key':
+      return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
+    case 'list':
+      return listed(sandbox, act.what);
+    default:
+      return act satisfies never;
+  }
+}
+
+/** What became of a delivery that was to be tried once more. */
+export interface Retried {
+  readonly delivery: number;
+  /** `null` where there is none */
+  readonly state: Delivery['state'] | null;
+  /** why it was not tried, or has failed; `null` for success */
+  readonly problem: string | null;
+}
+
+/** Waits for the answer; a clock that stands still is told to do what is due now. */
+async function retry({ deliveries, advance }: Sandbox, delivery: number): Promise<Retried> {
+  const find = () => deliveries.list({ before: delivery + 1, limit: 1 }).find(({ id }) => id === delivery);
+  const before = find();
+  if (before === undefined) return { delivery, state: null, problem: 'there is no such delivery' };
+  if (!deliveries.retry(delivery)) {
+    return {
+      delivery,
+      state: before.state,
+      problem: 'what was delivered or dropped, or is under way, is not tried again',
+    };
+  }
+  await advance(0);
+  return { delivery, state: find()?.state ?? null, problem: deliveries.tries(delivery).at(-1)?.why ?? null };
+}
+
+function listed(sandbox: Sandbox, what: (typeof LISTS)[number]): readonly unknown[] {
+  switch (what) {
+    case 'deliveries':
+      return sandbox.deliveries.list();
+    case 'dead-letters':
+      return sandbox.deliveries.list({ state: 'dead' });
+    case 'orders':
+      return sandbox.orders.list();
+    case 'webhooks':
+      return sandbox.webhooks.list();
+    case 'keys':
+      return sandbox.keys.list();
+    case 'faults':
+      return sandbox.faults.list();
+    case 'stock':
+      return sandbox.stock.list();
+    default:
+      return what satisfies never;
+  }
+}

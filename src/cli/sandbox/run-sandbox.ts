@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
+import { stopSignal, type StopSignal } from '../shared/interruption.ts';
+import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
+import { tell } from '../shared/output.ts';
+import { refuseFolder } from '../shared/read-input.ts';
+import { givenSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { targetOf } from '../shared/target-url.ts';
+import { whyUnreachable } from '../shared/unreachable.ts';
+import { dropToken, keepToken } from './control/token-file.ts';
+import { addFault } from './fault-text.ts';
+import { printTry } from './print-try.ts';
+import { registerEndpoint, type Registered, type Signing } from './register-endpoint.ts';
+import { sandboxServer } from './sandbox-server.ts';
+import { assumptionsOf, planOf } from './sandbox-settings.ts';
+import { tellLeft, tellStart } from './tell-start.ts';
+
+/** What the arguments of `sandbox` say. */
+export interface RunSandboxOptions extends SecretOptions {
+  readonly to?: string;
+  readonly port: number;
+  readonly host: string;
+  readonly db?: string;
+  readonly seed?: number;
+  readonly clock: 'real' | 'frozen';
+  readonly plan?: string;
+  readonly assume?: readonly string[];
+  readonly fault?: readonly string[];
+  readonly unsigned?: boolean;
+  readonly allowRemote?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Serves a sandbox until a signal says to stop, and resolves with it. What is under way then ends, or is cut after a second and
+ * sent again by whoever opens the file.
+ *
+ * @throws Error with a message for people when it cannot start
+ */
+export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal> {
+  const { db, port, host, json = false, to, allowRemote = false } = options;
+  const target = to === undefined ? null : targetOf(to, allowRemote);
+  const signing = signingOf(options);
+  if (db !== undefined) refuseFolder(db);
+  const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
+  const stopped = stopSignal();
+  const token = randomBytes(24).toString('base64url');
+  let base = '';
+  await using sandbox = opened(options, (id) => printTry(sandbox, id, { json, base }));
+  const server = sandboxServer(sandbox, token);
+  try {
+    base = `http://${await listen(server, { port, portOption: '--port', host })}`;
+    const unkept = keepToken(addressOf(server).port, token);
+    for (const fault of options.fault ?? []) addFault(sandbox, fault);
+    // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
+    const registered = target === null ? null : registerEndpoint(sandbox, target, signing, { seed: options.seed });
+    tellStart(sandbox, { ...options, base, isReopened, registered });
+    if (unkept !== null) tell(`It cannot be steered from another shell: ${unkept}.`);
+    if (registered !== null) void tellUnreachable(registered);
+    return await stopped;
+  } finally {
+    if (server.listening) dropToken(addressOf(server).port, token);
+    await stopListening(server, async () => {
+      tellLeft(sandbox, db);
+      await sandbox.close();
+    });
+  }
+}
+
+function opened(options: RunSandboxOptions, onTry: (delivery: number) => void): Sandbox {
+  const { db, seed, clock, plan, host } = options;
+  return createSandbox({
+    clock,
+    onTry,
+    ...(db !== undefined && { file: db }),
+    ...(seed !== undefined && { seed }),
+    ...(plan !== undefined && { plan: planOf(plan) }),
+    assumptions: { plainHttpAnywhere: !isLoopbackHost(host), ...assumptionsOf(options.assume ?? []) },
+  });
+}
+
+function signingOf(options: RunSandboxOptions): Signing {
+  if (options.unsigned === true) return 'unsigned';
+  const secret = givenSecret(options);
+  return secret === null ? 'as it comes' : { secret };
+}
+
+/** Nothing is lost by it: it is said so that nobody waits for what comes later. */
+async function tellUnreachable({ endpoint: { url } }: Registered): Promise<void> {
+  if (url === null) return;
+  const { origin } = new URL(url);
+  const why = await whyUnreachable(new URL(url));
+  if (why !== null)
+    tell(`note: nobody listens at ${origin} (${why}). What fails is tried again on the service's schedule.`);
+}

@@ -1,0 +1,122 @@
+import type { CreatedKey } from '../../sandbox/index.ts';
+import { print, printJson, printNdjson, tell } from '../shared/output.ts';
+import { givenSecret } from '../shared/secret-option.ts';
+import { exitCodeOf } from '../shared/sending/send-all.ts';
+import { table } from '../shared/table.ts';
+import { targetOf } from '../shared/target-url.ts';
+import type { Retried } from './control/acts.ts';
+import type { LISTS } from './control/address.ts';
+import { steer } from './control/control-client.ts';
+import { OF_DELIVERIES } from './fault-text.ts';
+import type { KeyOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
+
+/** What stands in a list, as JSON has it. */
+type Listed = Readonly<Record<string, unknown>>;
+
+/** `hookbox sandbox advance` */
+export async function advance(duration: string, { at, json = false }: SteeringOptions): Promise<void> {
+  const result = await steer<{ readonly now: string }>(at, { act: 'advance', duration });
+  if (json) printJson(result);
+  else print(result.now);
+}
+
+/** `hookbox sandbox retry` */
+export async function retry(ids: readonly number[], { at, json = false }: SteeringOptions): Promise<void> {
+  let ok = 0;
+  for (const delivery of ids) {
+    const retried = await steer<Retried>(at, { act: 'retry', delivery });
+    const { state, problem } = retried;
+    if (problem === null) ok += 1;
+    if (json) printNdjson(retried);
+    else print(`${delivery} ${state ?? 'unknown'}${problem === null ? '' : `: ${problem}`}`);
+  }
+  process.exitCode = exitCodeOf({ ok, failed: ids.length - ok });
+}
+
+/** `hookbox sandbox fault` */
+export async function fault(
+  text: string | undefined,
+  { at, json = false, clear = false }: SteeringOptions & { readonly clear?: boolean },
+): Promise<void> {
+  if (clear) await steer(at, { act: 'clear-faults' });
+  if (text?.startsWith(OF_DELIVERIES) === true) {
+    await steer(at, { act: 'fault', fault: text });
+    tell('The next tries of deliveries go wrong in this way.'); // they are not listed
+    return;
+  }
+  const faults =
+    text === undefined
+      ? await steer<readonly Listed[]>(at, { act: 'list', what: 'faults' })
+      : await steer<readonly Listed[]>(at, { act: 'fault', fault: text });
+  printList(faults, json);
+}
+
+/** `hookbox sandbox move` */
+export async function move(order: string, to: string, { at, json = false }: SteeringOptions): Promise<void> {
+  const moved = await steer<Listed>(at, { act: 'move', order, to });
+  if (json) printJson(moved);
+  else print(`${order} ${to}`);
+}
+
+/** `hookbox sandbox webhook` */
+export async function webhook(text: string, options: WebhookOptions): Promise<void> {
+  const { at, json = false, unsigned = false, remove = false, allowRemote = false } = options;
+  const url = targetOf(text, allowRemote).href;
+  if (remove) {
+    await steer(at, { act: 'unhook', url });
+    tell(`Nothing goes to ${url} any more.`);
+    return;
+  }
+  const secret = unsigned ? null : givenSecret(options);
+  const done = await steer<Listed & { readonly madeSecret: string | null }>(at, {
+    act: 'webhook',
+    url,
+    secret,
+    unsigned,
+  });
+  if (json) {
+    printJson(done);
+    return;
+  }
+  const how = unsigned
+    ? ', without a signature'
+    : done.madeSecret === null
+      ? ', signed with the secret that was given'
+      : '';
+  tell(`Webhooks go to ${url}${how}.`);
+  if (done.madeSecret === null) return;
+  tell('They are signed with this secret from now on, which is not told again:');
+  print(done.madeSecret);
+}
+
+/** `hookbox sandbox key` */
+export async function key({ at, json = false, permission = [] }: KeyOptions): Promise<void> {
+  const made = await steer<CreatedKey>(at, { act: 'key', permissions: [...permission] });
+  if (json) printJson(made);
+  else print(made.key);
+}
+
+/** `hookbox sandbox list` */
+export async function list(what: (typeof LISTS)[number], { at, json = false }: SteeringOptions): Promise<void> {
+  printList(await steer<readonly Listed[]>(at, { act: 'list', what }), json);
+}
+
+/** As a table of what they have in common, or a JSON document each. */
+function printList(rows: readonly Listed[], json: boolean): void {
+  if (json) for (const row of rows) printNdjson(row);
+  else if (rows.length === 0) tell('There are none.');
+  else {
+    const heads = Object.keys(rows[0] ?? {});
+    table(
+      heads,
+      rows.map((row) => heads.map((head) => cellOf(row[head]))),
+    );
+  }
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object') return Object.values(value).map(cellOf).join(' ');
+  return JSON.stringify(value);
+}

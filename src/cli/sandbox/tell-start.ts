@@ -1,0 +1,101 @@
+import type { Sandbox } from '../../sandbox/index.ts';
+import { printNdjson, tell } from '../shared/output.ts';
+import { DASHBOARD } from './dashboard.ts';
+import type { Registered } from './register-endpoint.ts';
+import { steeringText } from './steering-text.ts';
+
+/** What there is to say at the start. */
+export interface Start {
+  /** the address of the service */
+  readonly base: string;
+  readonly db?: string;
+  readonly seed?: number;
+  readonly clock: 'real' | 'frozen';
+  readonly json?: boolean;
+  /** whether its file was there before */
+  readonly isReopened: boolean;
+  /** what `--to` has registered */
+  readonly registered: Registered | null;
+}
+
+/** Nobody needs to know of more at the start. */
+const MOST = 1_000;
+
+/** Says where the sandbox is and what opens it: to people, and to programs as the first line. */
+export function tellStart(sandbox: Sandbox, start: Start): void {
+  const { base, json = false, registered } = start;
+  const apiKey = sandbox.keys.find(sandbox.apiKey) === null ? null : sandbox.apiKey;
+  if (json) {
+    const { endpoint, madeSecret: secret = null } = registered ?? { endpoint: null };
+    printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
+  }
+  tell(
+    `hookbox sandbox at ${base}, with its page at ${base}${DASHBOARD}`,
+    stateText(sandbox, start),
+    ...clockLines(sandbox, start),
+    json ? [] : keyLine(apiKey, base),
+    endpointLines(sandbox, start),
+  );
+}
+
+function keyLine(apiKey: string | null, base: string): string {
+  if (apiKey !== null) return `API key: ${apiKey} (the header Authorization is the key alone)`;
+  return `The API key that it began with does not work any more. ${steeringText(base, 'key')} makes another.`;
+}
+
+function stateText(sandbox: Sandbox, { db, seed, isReopened }: Start): readonly string[] {
+  if (db === undefined) return ['Its state is in memory and ends with it; --db FILE keeps it.'];
+  if (!isReopened) return [`Its state is kept in ${db}.`];
+  const counts = [
+    counted(sandbox.keys.list().length, 'API key'),
+    counted(sandbox.webhooks.list().length, 'endpoint'),
+    counted(sandbox.orders.list(MOST).length, 'order'),
+    counted(waiting(sandbox), 'waiting delivery', 'waiting deliveries'),
+  ];
+  const kept = seed === undefined ? [] : [`note: --seed changes nothing: ${db} keeps the seed that it was made with.`];
+  return [`${db} goes on where it was: ${counts.join(', ')}.`, ...kept];
+}
+
+function clockLines(sandbox: Sandbox, { clock, base }: Start): readonly string[] {
+  const now = sandbox.now().toISOString();
+  if (clock === 'real') return [];
+  return [`Its clock stands still at ${now}: ${steeringText(base, 'advance', '30 min')} moves it and sends webhooks.`];
+}
+
+function endpointLines(sandbox: Sandbox, { base, registered, json = false }: Start): readonly string[] {
+  const endpoints = sandbox.webhooks.list();
+  if (endpoints.length === 0) {
+    const add = steeringText(base, 'webhook', 'http://localhost:3000/webhooks');
+    return [`No endpoint is registered, so no webhooks are sent. ${add} adds one.`];
+  }
+  return endpoints.map(({ id, url, isSigned }) => {
+    const where = `Webhooks go to ${url ?? 'a receiver in code, which is not here'}`;
+    const { madeSecret: made = null, isSecretGiven = false } = id === registered?.endpoint.id ? registered : {};
+    if (!isSigned) return `${where}, without a signature.`;
+    if (isSecretGiven) return `${where}, signed with the secret that it was given.`;
+    if (made !== null) return json ? `${where}.` : `${where}, signed with the secret ${made}`;
+    const renew = url === null ? '' : ` ${steeringText(base, 'webhook', url)} gives it a new one.`;
+    return `${where}, signed with a secret that is not told again.${renew}`;
+  });
+}
+
+/** Says at the end what has not been delivered. */
+export function tellLeft(sandbox: Sandbox, db: string | undefined): void {
+  const left = waiting(sandbox);
+  if (left === 0) return;
+  const what = `${counted(left, 'delivery', 'deliveries')} ${left === 1 ? 'is' : 'are'} waiting or under way`;
+  tell(
+    db === undefined
+      ? `${what}, and gone with it; --db FILE keeps them.`
+      : `${what}: the next start with --db ${db} goes on.`,
+  );
+}
+
+function waiting(sandbox: Sandbox): number {
+  return sandbox.deliveries.list({ state: 'waiting', limit: MOST }).length;
+}
+
+/** In plain digits: what writes numbers as people do takes longer to load than all of this. */
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count}${count === MOST ? '+' : ''} ${count === 1 ? one : many}`;
+}

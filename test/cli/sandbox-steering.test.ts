@@ -1,0 +1,206 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { freePort } from '../helpers/free-port.ts';
+import { recordingServer, statuses } from './recording-server.ts';
+import { runHookbox } from './run-hookbox.ts';
+import { ORDER, sandboxing } from './sandboxing.ts';
+
+const FOLDER = `hookbox-${process.getuid?.() ?? ''}`;
+
+describe('a sandbox that runs', () => {
+  it('has its clock moved, and a dead letter tried again by hand', async () => {
+    const receiver = await recordingServer(statuses(...Array.from({ length: 7 }, () => 500), 503, 200));
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', receiver.url]);
+    await sandbox.call('POST', '/order', ORDER);
+    expect((await sandbox.steer(['advance', '2 d', '--json'])).stdout).toContain('"now": "2026-01-03T00:00:00.000Z"');
+    expect(sandbox.tries().map(({ state }) => state)).toEqual([...Array.from({ length: 6 }, () => 'waiting'), 'dead']);
+    const dead = await sandbox.steer(['list', 'dead-letters', '--json']);
+    const { id } = JSON.parse(dead.stdout) as { id: number };
+
+    expect(await sandbox.steer(['retry', String(id)])).toMatchObject({ code: 1, stdout: `${id} dead: answered 503\n` });
+    expect(await sandbox.steer(['retry', String(id), '999'])).toMatchObject({
+      code: 3,
+      stdout: `${id} delivered\n999 unknown: there is no such delivery\n`,
+    });
+    expect(receiver.requests).toHaveLength(9);
+    expect(await sandbox.steer(['retry', String(id)])).toMatchObject({
+      code: 1,
+      stdout: `${id} delivered: what was delivered or dropped, or is under way, is not tried again\n`,
+    });
+    expect(await sandbox.steer(['list', 'dead-letters'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'There are none.\n',
+    });
+  });
+
+  it('on a real clock retries at once, and waits for the answer', async () => {
+    const receiver = await recordingServer(statuses(500, 500, 200));
+    const sandbox = await sandboxing(['--to', receiver.url]);
+    await sandbox.call('POST', '/order', ORDER);
+    await sandbox.line('"number":2');
+    const [{ delivery } = { delivery: 0 }] = sandbox.tries();
+    expect(await sandbox.steer(['retry', String(delivery)])).toMatchObject({
+      code: 0,
+      stdout: `${delivery} delivered\n`,
+    });
+  });
+
+  it('has something go wrong, as often as it is told', async () => {
+    const sandbox = await sandboxing();
+    const set = await sandbox.steer(['fault', 'after,operation=createOrder,times=2', '--json']);
+    expect(JSON.parse(set.stdout)).toMatchObject({
+      kind: 'after',
+      operation: 'createOrder',
+      status: 504,
+      timesLeft: 2,
+    });
+    expect(await sandbox.call('POST', '/order', ORDER)).toBe('504 undefined');
+    expect((await sandbox.steer(['fault'])).stdout).toMatch(/after +createOrder +504 +- +- +1\n$/);
+    expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'There are none.\n',
+    });
+    expect(await sandbox.call<object>('POST', '/order', ORDER)).toHaveProperty('id');
+    expect(await sandbox.steer(['fault', 'delivery:cut,times=2'])).toMatchObject({
+      code: 0,
+      stderr: 'The next tries of deliveries go wrong in this way.\n',
+    });
+    expect(await sandbox.steer(['fault', 'delivery:cut,operation=createOrder'])).toMatchObject({ code: 2 });
+    expect((await sandbox.steer(['list', 'orders', '--json'])).stdout.trim().split('\n')).toHaveLength(2);
+  });
+
+  it('has orders moved, keys made and endpoints added, changed and removed', async () => {
+    const receiver = await recordingServer();
+    const sandbox = await sandboxing();
+    const { id } = await sandbox.call<{ id: string }>('POST', '/order', ORDER);
+    expect(await sandbox.steer(['move', id, 'cancelled'])).toMatchObject({ code: 0, stdout: `${id} cancelled\n` });
+    expect(await sandbox.steer(['move', id, 'ready'])).toMatchObject({
+      code: 1,
+      stderr: 'error: An order that is cancelled does not become ready.\n',
+    });
+    expect(await sandbox.steer(['move', 'ord_none', 'ready'])).toMatchObject({ code: 4 });
+
+    const { stdout: key } = await sandbox.steer(['key', '--permission', 'carts:read']);
+    const order = await fetch(`${sandbox.started.base}/order`, {
+      method: 'POST',
+      headers: { Authorization: key.trim() },
+    });
+    expect(order.status).toBe(403);
+    expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({ code: 2 });
+
+    const listed = async () =>
+      JSON.parse((await sandbox.steer(['list', 'webhooks', '--json'])).stdout || 'null') as object;
+    expect(await sandbox.steer(['webhook', receiver.url, '--unsigned'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await listed()).toMatchObject({ url: receiver.url, isSigned: false });
+    // The environment of the tests has a secret.
+    expect(await sandbox.steer(['webhook', receiver.url])).toMatchObject({ code: 0, stdout: '' });
+    expect(await listed()).toMatchObject({ url: receiver.url, isSigned: true });
+    expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 0 });
+    expect(await listed()).toBeNull();
+    expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 4 });
+  });
+});
+
+describe('who is not there or not allowed', () => {
+  it('is told so in one line', async () => {
+    const env = { TMPDIR: scratchFolder() };
+    const port = await freePort();
+    const at = `http://127.0.0.1:${port}`;
+    expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
+      code: 4,
+      stderr: `error: This user runs no sandbox at ${at}. Start it with hookbox sandbox, or say with --at where it is.\n`,
+    });
+    // One that was killed has left what steers it.
+    mkdirSync(join(env.TMPDIR, FOLDER), { mode: 0o700 });
+    writeFileSync(join(env.TMPDIR, FOLDER, `sandbox-${port}`), 'stale');
+    expect(await runHookbox(['sandbox', 'advance', '1h', '--at', at], { env })).toMatchObject({
+      code: 1,
+      stderr: `error: The sandbox at ${at} does not answer: the connection was refused. Is it running still?\n`,
+    });
+    for (const wrong of ['https://127.0.0.1:4000', 'http://sandbox.example:4000', 'here']) {
+      expect(await runHookbox(['sandbox', 'advance', '1h', '--at', wrong], { env })).toMatchObject({ code: 2 });
+    }
+    const sandbox = await sandboxing([], { env });
+    expect(await sandbox.steer(['advance', 'a while'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a while'),
+    });
+    expect(await sandbox.steer(['retry', 'all'])).toMatchObject({ code: 2 });
+    expect(await sandbox.steer(['list', 'secrets'])).toMatchObject({ code: 2 });
+  });
+
+  it('does not steer: a browser, another site, another name, a proxy, another user', async () => {
+    const folder = scratchFolder();
+    const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
+    await sandbox.note('no webhooks are sent');
+    const { hostname, port, origin, host } = new URL(sandbox.started.base);
+    const file = join(folder, FOLDER, `sandbox-${port}`);
+    await expect.poll(() => readdirSync(join(folder, FOLDER))).toEqual([`sandbox-${port}`]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, FOLDER)).mode & 0o777).toBe(0o700);
+    const token = readFileSync(file, 'utf8');
+
+    const body = JSON.stringify({ act: 'list', what: 'keys' });
+    async function send(unusual: Readonly<Record<string, string>> = {}, sent = body, method = 'POST'): Promise<number> {
+      const usual = {
+        Host: host,
+        Origin: origin,
+        Authorization: `Bearer ${token}`,
+        'Content-Length': Buffer.byteLength(sent),
+      };
+      return new Promise((resolve, reject) => {
+        const asked = request(
+          { hostname, port, method, path: '/control', headers: { ...usual, ...unusual } },
+          (answer) => {
+            void text(answer).then(() => resolve(answer.statusCode ?? 0));
+          },
+        );
+        asked.on('error', reject).end(sent);
+      });
+    }
+    expect(await send()).toBe(200);
+    expect(await send({ Authorization: '' })).toBe(401);
+    expect(await send({ Authorization: sandbox.started.apiKey ?? '' })).toBe(401);
+    expect(await send({ Authorization: `Bearer ${token}x` })).toBe(401);
+    expect(await send({ Origin: 'http://shop.example' })).toBe(403);
+    expect(await send({ Origin: 'null' })).toBe(403);
+    expect(await send({ 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
+    expect(await send({ Host: `shop.example:${port}` })).toBe(403);
+    expect(await send({ 'X-Forwarded-For': '192.0.2.1' })).toBe(403);
+    expect(await send({}, body, 'PUT')).toBe(405);
+    expect(await send({}, `"${'x'.repeat(100_000)}"`)).toBe(413);
+    for (const odd of ['', 'null', '[]', '{"act":"list"}', '{"act":"quit"}', '{"act":"list","what":"keys","more":1}']) {
+      expect(await send({}, odd), odd).toBe(422);
+    }
+    const { stdout, stderr } = await sandbox.stop('SIGTERM');
+    expect(stdout + stderr).not.toContain(token);
+    expect(readdirSync(join(folder, FOLDER))).toEqual([]);
+  });
+
+  it.skipIf(process.getuid === undefined)('reads no token from a folder that others made', async () => {
+    const folder = scratchFolder();
+    mkdirSync(join(folder, FOLDER));
+    chmodSync(join(folder, FOLDER), 0o777);
+    const sandbox = await sandboxing([], { env: { TMPDIR: folder } });
+    await sandbox.note(`It cannot be steered from another shell: ${join(folder, FOLDER)} is open to others.`);
+    expect(readdirSync(join(folder, FOLDER))).toEqual([]);
+    expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
+  });
+
+  it('hears of a sandbox that ends meanwhile', async () => {
+    const receiver = await recordingServer(() => {}); // never answers
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', receiver.url]);
+    await sandbox.call('POST', '/order', ORDER);
+    const moved = sandbox.steer(['advance', '1h']);
+    await expect.poll(() => receiver.requests.length).toBe(1);
+    sandbox.child.kill('SIGTERM');
+    expect(await moved).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*\n$/) });
+    expect(await sandbox.ended()).toMatchObject({ code: 0 });
+  });
+});
