@@ -68,6 +68,18 @@ async function refusal(source: string, options: PostgresInboxOptions): Promise<I
   return failure;
 }
 
+it('every table has a primary key: in a publication of all tables Postgres refuses changes of one that has none', async () => {
+  const schema = scratchSchema();
+  await using inbox = postgresInbox(url, { schema });
+  await inbox.list();
+  const { rows } = await pool.query(
+    `SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relkind = 'r' AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)`,
+    [schema],
+  );
+  expect(rows).toEqual([]);
+});
+
 describe('an inbox in Postgres', () => {
   it('makes its tables in a schema of its own, and several that start at once make them once', async () => {
     const schema = scratchSchema();

@@ -152,9 +152,9 @@ export const handling: Migration = {
       PRIMARY KEY (seq, fence)
     );
 
-    -- The latest time at which leases and due times were written.
-    CREATE TABLE ${t.clock} (latest_ms bigint NOT NULL);
-    INSERT INTO ${t.clock} VALUES (0);
+    -- The latest time at which leases and due times were written. Its one row has a key, as a table that is published needs.
+    CREATE TABLE ${t.clock} (one boolean PRIMARY KEY DEFAULT true CHECK (one), latest_ms bigint NOT NULL);
+    INSERT INTO ${t.clock} (latest_ms) VALUES (0);
 
     CREATE TABLE ${t.slots} (slot smallint PRIMARY KEY) WITH (fillfactor = 50);
     INSERT INTO ${t.slots} SELECT generate_series(0, ${SLOTS - 1});
