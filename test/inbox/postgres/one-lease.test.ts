@@ -8,7 +8,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { gatedPool } from './gated-pool.ts';
-import { unlockedPool } from './unlocked-pool.ts';
+import { unlockedPool } from './rewritten-pool.ts';
 
 const schema = schemaName();
 const { queue } = tablesIn(schema);

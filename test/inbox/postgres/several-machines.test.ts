@@ -8,6 +8,8 @@ import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../src/inb
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
+import { gatedPool } from './gated-pool.ts';
+import { rewrittenPool } from './rewritten-pool.ts';
 
 const schema = schemaName();
 let pool: Pool;
@@ -157,6 +159,32 @@ it('suspects of several machines run one at a time', async () => {
   gate.resolve();
   expect((await Promise.all(claims)).flat()).toHaveLength(1);
   await Promise.all(inboxes.map((inbox) => inbox.close()));
+});
+
+it('a machine that stands still half way through a claim holds up nobody for good, and finds out when it goes on', async () => {
+  const timeout = /(idle_in_transaction_session_timeout = )'15s'/;
+  const impatient = rewrittenPool(pool, (text) => text.replace(timeout, `$1'300ms'`));
+  const atCommit = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isStopped = false;
+  const stopped = gatedPool(impatient, (text) => {
+    if (text !== 'COMMIT' || !isStopped) return null;
+    atCommit.resolve();
+    return goOn.promise;
+  });
+  await using still = inboxOnPostgres<PoolClient>({ pool: stopped }, { ...SETTINGS, schema });
+  await using other = machine();
+  await other.accept(incoming({ id: 'e-0', entity: 'e', receivedAt: 1 }), later());
+  const request = { ...EVERYTHING, now: 2_000, leaseMs: 60_000, ordered: true };
+  isStopped = true;
+  const late = still.claim(request, 1);
+  await atCommit.promise;
+  expect(await other.claim(request, 1)).toEqual([]);
+  await expect.poll(async () => (await other.claim(request, 1)).length).toBe(1);
+  isStopped = false;
+  goOn.resolve();
+  // Its transaction is gone, and what it asks for once more is leased.
+  expect(await late).toEqual([]);
 });
 
 it('the same events from four machines at once are stored once each', async () => {

@@ -15,6 +15,8 @@ export const BEGIN = [
   ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
   'SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL jit = off',
+  // A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good.
+  `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
 ].join('; ');
 
 /** So often a transaction is begun anew because of others. */
