@@ -1,3 +1,4 @@
+import type { Hono } from 'hono';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
 import { MAX_TIMER_MS, positiveWhole } from '../number-option.ts';
@@ -19,6 +20,7 @@ import { ORDER_DUE, ORDER_TABLES, stepOrder } from './orders.ts';
 import { PAYMENT_TABLES } from './payments.ts';
 import { createRequestIds } from './request-ids.ts';
 import { CATALOGUE_TABLES, sow } from './seed.ts';
+import { isForInterface } from './openapi/interface-request.ts';
 import { openStore, type Store } from './store.ts';
 
 /** Which sandbox is wanted. */
@@ -143,6 +145,21 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       onFailure: (failure) => logger.error({ error: nameOf(failure) }, 'the sandbox could not do what was due'),
     });
 
+    let shown: Promise<Hono> | undefined;
+    const showInterface = async (request: Request, env: unknown): Promise<Response> => {
+      // Loaded when somebody looks: a sandbox of a test begins sooner without it.
+      shown ??= import('./openapi/interface-routes.tsx').then(({ createInterface }) =>
+        createInterface(assumptions, logger),
+      );
+      return (await shown).fetch(request, env as object);
+    };
+    const answerTo = (request: Request, env: unknown): Response | Promise<Response> => {
+      if (closing.signal.aborted) return app.fetch(request, env as object);
+      if (isForInterface(request)) return showInterface(request, env);
+      const isCheckout = new URL(request.url).pathname.startsWith('/checkout/');
+      return (isCheckout ? checkout : app).fetch(request, env as object);
+    };
+
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {
       closed ??= (async () => {
@@ -161,8 +178,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
         const request = isChanged ? new Request(asked, more as RequestInit) : asked;
         const env = isChanged ? undefined : more;
-        const isCheckout = new URL(request.url).pathname.startsWith('/checkout/') && !closing.signal.aborted;
-        const answer = (isCheckout ? checkout : app).fetch(request, env);
+        const answer = answerTo(request, env);
         // Where there is a connection, its server ends it.
         return env === undefined ? orAborted(answer, request.signal) : answer;
       },
