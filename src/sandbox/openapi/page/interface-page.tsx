@@ -2,9 +2,12 @@ import { eventTypes } from '../../../events/event-types.ts';
 import { ASSUMPTIONS, type AssumptionId, type Assumptions } from '../../assumptions.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../operations.ts';
 import type { OpenApiDocument } from '../document.ts';
+import type { Schemas } from '../example-of.ts';
 import { PAGE_STYLE } from '../interface-request.ts';
 import { EventSection } from './event-section.tsx';
+import { fieldsOf } from './fields.ts';
 import { OperationSection } from './operation-section.tsx';
+import { FieldTable } from './parts.tsx';
 
 interface InterfacePageParts {
   readonly document: OpenApiDocument;
@@ -51,7 +54,7 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
         </header>
         <main id="main" tabindex={-1}>
           <h1>The interface of the Commerce Ordering Service</h1>
-          <Introduction server={server} />
+          <Introduction server={server} schemas={schemas} />
           <h2 id="operations">Operations</h2>
           <Contents links={OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title])} />
           {OPERATION_NAMES.map((name) => {
@@ -78,7 +81,7 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
   );
 }
 
-function Introduction({ server }: { readonly server: string }) {
+function Introduction({ server, schemas }: { readonly server: string; readonly schemas: Schemas }) {
   return (
     <section class="panel">
       <p>
@@ -91,6 +94,11 @@ function Introduction({ server }: { readonly server: string }) {
         any 5xx; no other error goes away by itself. Where limits are set, answers say in <code>X-RateLimit-Limit</code>
         , <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> what is left.
       </p>
+      <p>
+        An answer that is no error has <code>data</code>, which differs, and <code>messages</code>, a list that is
+        mostly empty:
+      </p>
+      <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
       <p>
         In the lines below, <code>$KEY</code> is your key, and a word with <code>$</code> in a path an id of yours.
       </p>

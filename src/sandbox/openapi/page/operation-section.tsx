@@ -35,13 +35,13 @@ export function OperationSection({ name, operation, described, schemas, server }
         . Needs the permission <code>{permission}</code>. In faults and in generated code it is <code>{name}</code>.{' '}
         <Decided marks={described['x-assumption'] as readonly AssumptionMark[]} />
       </p>
+      <pre>
+        <code>{curlLine(server, example)}</code>
+      </pre>
       <FieldTable caption="Parameters" fields={parameterFields(described, schemas)} />
       <FieldTable caption="Body" fields={bodyFields(described.requestBody, schemas)} />
       <FieldTable caption={`Answer, ${status}`} fields={answerFields(described, status, schemas)} />
       <ErrorTable codes={[...COMMON_ERRORS, ...errors]} />
-      <pre>
-        <code>{curlLine(server, example)}</code>
-      </pre>
     </section>
   );
 }
@@ -65,7 +65,9 @@ function bodyFields(body: oas31.OperationObject['requestBody'], schemas: Schemas
 function answerFields({ responses }: oas31.OperationObject, status: number, schemas: Schemas): readonly Field[] {
   const { content = {} } = responses?.[String(status)] as oas31.ResponseObject;
   const schema = content['application/json']?.schema;
-  return schema === undefined ? [] : fieldsOf(schema, schemas);
+  if (schema === undefined) return [];
+  // Each answer has messages, which the page explains once.
+  return fieldsOf(schema, schemas).filter(({ name }) => !/^messages\b/.test(name));
 }
 
 function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {

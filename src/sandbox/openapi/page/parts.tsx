@@ -23,7 +23,7 @@ export function FieldTable({ caption, fields }: { readonly caption: string; read
             </th>
             <td data-label="type">{type}</td>
             <td data-label="required">{isRequired ? 'yes' : 'no'}</td>
-            <td data-label="about">
+            <td data-label={description === '' && assumptions.length === 0 ? undefined : 'about'}>
               {description} <Decided marks={assumptions} />
             </td>
           </tr>
@@ -38,7 +38,7 @@ export function Decided({ marks }: { readonly marks: readonly AssumptionMark[] }
   if (marks.length === 0) return null;
   return (
     <span class="muted">
-      assumed:{' '}
+      Assumed:{' '}
       {marks.map(({ id }, at) => (
         <>
           {at > 0 && ', '}
