@@ -14,7 +14,7 @@ export const LONG: readonly string[] = [
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
   'test/browser/sandbox-interface.test.ts',
-  'test/sandbox/openapi/{prism,redocly,generated-client}.test.ts',
+  'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',

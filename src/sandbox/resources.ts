@@ -249,7 +249,12 @@ export const merchantQuery = z.object({
     .optional()
     .meta({ description: 'of a page', ...assumed('A7', { default: 'pageSize', maximum: 'maxPageSize' }) }),
   sort: z
-    .array(z.string().regex(/^\w+(?:,(?:asc|desc))?$/, 'must be property or property,(asc|desc)'))
+    .array(
+      z
+        .string()
+        .regex(/^\w+(?:,(?:asc|desc))?$/, 'must be property or property,(asc|desc)')
+        .meta(like('name,desc')),
+    )
     .max(10)
     .optional()
     .meta({ description: 'property or property,(asc|desc); may stand several times', ...assumed('A7') }),

@@ -19,7 +19,10 @@ function isReference(schema: Schema): schema is oas31.ReferenceObject {
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   const { examples = [], properties, required = [], items } = resolved(schema, schemas);
   if (examples.length > 0) return examples[0];
-  if (items !== undefined) return [exampleOf(items, schemas)];
+  if (items !== undefined) {
+    const one = exampleOf(items, schemas);
+    return one === undefined ? undefined : [one];
+  }
   if (properties === undefined) return undefined;
   const fields = Object.entries(properties).map(([name, field]) => [name, exampleOf(field, schemas)] as const);
   return Object.fromEntries(fields.filter(([name, value]) => value !== undefined || required.includes(name)));

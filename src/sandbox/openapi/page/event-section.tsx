@@ -29,7 +29,7 @@ export function EventSection({ type, described, schemas }: EventSectionParts) {
         <summary>Fields</summary>
         <FieldTable caption="Body" fields={fieldsOf(media.schema ?? {}, schemas)} />
       </details>
-      <pre>
+      <pre tabindex={0} role="region" aria-label={`An example of ${type}`}>
         <code>{JSON.stringify(media.example, null, 2)}</code>
       </pre>
     </section>

@@ -7,7 +7,7 @@ import { PAGE_STYLE } from '../interface-request.ts';
 import { EventSection } from './event-section.tsx';
 import { fieldsOf } from './fields.ts';
 import { OperationSection } from './operation-section.tsx';
-import { FieldTable } from './parts.tsx';
+import { Decided, FieldTable } from './parts.tsx';
 
 interface InterfacePageParts {
   readonly document: OpenApiDocument;
@@ -86,13 +86,15 @@ function Introduction({ server, schemas }: { readonly server: string; readonly s
     <section class="panel">
       <p>
         Its base address is <code>{server}</code>. Each request of an operation carries a key in the header{' '}
-        <code>Authorization</code>, alone, without <code>Bearer</code>. Bodies are JSON.
+        <code>Authorization</code>, alone, without <code>Bearer</code>. Bodies are JSON.{' '}
+        <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
       </p>
       <p>
         Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, by code, more fields within{' '}
         <code>error</code>. Try again after 429, when <code>X-RateLimit-Retry-After</code> seconds have gone, and after
         any 5xx; no other error goes away by itself. Where limits are set, answers say in <code>X-RateLimit-Limit</code>
-        , <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> what is left.
+        , <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> what is left.{' '}
+        <Decided marks={[{ id: 'A10' }]} />
       </p>
       <p>
         An answer that is no error has <code>data</code>, which differs, and <code>messages</code>, a list that is

@@ -34,7 +34,7 @@ export function FieldTable({ caption, fields }: { readonly caption: string; read
 }
 
 /** Links to the assumptions that decide something. */
-export function Decided({ marks }: { readonly marks: readonly AssumptionMark[] }) {
+export function Decided({ marks }: { readonly marks: readonly Pick<AssumptionMark, 'id'>[] }) {
   if (marks.length === 0) return null;
   return (
     <span class="muted">
