@@ -151,13 +151,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       shown ??= import('./openapi/interface-routes.tsx').then(({ createInterface }) =>
         createInterface(assumptions, logger),
       );
-      return (await shown).fetch(request, env as object);
+      return (await shown).fetch(request, env);
     };
     const answerTo = (request: Request, env: unknown): Response | Promise<Response> => {
-      if (closing.signal.aborted) return app.fetch(request, env as object);
+      if (closing.signal.aborted) return app.fetch(request, env);
       if (isForInterface(request)) return showInterface(request, env);
       const isCheckout = new URL(request.url).pathname.startsWith('/checkout/');
-      return (isCheckout ? checkout : app).fetch(request, env as object);
+      return (isCheckout ? checkout : app).fetch(request, env);
     };
 
     let closed: Promise<void> | undefined;

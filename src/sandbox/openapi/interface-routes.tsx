@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
+import { html } from 'hono/html';
 import { nameOf } from '../../errors.ts';
 import type { Logger } from '../../host/logger.ts';
 import { peerOf } from '../../page/safety/peer-address.ts';
@@ -30,8 +31,7 @@ export function createInterface(assumptions: Assumptions, logger: Logger): Hono 
   app.get('/interface', (c) => {
     const server = new URL(c.req.url).origin;
     const document = openApiDocument({ assumptions, server });
-    const page = <InterfacePage document={document} assumptions={assumptions} server={server} />;
-    return c.html(`<!doctype html>${String(page)}`);
+    return c.html(html`<!doctype html>${(<InterfacePage {...{ document, assumptions, server }} />)}`);
   });
   app.get(PAGE_STYLE, (c) => c.body(style, 200, { 'Content-Type': 'text/css; charset=utf-8' }));
 

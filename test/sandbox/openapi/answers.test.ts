@@ -134,7 +134,7 @@ async function walk(): Promise<readonly Exchange[]> {
   return exchanges;
 }
 
-function codeOf({ body }: Exchange): unknown {
+function codeOf({ body }: Exchange): string | undefined {
   return (body as { readonly error?: { readonly code?: string } }).error?.code;
 }
 
@@ -154,7 +154,7 @@ describe('answers', () => {
   });
 
   it('are all that the document has, and no other', () => {
-    const seen = exchanges.map((one) => `${one.operation} ${one.status} ${String(codeOf(one) ?? '')}`);
+    const seen = exchanges.map((one) => `${one.operation} ${one.status} ${codeOf(one) ?? ''}`);
     const wanted = OPERATION_NAMES.flatMap((name) => [
       `${name} ${OPERATIONS[name].status} `,
       ...Object.keys(OUTAGES).map((status) => `${name} ${status} `),

@@ -64,12 +64,12 @@ export function operationsOf({ paths }: Document): readonly DescribedOperation[]
 }
 
 /** What a reference leads to, whatever it is a part of. */
-export function resolved<T>(part: unknown, document: Document): T {
+export function resolved(part: unknown, document: Document): unknown {
   const { $ref } = part as { readonly $ref?: string };
-  if ($ref === undefined) return part as T;
+  if ($ref === undefined) return part;
   const target = $ref
     .slice(2)
     .split('/')
     .reduce<unknown>((at, step) => (at as Readonly<Record<string, unknown>>)[step.replaceAll('~1', '/')], document);
-  return resolved<T>(target, document);
+  return resolved(target, document);
 }

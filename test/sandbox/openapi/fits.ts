@@ -39,7 +39,7 @@ export function fitsOf(document: Document): Fits {
     const undocumented = [...headers.keys()].filter((name) => name.startsWith('x-') && !isAmong(name, described));
     if (undocumented.length > 0) return `headers that are not in the document: ${undocumented.join(', ')}`;
     for (const [name, reference] of Object.entries(described)) {
-      const { required = false, schema } = resolved<{ required?: boolean; schema: Schema }>(reference, document);
+      const { required = false, schema } = resolved(reference, document) as { required?: boolean; schema: Schema };
       const sent = headers.get(name);
       if (sent === null ? required : problem(schema, Number(sent)) !== null) return `${name} is ${sent ?? 'missing'}`;
     }
@@ -51,7 +51,7 @@ export function fitsOf(document: Document): Fits {
       const described = operationsOf(document).find(({ operationId }) => operationId === operation);
       const response = described?.responses[status];
       if (response === undefined) return `${operation}: ${status} is not in the document`;
-      const { content, headers: wanted } = resolved<Response>(response, document);
+      const { content, headers: wanted } = resolved(response, document) as Response;
       const wrong =
         headerProblem(wanted, headers) ?? problem(content?.['application/json']?.schema ?? { const: null }, body);
       return wrong === null ? null : `${operation}, ${status}: ${wrong}`;

@@ -118,7 +118,7 @@ describe('GET /interface', () => {
     const page = await answer.text();
     expect(page).not.toContain('<script');
     expect(page).not.toContain(service.sandbox.apiKey);
-    const loaded = Array.from(page.matchAll(/(?:src|href)="([^"#][^"]*)"/g), ([, target]) => target);
+    const loaded = Array.from(page.matchAll(/(?:src|href)="([^"#][^"]*)"/g), ([, target = '']) => target);
     expect(loaded.toSorted()).toEqual(['/interface/page.css', '/openapi.json', 'data:,']);
     const style = await service.sandbox.fetch('http://sandbox/interface/page.css');
     expect([style.status, style.headers.get('Content-Type')]).toEqual([200, 'text/css; charset=utf-8']);

@@ -19,8 +19,8 @@ export function exampleRequest(
 ): ExampleRequest {
   const query = parameters.flatMap((parameter): [string, string][] => {
     if ('$ref' in parameter || parameter.in !== 'query' || parameter.schema === undefined) return [];
-    const value = exampleOf(parameter.schema, schemas) ?? [];
-    return [value].flat().map((one) => [parameter.name, String(one)]);
+    const values: readonly unknown[] = [exampleOf(parameter.schema, schemas) ?? []].flat();
+    return values.map((value) => [parameter.name, String(value)]);
   });
   const search = query.length === 0 ? '' : `?${new URLSearchParams(query).toString()}`;
   const media = requestBody === undefined || '$ref' in requestBody ? {} : requestBody.content['application/json'];

@@ -63,8 +63,8 @@ function bodyFields(body: oas31.OperationObject['requestBody'], schemas: Schemas
 }
 
 function answerFields({ responses }: oas31.OperationObject, status: number, schemas: Schemas): readonly Field[] {
-  const { content = {} } = responses?.[String(status)] as oas31.ResponseObject;
-  const schema = content['application/json']?.schema;
+  const answer = responses?.[String(status)] as oas31.ResponseObject | undefined;
+  const schema = answer?.content?.['application/json']?.schema;
   if (schema === undefined) return [];
   // Each answer has messages, which the page explains once.
   return fieldsOf(schema, schemas).filter(({ name }) => !/^messages\b/.test(name));
