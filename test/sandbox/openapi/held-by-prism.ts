@@ -47,7 +47,11 @@ export async function heldByPrism(document: Document, calls: readonly RandomCall
       const told = `${nameOf(call)} ${answer.url}, broken: ${call.broken ?? 'nothing'}, ${answer.status}`;
       if (call.broken === null) {
         if (isHeldBack || found !== null) violations.push(`${told}: ${found ?? (await answer.text())}`);
-        else await ids.learn(call, answer);
+        else {
+          const body = (await answer.json()) as Answered;
+          if (isAboutItsForm(body)) violations.push(`${told}: the sandbox refuses it: ${JSON.stringify(body)}`);
+          ids.learn(call, answer, body);
+        }
         count(statuses, answer.status);
       } else {
         if (!isHeldBack) violations.push(`${told}: the document allows it`);
@@ -67,6 +71,19 @@ export async function heldByPrism(document: Document, calls: readonly RandomCall
     await sandbox.close();
   }
   return { violations, statuses };
+}
+
+interface Answered {
+  readonly data?: unknown;
+  readonly error?: { readonly code?: string; readonly details?: readonly { readonly field: string }[] };
+}
+
+/** What depends on more than a schema says: the status of a new cart (A1), and what merchants are sorted by (A7). */
+const BEYOND_SCHEMAS: ReadonlySet<string> = new Set(['status', 'sort']);
+
+function isAboutItsForm({ error = {} }: Answered): boolean {
+  if (error.code === 'MISSING_REQUIRED_FIELD') return true;
+  return error.code === 'VALIDATION_ERROR' && !error.details?.every(({ field }) => BEYOND_SCHEMAS.has(field));
 }
 
 function nameOf({ operation }: RandomCall): OperationName {
@@ -129,9 +146,8 @@ class KnownIds {
     return cart === undefined ? real : { ...real, cartId: cart };
   }
 
-  async learn(call: RandomCall, answer: Response): Promise<void> {
+  learn(call: RandomCall, answer: Response, { data }: Answered): void {
     if (answer.status !== 201) return;
-    const { data } = (await answer.json()) as { readonly data: unknown };
     const name = nameOf(call);
     if (name === 'createCart') this.#note('cart', String(data));
     if (name === 'createOrder') this.#note('order', (data as { readonly id: string }).id);

@@ -38,7 +38,7 @@ const MUTANTS: readonly (readonly [what: string, operation: string, spoil: (docu
   ],
 ];
 
-test.each(MUTANTS)('finds %s', async (_, name, spoil) => {
+test.each(MUTANTS)('finds %s', { timeout: 120_000 }, async (_, name, spoil) => {
   const document = documentAsJson();
   const calls = randomCalls(document, seed, 1_000).filter(({ operation }) => operation.operationId === name);
   spoil(document);
