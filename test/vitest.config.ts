@@ -13,6 +13,8 @@ export const LONG: readonly string[] = [
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
+  'test/browser/sandbox-interface.test.ts',
+  'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
@@ -37,6 +39,7 @@ const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/
 const TOGETHER = [
   'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
   'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
+  'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
   'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
