@@ -26,7 +26,7 @@ import {
   type EndpointSettings,
 } from './endpoints.ts';
 import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
-import { listStock, setStock, type StockLevel } from './inventory.ts';
+import { listStock, MOST_STOCK, setStock, type StockLevel } from './inventory.ts';
 import { createKey, deleteKey, listKeys, rotateKey, type CreatedKey, type KeyRecord, type NewKey } from './keys.ts';
 import type { OrderStatus } from './order-moves.ts';
 import { listUse, type Limit, type LimitUse, type PlanLimits, type PlanName } from './limits.ts';
@@ -133,9 +133,6 @@ export interface Controls {
   /** a number that grows with whatever changes, for who looks whether something has */
   readonly version: () => number;
 }
-
-/** Quantities are int32 (interface 2.3). */
-const MOST_STOCK = 2 ** 31 - 1;
 
 /** What controls are made of. */
 export interface ControlsOptions {
