@@ -33,17 +33,18 @@ export const ACCOUNT_ACTS: Readonly<Record<string, Act>> = {
     const signing = fieldOf(form, 'signing');
     const url = fieldOf(form, 'url');
     const events = eventsOf(form);
+    const sent = form.get('secret');
+    const own = typeof sent === 'string' ? sent : ''; // with its white space: it is the other side's, too
+    if (signing !== 'own' && own !== '') {
+      throw new FormError('A secret of yours was given: choose that webhooks are signed with it, or leave it out.');
+    }
     if (signing === 'new') {
       const secret = sandbox.webhooks.newSecret();
       const id = sandbox.webhooks.add({ url, secret, events });
       return { to: '/webhooks', said: 'webhook-added', once: (visit) => newSecretScreen(visit, id, secret) };
     }
-    const own = form.get('secret');
     if (signing !== 'own' && signing !== 'none') throw new FormError('Say how webhooks are to be signed.');
-    if (signing === 'none' && own !== null && own !== '') {
-      throw new FormError('A secret was given, and the webhooks are not to be signed: choose one of both.');
-    }
-    sandbox.webhooks.add({ url, secret: signing === 'own' && typeof own === 'string' ? own : null, events });
+    sandbox.webhooks.add({ url, secret: signing === 'own' ? own : null, events });
     return { to: '/webhooks', said: 'webhook-added' };
   },
 

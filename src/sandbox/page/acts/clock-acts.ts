@@ -40,7 +40,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       return { to: '/faults', said: 'faults-removed' };
     },
 
-    '/faults/deliveries': ({ sandbox, form }) => {
+    '/delivery-faults': ({ sandbox, form }) => {
       const kind = DELIVERY_FAULT_KINDS.find((one) => one === fieldOf(form, 'kind'));
       const times = wholeOf(form, 'times');
       if (kind === undefined || times === 0) throw new FormError('Say how deliveries are to go wrong, and how often.');
@@ -48,7 +48,7 @@ export function clockActs(logger: Logger): Readonly<Record<string, Act>> {
       return { to: '/faults', said: 'fault-added' };
     },
 
-    '/faults/deliveries/remove': ({ sandbox }) => {
+    '/delivery-faults/remove': ({ sandbox }) => {
       sandbox.faults.removeFromDeliveries();
       return { to: '/faults', said: 'faults-removed' };
     },

@@ -88,6 +88,9 @@ function Views({
   );
 }
 
+/** Beyond that, go by the endpoint first. */
+const MOST_BUTTONS = 10;
+
 /** What is done with many deliveries at once. */
 function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly endpoints: readonly Endpoint[] }) {
   const { sandbox } = visit;
@@ -103,7 +106,7 @@ function Acts({ visit, endpoints }: { readonly visit: SandboxVisit; readonly end
           <button type="submit">Send what is due now</button>
         </SandboxForm>
       )}
-      {withDead.map((endpoint) => (
+      {withDead.slice(0, MOST_BUTTONS).map((endpoint) => (
         <SandboxForm
           visit={visit}
           to={`/webhooks/${endpoint.id}/retry-dead`}

@@ -92,7 +92,7 @@ function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
 
 function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
   return (
-    <SandboxForm visit={visit} to="/faults/deliveries" label="Have deliveries go wrong">
+    <SandboxForm visit={visit} to="/delivery-faults" label="Have deliveries go wrong">
       <section class="panel">
         <h2>Have deliveries go wrong</h2>
         <Choice
@@ -216,7 +216,7 @@ function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
         ))}
       </ol>
       {faults.length > MOST_SHOWN && <p>… and {number(faults.length - MOST_SHOWN)} more after these.</p>}
-      <SandboxForm visit={visit} to="/faults/deliveries/remove" label="Clear all faults of deliveries">
+      <SandboxForm visit={visit} to="/delivery-faults/remove" label="Clear all faults of deliveries">
         <button type="submit">Clear all of deliveries</button>
       </SandboxForm>
     </section>

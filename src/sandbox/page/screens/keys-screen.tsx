@@ -79,7 +79,7 @@ function KeysTable({ visit, keys }: { readonly visit: SandboxVisit; readonly key
     cell: ({ id }) =>
       sandbox.limits
         .use(id)
-        .map(({ used, most, length }) => `${number(used)} of ${number(most)} a ${length}`)
+        .map(({ used, most, length }) => `${number(used)} of ${number(most)} per ${length}`)
         .join(', '),
   };
   return (
