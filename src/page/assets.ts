@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Hono } from 'hono';
-import type { PageEnv } from './frame.tsx';
+import type { Env, Hono } from 'hono';
 
 const TYPES = {
   'page.css': 'text/css; charset=utf-8',
@@ -12,7 +11,7 @@ const TYPES = {
 export type AssetName = keyof typeof TYPES;
 
 /** A page's own files, which stand beside this one. */
-export function assetRoutes(page: Hono<PageEnv>, names: readonly AssetName[]): void {
+export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
   for (const name of names) {
     const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
     page.get(`/assets/${name}`, (c) => c.body(text, 200, { 'Content-Type': TYPES[name] }));

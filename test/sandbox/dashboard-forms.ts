@@ -5,7 +5,7 @@ import { partOf, tagsOf, textOf } from '../ops/page/read-html.ts';
 
 export const ORIGIN = 'http://localhost:4000';
 /** As @hono/node-server hands along a connection from the machine itself. */
-export const FROM_HERE = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
+const FROM_HERE = { incoming: { socket: { remoteAddress: '127.0.0.1' } } };
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 

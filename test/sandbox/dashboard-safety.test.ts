@@ -3,7 +3,7 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
 import { hostileTexts } from '../browser/hostile-texts.ts';
 import { tagsOf } from '../ops/page/read-html.ts';
-import { FormUser, FROM_HERE, ORIGIN, readForm, type ReadForm } from './dashboard-forms.ts';
+import { FormUser, ORIGIN, readForm, type ReadForm } from './dashboard-forms.ts';
 import { NEW_ORDER, placeOrder, Service } from './service.ts';
 
 const SCREENS = ['', '/orders', '/deliveries', '/webhooks', '/keys', '/stock', '/clock', '/faults'];

@@ -63,7 +63,8 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
  * import { sandboxPage } from 'hookbox/sandbox/page';
  *
  * const sandbox = createSandbox();
- * const app = new Hono().route('/dashboard', sandboxPage(sandbox)).mount('/', sandbox.fetch);
+ * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
+ * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env));
  * // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server, and open http://localhost:4000/dashboard
  * console.log((await app.request('http://localhost/dashboard')).status); // 403: nobody says that this comes from here
  * await sandbox.close();

@@ -33,8 +33,8 @@ export function onceEach(
     try {
       const outcome = await working;
       if (outcome.once !== undefined) {
-        const { once, ...rest } = outcome;
-        setTimeout(() => done.has(name) && done.set(name, Promise.resolve(rest)), shownMs).unref();
+        const { to, said } = outcome;
+        setTimeout(() => done.has(name) && done.set(name, Promise.resolve({ to, said })), shownMs).unref();
       }
       return { ...outcome, isAgain: false };
     } catch (failure) {
