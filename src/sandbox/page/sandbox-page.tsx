@@ -37,6 +37,8 @@ import { stockScreen } from './screens/stock-screen.tsx';
 import { webhookScreen, webhooksScreen } from './screens/webhooks-screen.tsx';
 import { watchVersion } from './watch-version.ts';
 
+export type { Visitor } from '../../page/visit.ts';
+
 /** Who may see the dashboard, and where it is. Without a log-in it is for this machine alone. */
 export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /** how the dashboard calls itself; `sandbox` unless set */
