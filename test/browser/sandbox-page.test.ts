@@ -209,9 +209,9 @@ async function busyDay(site: SandboxSite): Promise<readonly string[]> {
   const names = Object.values<string>(hostileTexts).map((text) => text.toWellFormed());
   webhooks.add({ url: shop, secret: 'whsec_of_a_test', events: null });
   webhooks.add({ url: `${shop}/${'long'.repeat(60)}`, secret: null, events: ['order.failed', 'cart.abandoned'] });
-  for (const name of names) keys.create({ name, permissions: ['orders:write', 'payment_methods:write'] });
+  for (const name of names.slice(0, 24)) keys.create({ name, permissions: ['orders:write', 'payment_methods:write'] });
   const ids: string[] = [];
-  for (const name of names.slice(0, 30)) {
+  for (const name of names.slice(24)) {
     ids.push(await orderFromOutside(site, sandbox.apiKey, { id: name, name }));
     await sandbox.advance('1 s');
   }
@@ -235,7 +235,6 @@ async function busyDay(site: SandboxSite): Promise<readonly string[]> {
     '/deliveries?state=dead',
     `/deliveries?state=dropped&endpoint=${endpoint?.id}`,
     '/deliveries/1',
-    '/deliveries/1?view=raw',
     '/webhooks',
     `/webhooks/${endpoint?.id}`,
     '/keys',

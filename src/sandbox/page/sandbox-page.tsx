@@ -66,8 +66,7 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
  *
  * const sandbox = createSandbox();
  * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
- * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env));
- * // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server, and open http://localhost:4000/dashboard
+ * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
  * console.log((await app.request('http://localhost/dashboard')).status); // 403: nobody says that this comes from here
  * await sandbox.close();
  * ```
