@@ -13,7 +13,7 @@ export const LONG: readonly string[] = [
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
-  'test/browser/sandbox-interface.test.ts',
+  'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',

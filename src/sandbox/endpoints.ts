@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { isLoopbackAddress } from '../page/safety/peer-address.ts';
@@ -100,6 +101,12 @@ function giveEndpoint(
   const { id } = known as { readonly id: string };
   setEndpoint(transaction, id, url, secret, events);
   return id;
+}
+
+/** A signing secret that no endpoint has yet. The same seed and the same calls give the same ones, as with keys. */
+export function newSecret(transaction: Transaction, seed: number): string {
+  const name = `${seed}/webhook-secret/${transaction.newId('secret')}`;
+  return `whsec_${createHash('sha256').update(name).digest('base64url').slice(0, 32)}`;
 }
 
 /**

@@ -88,6 +88,16 @@ export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
   }
 }
 
+/** Whatever is asked of a sandbox that has been closed. */
+export class SandboxClosedError extends HookboxError {
+  override readonly name = 'SandboxClosedError';
+  readonly code = 'CLOSED';
+
+  constructor() {
+    super('The sandbox is closed.');
+  }
+}
+
 /** The body of an outage. */
 export function outageBody(status: OutageStatus, requestId: string): ErrorBody {
   return { error: { message: `${OUTAGES[status]}; try again later`, request_id: requestId } };

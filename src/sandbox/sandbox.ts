@@ -157,7 +157,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     };
 
     return {
-      ...createControls(store, dispatch, assumptions),
+      ...createControls(store, dispatch, { assumptions, plan, limits }),
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
       async fetch(asked, more) {

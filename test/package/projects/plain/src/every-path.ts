@@ -8,5 +8,6 @@ export * as node from 'hookbox/node';
 export * as ops from 'hookbox/ops';
 export * as opsPage from 'hookbox/ops/page';
 export * as sandbox from 'hookbox/sandbox';
+export * as sandboxPage from 'hookbox/sandbox/page';
 export * as sqlite from 'hookbox/sqlite';
 export * as testing from 'hookbox/testing';
