@@ -117,7 +117,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
     const planned = plan(eventId, tries + 1);
     const asked = store.get('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1') as
-      { readonly seq: number; readonly kind: FaultKind } | undefined;
+      | { readonly seq: number; readonly kind: FaultKind }
+      | undefined;
     if (planned.length === 0 && asked === undefined) return planned;
     return store.write((transaction) => {
       const dealt = [...planned];

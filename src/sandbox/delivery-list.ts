@@ -92,7 +92,8 @@ export function listDeliveries(
 /** One delivery; `null` where there is none. */
 export function findDelivery(reading: Reading, id: number): DeliveryRecord | null {
   const row = reading.get(`SELECT e.body, ${COLUMNS} WHERE d.id = ?`, id) as
-    (Row & { readonly body: Uint8Array }) | undefined;
+    | (Row & { readonly body: Uint8Array })
+    | undefined;
   return row === undefined ? null : { ...deliveryOf(row), body: row.body };
 }
 

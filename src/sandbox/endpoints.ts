@@ -143,7 +143,8 @@ function insertEndpoint(
 export function changeEndpoint(transaction: Transaction, id: string, settings: Partial<EndpointSettings>): boolean {
   const sql = 'SELECT url, secret, events FROM endpoints WHERE id = ? AND removed_at IS NULL';
   const before = transaction.get(sql, id) as
-    { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null } | undefined;
+    | { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null }
+    | undefined;
   if (before === undefined) return false;
   const url = settings.url === undefined ? before.url : checkedUrl(settings.url);
   const { secret = before.secret, events = typesIn(before.events) } = settings;

@@ -31,7 +31,7 @@ export function createInterface(assumptions: Assumptions, logger: Logger): Hono 
   app.get('/interface', (c) => {
     const server = new URL(c.req.url).origin;
     const document = openApiDocument({ assumptions, server });
-    return c.html(html`<!doctype html>${(<InterfacePage {...{ document, assumptions, server }} />)}`);
+    return c.html(html`<!doctype html>${<InterfacePage {...{ document, assumptions, server }} />}`);
   });
   app.get(PAGE_STYLE, (c) => c.body(style, 200, { 'Content-Type': 'text/css; charset=utf-8' }));
 
