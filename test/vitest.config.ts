@@ -26,6 +26,8 @@ export const LONG: readonly string[] = [
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
+  'test/browser/sandbox-{interface,page}.test.ts',
+  'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
@@ -43,6 +45,19 @@ export const LONG: readonly string[] = [
 /** What is in both, but does less in `npm test`: see helpers/times.ts. */
 const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/**}', 'test/crash/**'];
 
+/** Dear beyond their size, by which vitest puts the rest in order: what they do stands in other files, or they wait. */
+const DEARER_THAN_LARGE = [
+  'test/inbox/threads/{checkpoints,inbox-threads}.test.ts',
+  'test/inbox/sqlite.test.ts',
+  'test/adapters/aws-lambda.test.ts',
+  'test/cli/{serve,serve-forward,ui,own-process,start}.test.ts',
+  'test/explain/**',
+  'test/ops/backup.test.ts',
+  'test/check/{hookbox,verdicts}.test.ts',
+  'test/inbox/effect-transaction-faults.test.ts',
+  'test/adapters/{hono,fastify,node,fetch,express}.test.ts',
+];
+
 /**
  * Files that share a process with others, one after the other, and with it what has been loaded and compiled; each of the
  * rest has a process of its own, as does what replaces modules or what a process has one of, and what counts steps.
@@ -50,6 +65,7 @@ const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/
 const TOGETHER = [
   'test/{check,events,explain,inbox/rules,receive,sender,testing}/*.test.ts',
   'test/sandbox/!(kill|killed-anywhere|real-clock|story|over-http).test.ts',
+  'test/sandbox/openapi/{answers,document,interface-page}.test.ts',
   'test/{docs,examples,fixtures,printable,signing/secrets,host/logger-pino}.test.ts',
   'test/adapters/!(fastify-hooks|hono-after-middleware|one-byte-chunks).test.ts',
   'test/inbox/!(sqlite-durability|sqlite-faults|sqlite-network-file-system|sqlite-owner-only).test.ts',
@@ -59,13 +75,15 @@ const TOGETHER = [
   'test/ops/page/!(mask-steps).test.ts',
 ];
 
-// Whatever starts last must be short, or one core waits for the other.
+// Whatever starts last must be short, or one core waits for the other. A file of the other project ends the process that
+// several share: so first those apart, then those together, and in each the dearest first.
 class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const dearest = [...ON_POSTGRES, ...BY_TIMES, ...LONG];
-    const rank = ({ moduleId }: TestSpecification): number => {
+    const dearest = [...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
+    const rank = ({ moduleId, project }: TestSpecification): number => {
       const at = dearest.findIndex((glob) => matchesGlob(relative(ROOT, moduleId), glob));
-      return at === -1 ? dearest.length : at;
+      const behind = project.name === 'together' ? dearest.length + 1 : 0;
+      return behind + (at === -1 ? dearest.length : at);
     };
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }

@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
-import type { Hono } from 'hono';
-import type { PageEnv } from './shell.tsx';
+import type { Env, Hono } from 'hono';
 
-const ASSETS = {
+const TYPES = {
   'page.css': 'text/css; charset=utf-8',
+  'sandbox.css': 'text/css; charset=utf-8',
   'page.js': 'text/javascript; charset=utf-8',
 } as const;
 
-/** The page's own two files, which stand beside this one. */
-export function assetRoutes(page: Hono<PageEnv>): void {
-  for (const [name, contentType] of Object.entries(ASSETS)) {
+/** A file that pages are shown with. */
+export type AssetName = keyof typeof TYPES;
+
+/** A page's own files, which stand beside this one. */
+export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {
+  for (const name of names) {
     const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
-    page.get(`/assets/${name}`, (c) => c.body(text, 200, { 'Content-Type': contentType }));
+    page.get(`/assets/${name}`, (c) => c.body(text, 200, { 'Content-Type': TYPES[name] }));
   }
 }

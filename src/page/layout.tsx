@@ -1,28 +1,21 @@
 import type { Child } from 'hono/jsx';
+import type { AssetName } from './assets.ts';
 import type { Visitor } from './visit.ts';
 
-const NAVIGATION = [
-  ['/', 'Overview'],
-  ['/events', 'Events'],
-  ['/dead', 'Dead letters'],
-  ['/rejected', 'Rejected'],
-  ['/bulks', 'Bulk reruns'],
-  ['/audit', 'Audit'],
-  ['/health', 'Health'],
-  ['/maintenance', 'Maintenance'],
-] as const;
-
-const KEYS = [
-  ['/', 'to the filter'],
-  ['j', 'next row'],
-  ['k', 'previous row'],
-  ['Enter', 'open the row'],
-  ['r', 'rerun the event or the group: asks before anything happens'],
-  ['?', 'these keys'],
-  ['Esc', 'close, or leave a field'],
-] as const;
+/** What one page has around its screens that another has not. */
+export interface Look {
+  /** the path and the name of each screen */
+  readonly navigation: readonly (readonly [path: string, name: string])[];
+  /** what its script does for keys */
+  readonly keys: readonly (readonly [key: string, what: string])[];
+  /** its style sheets, which its assets are among */
+  readonly styles: readonly AssetName[];
+  /** what a role lets somebody do, and what its times are */
+  readonly footing: (role: Visitor['role']) => string;
+}
 
 interface LayoutParts {
+  readonly look: Look;
   readonly base: string;
   readonly site: string;
   /** the heading of the screen */
@@ -36,7 +29,7 @@ interface LayoutParts {
 }
 
 /** A whole page: everything that screens have around them. Without JavaScript only the keys and the live updates are gone. */
-export function Layout({ base, site, title, current, visitor, flash, content }: LayoutParts) {
+export function Layout({ look, base, site, title, current, visitor, flash, content }: LayoutParts) {
   return (
     <html lang="en">
       <head>
@@ -48,7 +41,9 @@ export function Layout({ base, site, title, current, visitor, flash, content }: 
           {title} · {site}
         </title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href={`${base}/assets/page.css`} />
+        {look.styles.map((name) => (
+          <link rel="stylesheet" href={`${base}/assets/${name}`} />
+        ))}
         <script src={`${base}/assets/page.js`} defer />
       </head>
       <body data-live={`${base}/live`}>
@@ -61,7 +56,7 @@ export function Layout({ base, site, title, current, visitor, flash, content }: 
           </a>
           <nav aria-label="Screens">
             <ul>
-              {NAVIGATION.map(([path, name]) => (
+              {look.navigation.map(([path, name]) => (
                 <li>
                   <a href={href(base, path)} aria-current={path === current ? 'page' : undefined}>
                     {name}
@@ -83,27 +78,25 @@ export function Layout({ base, site, title, current, visitor, flash, content }: 
         </main>
         <footer class="bottom">
           <p>
-            You are <bdi>{visitor.name}</bdi>,{' '}
-            {visitor.role === 'operator' ? 'an operator: what you do stands in the audit.' : 'a viewer: you can read.'}{' '}
-            All times are UTC.
+            You are <bdi>{visitor.name}</bdi>, {look.footing(visitor.role)}
           </p>
           <button type="button" id="show-keys" hidden>
             Keys <kbd>?</kbd>
           </button>
         </footer>
-        <Keys />
+        <Keys keys={look.keys} />
       </body>
     </html>
   );
 }
 
 /** Shown by the script alone: without it there are no such keys. */
-function Keys() {
+function Keys({ keys }: Pick<Look, 'keys'>) {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <dl class="keys">
-        {KEYS.map(([key, what]) => (
+        {keys.map(([key, what]) => (
           <div>
             <dt>
               <kbd>{key}</kbd>

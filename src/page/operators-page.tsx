@@ -5,10 +5,8 @@
  */
 import { tmpdir } from 'node:os';
 import { Hono } from 'hono';
-import { setCookie } from 'hono/cookie';
 import { HookboxError, isInstance, nameOf } from '../errors.ts';
 import { metrics } from '../ops/metrics.ts';
-import { plural } from '../ops/words/format.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { actRoutes, keyOf } from './acts/act-routes.ts';
 import { assetRoutes } from './assets.ts';
@@ -19,10 +17,11 @@ import { bulkScreen } from './screens/bulk-screen.tsx';
 import { bulksScreen } from './screens/bulks-screen.tsx';
 import { watchChanges } from './live/watch-changes.ts';
 import { csrfTokens } from './safety/csrf.ts';
+import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
 import { deadLettersScreen } from './screens/dead-letters-screen.tsx';
 import { eventScreen } from './screens/event-screen.tsx';
 import { eventsScreen } from './screens/events-screen.tsx';
-import { createGuard, SAFE_HEADERS, type GuardOptions } from './safety/request-guard.ts';
+import { createGuard, type GuardOptions } from './safety/request-guard.ts';
 import { downloadRoutes } from './acts/download-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { healthScreen } from './screens/health-screen.tsx';
@@ -30,17 +29,12 @@ import { liveStreams } from './live/event-stream.ts';
 import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { maintenanceRoutes } from './acts/maintenance-routes.ts';
 import { createMask } from '../ops/body/mask.ts';
-import { peerOf } from './safety/peer-address.ts';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
-import { KNOWN_COOKIE } from './safety/known-browser.ts';
-import { createShell, type PageContext, type PageEnv } from './shell.tsx';
+import { createShell, type PageEnv } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
 
 export type { Operated, Visitor } from './visit.ts';
-
-/** How long a browser is known that has logged in. */
-const KNOWN_FOR_S = 30 * 86_400;
 
 export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
   /**
@@ -120,44 +114,12 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     return shell.problem(c, busy ? 503 : 500, 'That did not work', said);
   });
 
-  page.use('*', async (c, next) => {
-    await next();
-    // An answer that came with headers that cannot be changed is copied by Hono.
-    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
-  });
+  page.use('*', safeHeaders);
 
   // Before anybody is asked who he is.
   healthRoutes(page, inbox);
 
-  page.use('*', async (c, next) => {
-    const peer = peerOf(c.env, c.req.raw);
-    const forged = guard(c.req.raw, peer);
-    if (forged !== null) return shell.problem(c, 403, 'Not from here', forged);
-    const verdict = await authorized(c.req.raw, peer);
-    if ('visitor' in verdict) {
-      c.set('visitor', verdict.visitor);
-      await next();
-      if (verdict.known !== undefined) setCookie(c, KNOWN_COOKIE, verdict.known, cookieOptions(c));
-      return;
-    }
-    if (verdict.refused === 429) {
-      c.header('Retry-After', String(verdict.retryAfterS));
-      const sentence = `Log-ins have failed too often. Try again in ${plural(verdict.retryAfterS, 'second')}.`;
-      return shell.problem(c, 429, 'Too many log-ins', sentence);
-    }
-    if (verdict.refused === 403) return shell.problem(c, 403, 'Not allowed', 'You are not allowed to see this page.');
-    for (const challenge of verdict.challenges) c.header('WWW-Authenticate', challenge, { append: true });
-    return shell.problem(c, 401, 'Who are you?', 'This page asks for a user and a password, or for a token.');
-  });
-
-  const cookieOptions = (c: PageContext) =>
-    ({
-      path: shell.baseOf(c) === '' ? '/' : shell.baseOf(c),
-      maxAge: KNOWN_FOR_S,
-      httpOnly: true,
-      sameSite: 'Lax',
-      secure: new URL(c.req.url).protocol === 'https:',
-    }) as const;
+  page.use('*', entrance(shell, guard, authorized));
 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
@@ -181,7 +143,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
   backupRoute(page, shell, options.backupFolder ?? tmpdir());
-  assetRoutes(page);
+  assetRoutes(page, ['page.css', 'page.js']);
 
   page.get('/live', (c) => live(c.req.raw));
   page.get('/metrics', async (c) => {
@@ -189,12 +151,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     return c.body(text, 200, { 'Content-Type': contentType });
   });
 
-  page.all('*', async (c) => {
-    const base = shell.baseOf(c);
-    if (c.req.method === 'GET' && new URL(c.req.url).pathname === `${base}/` && base !== '')
-      return c.redirect(base, 308);
-    return shell.problem(c, 404, 'Nothing here', 'There is no such screen, or nothing that can be done here.');
-  });
+  page.all('*', noSuchScreen(shell));
   // Whoever mounts it need not know what the page keeps about a request.
   return new Hono().route('/', page);
 }

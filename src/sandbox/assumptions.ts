@@ -180,6 +180,20 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
   },
 };
 
+/** Keywords of a schema whose values are those of assumptions. */
+export type AssumedKeywords = Readonly<Partial<Record<'default' | 'maximum' | 'maxItems', keyof Assumptions>>>;
+
+/**
+ * Marks a schema that says more than the interface shows, for `meta` of zod: the OpenAPI document says there which assumption
+ * decides it, and has its values in these keywords.
+ */
+export function assumed(
+  assumption: AssumptionId,
+  assumedKeywords: AssumedKeywords = {},
+): { readonly assumption: AssumptionId; readonly assumedKeywords: AssumedKeywords } {
+  return { assumption, assumedKeywords };
+}
+
 /**
  * The assumptions with what is set otherwise.
  *

@@ -77,7 +77,8 @@ export function requireMerchant(db: Reading, id: string): void {
  */
 export function merchantOfLocation(db: Reading, locationId: string): string {
   const location = db.get('SELECT merchant_id FROM locations WHERE id = ?', locationId) as
-    { merchant_id: string } | undefined;
+    | { merchant_id: string }
+    | undefined;
   if (location === undefined) throw notFound('location', locationId);
   return location.merchant_id;
 }

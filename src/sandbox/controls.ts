@@ -1,19 +1,32 @@
 import { ConfigurationError } from '../errors.ts';
 import type { FaultKind as DeliveryFaultKind } from '../sender/faults.ts';
 import type { Assumptions } from './assumptions.ts';
-import { addDeliveryFault } from './deliveries.ts';
-import { listDeliveries, listTries, type Delivery, type DeliveryFilter, type DeliveryTry } from './delivery-list.ts';
+import { accountOf } from './account.ts';
+import { addDeliveryFault, listDeliveryFaults, removeDeliveryFaults, type PendingDeliveryFault } from './deliveries.ts';
+import {
+  countDeliveries,
+  findDelivery,
+  listDeliveries,
+  listTries,
+  type Delivery,
+  type DeliveryFilter,
+  type DeliveryRecord,
+  type DeliveryState,
+  type DeliveryTry,
+} from './delivery-list.ts';
 import type { Dispatch } from './dispatch.ts';
+import { listDue, type NextDue } from './due.ts';
 import {
   addEndpoint,
   changeEndpoint,
   listEndpoints,
+  newSecret,
   removeEndpoint,
   type Endpoint,
   type EndpointSettings,
 } from './endpoints.ts';
 import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
-import { listStock, setStock, type StockLevel } from './inventory.ts';
+import { listStock, MOST_STOCK, setStock, type StockLevel } from './inventory.ts';
 import {
   createKey,
   deleteKey,
@@ -25,7 +38,16 @@ import {
   type NewKey,
 } from './keys.ts';
 import type { OrderStatus } from './order-moves.ts';
-import { listOrders, moveOrder, type OrderSummary } from './orders.ts';
+import { listUse, type Limit, type LimitUse, type PlanLimits, type PlanName } from './limits.ts';
+import {
+  countOrders,
+  findOrder,
+  listOrders,
+  type OrderFilter,
+  type OrderRecord,
+  type OrderSummary,
+} from './order-list.ts';
+import { moveOrder } from './orders.ts';
 import { listCharges, type ChargeRecord } from './payments.ts';
 import type { Store } from './store.ts';
 
@@ -54,11 +76,19 @@ export interface Controls {
     readonly remove: (id?: string) => void;
     /** Has the next so many tries of deliveries go wrong in one way; one unless set. @throws ConfigurationError for no such way */
     readonly addToDeliveries: (kind: DeliveryFaultKind, times?: number) => void;
+    /** what deliveries still wait for of it, in this order */
+    readonly ofDeliveries: () => readonly PendingDeliveryFault[];
+    /** has no more deliveries go wrong, but for tries that it was dealt to already */
+    readonly removeFromDeliveries: () => void;
   };
   /** orders, and their moves by hand (A3) */
   readonly orders: {
     /** the newest first; 100 unless set */
-    readonly list: (most?: number) => readonly OrderSummary[];
+    readonly list: (most?: number, filter?: OrderFilter) => readonly OrderSummary[];
+    /** one with its body; `null` where there is none */
+    readonly find: (id: string) => OrderRecord | null;
+    /** how many there are in each state */
+    readonly counts: () => Readonly<Record<OrderStatus, number>>;
     /** what was charged for one, and what was declined or given back; the oldest first */
     readonly charges: (id: string) => readonly ChargeRecord[];
     /** @throws Refusal `RESOURCE_NOT_FOUND`, or `RESOURCE_CONFLICT` for a move that is not legal */
@@ -80,23 +110,57 @@ export interface Controls {
     readonly change: (id: string, settings: Partial<EndpointSettings>) => boolean;
     /** `false` where there is none; what waits for it is dropped */
     readonly remove: (id: string) => boolean;
+    /** makes a signing secret, for `add` or `change`: nothing keeps it before that, and nothing tells it after that */
+    readonly newSecret: () => string;
   };
   /** deliveries and dead letters (interface 6.4) */
   readonly deliveries: {
     /** the newest first */
     readonly list: (filter?: DeliveryFilter) => readonly Delivery[];
+    /** one with what is delivered; `null` where there is none */
+    readonly find: (id: number) => DeliveryRecord | null;
+    /** how many there are in each state */
+    readonly counts: () => Readonly<Record<DeliveryState, number>>;
     /** what was tried of one, the oldest first */
     readonly tries: (id: number) => readonly DeliveryTry[];
     /** Tries once more what has failed; with the next `advance` on a frozen clock. `false` where that cannot be. */
     readonly retry: (id: number) => boolean;
+    /** The same with all dead letters of an endpoint. @returns how many there were */
+    readonly retryDead: (endpoint: string) => number;
   };
+  /** the clock, beside `now` and `advance` */
+  readonly clock: {
+    readonly kind: 'frozen' | 'real';
+    /** what happens next, the earliest first; 20 unless set */
+    readonly due: (most?: number) => readonly NextDue[];
+  };
+  /** the limits of the plan (interface 8) */
+  readonly limits: {
+    /** the name of the plan; `null` for limits of your own */
+    readonly plan: PlanName | null;
+    /** what a key has used of each window that it has to pass; empty without limits */
+    readonly use: (keyId: string) => readonly LimitUse[];
+  };
+  /** a number that grows with whatever changes, for who looks whether something has */
+  readonly version: () => number;
 }
 
-/** Quantities are int32 (interface 2.3). */
-const MOST_STOCK = 2 ** 31 - 1;
+/** What controls are made of. */
+export interface ControlsOptions {
+  readonly assumptions: Assumptions;
+  readonly plan: PlanName | PlanLimits;
+  readonly limits: readonly Limit[];
+}
 
 /** Each of them is one transaction. */
-export function createControls(store: Store, dispatch: Dispatch, assumptions: Assumptions): Controls {
+export function createControls(
+  store: Store,
+  dispatch: Dispatch,
+  { assumptions, plan, limits }: ControlsOptions,
+): Controls {
+  const { signedUpMs } = accountOf(store);
+  let version = 0;
+  store.onCommit(() => (version += 1));
   return {
     keys: {
       list: () => listKeys(store),
@@ -110,9 +174,13 @@ export function createControls(store: Store, dispatch: Dispatch, assumptions: As
       add: (fault) => store.write((tx) => addFault(tx, fault)),
       remove: (id) => store.write((tx) => removeFaults(tx, id)),
       addToDeliveries: (kind, times = 1) => store.write((tx) => addDeliveryFault(tx, kind, times)),
+      ofDeliveries: () => listDeliveryFaults(store),
+      removeFromDeliveries: () => store.write(removeDeliveryFaults),
     },
     orders: {
-      list: (most = 100) => listOrders(store, most),
+      list: (most = 100, filter = {}) => listOrders(store, most, filter),
+      find: (id) => findOrder(store, id),
+      counts: () => countOrders(store),
       charges: (id) => listCharges(store, id),
       move: (id, to) => store.write((tx) => moveOrder(tx, id, to, assumptions)),
     },
@@ -130,11 +198,24 @@ export function createControls(store: Store, dispatch: Dispatch, assumptions: As
       add: (endpoint) => store.write((tx) => addEndpoint(tx, endpoint)),
       change: (id, settings) => store.write((tx) => changeEndpoint(tx, id, settings)),
       remove: (id) => store.write((tx) => removeEndpoint(tx, id)),
+      newSecret: () => store.write((tx) => newSecret(tx, store.seed)),
     },
     deliveries: {
       list: (filter) => listDeliveries(store, filter),
+      find: (id) => findDelivery(store, id),
+      counts: () => countDeliveries(store),
       tries: (id) => listTries(store, id),
       retry: (id) => dispatch.retry(id),
+      retryDead: (endpoint) => dispatch.retryDead(endpoint),
     },
+    clock: {
+      kind: store.clock.kind,
+      due: (most = 20) => listDue(store, most),
+    },
+    limits: {
+      plan: typeof plan === 'string' ? plan : null,
+      use: (keyId) => listUse(store, keyId, limits, { signedUpMs, now: store.clock.now() }),
+    },
+    version: () => version,
   };
 }

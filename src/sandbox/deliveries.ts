@@ -8,7 +8,7 @@ import type { Secret } from '../signing/signature.ts';
 import { TRY } from './delivery-queue.ts';
 import { clearDue, setDue, type Due } from './due.ts';
 import type { LocalReceiver, WebhookSender } from './send-webhook.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Reading, Store, Transaction } from './store.ts';
 
 /** What deliveries are made with. */
 export interface DeliveriesOptions {
@@ -28,6 +28,8 @@ export interface Deliveries {
   attempt(due: Due): Promise<void>;
   /** Tries a dead letter, or what has failed and waits, once more and now (interface 6.4.4); `false` where that cannot be. */
   retry(id: number): boolean;
+  /** The same with all dead letters of an endpoint; how many there were. */
+  retryDead(endpoint: string): number;
   /** What is still under way is as good as never sent: it is sent again by whoever opens the file. */
   close(): void;
 }
@@ -42,13 +44,32 @@ export const FAULT_TABLES = `
  * Has the next so many tries go wrong in one way, after those that were asked for before.
  *
  * @param count - 0 or less asks for nothing
- * @throws ConfigurationError `INVALID_OPTION` for a kind that there is not
+ * @throws ConfigurationError `INVALID_OPTION` for a kind that does not exist, or a count that is none
  */
 export function addDeliveryFault(transaction: Transaction, kind: FaultKind, count: number): void {
-  if (!FAULT_KINDS.includes(kind)) {
-    throw new ConfigurationError('INVALID_OPTION', `A fault of deliveries is one of ${FAULT_KINDS.join(', ')}.`);
+  if (!FAULT_KINDS.includes(kind) || !Number.isSafeInteger(count)) {
+    const message = `A fault of deliveries is one of ${FAULT_KINDS.join(', ')}, and so many times.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
   }
   if (count > 0) transaction.run('INSERT INTO delivery_faults (kind, remaining) VALUES (?, ?)', kind, count);
+}
+
+/** Faults of deliveries that wait for a try. */
+export interface PendingDeliveryFault {
+  readonly kind: FaultKind;
+  /** how many tries will still go wrong so */
+  readonly timesLeft: number;
+}
+
+/** What was asked for and has not happened, in the order in which it will. */
+export function listDeliveryFaults(reading: Reading): readonly PendingDeliveryFault[] {
+  const sql = 'SELECT kind, remaining AS timesLeft FROM delivery_faults ORDER BY seq';
+  return reading.all(sql) as readonly PendingDeliveryFault[];
+}
+
+/** Has none of it happen any more, but for what was dealt to a try already. */
+export function removeDeliveryFaults(transaction: Transaction): void {
+  transaction.run('DELETE FROM delivery_faults');
 }
 
 /** What a try needs to know. */
@@ -96,7 +117,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     if (faults !== null) return JSON.parse(faults) as Fault[]; // as it was written below
     const planned = plan(eventId, tries + 1);
     const asked = store.get('SELECT seq, kind FROM delivery_faults ORDER BY seq LIMIT 1') as
-      { readonly seq: number; readonly kind: FaultKind } | undefined;
+      | { readonly seq: number; readonly kind: FaultKind }
+      | undefined;
     if (planned.length === 0 && asked === undefined) return planned;
     return store.write((transaction) => {
       const dealt = [...planned];
@@ -134,6 +156,12 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       onTry?.(waiting.id);
     },
     retry: (id) => !underWay.has(id) && store.write((transaction) => retryByHand(transaction, id)),
+    retryDead: (endpoint) =>
+      store.write((transaction) => {
+        const sql = "SELECT id FROM deliveries WHERE endpoint = ? AND state = 'dead' ORDER BY id";
+        const dead = transaction.all(sql, endpoint) as readonly { readonly id: number }[];
+        return dead.filter(({ id }) => retryByHand(transaction, id)).length;
+      }),
     close() {
       isClosed = true;
       sender.close();

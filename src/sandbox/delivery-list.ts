@@ -11,7 +11,13 @@ export type DeliveryState = 'waiting' | 'delivered' | 'dead' | 'dropped';
 /** A delivery as it is listed. */
 export interface Delivery {
   readonly id: number;
-  readonly event: { readonly id: string; readonly type: EventType; readonly createdAt: Date };
+  readonly event: {
+    readonly id: string;
+    readonly type: EventType;
+    readonly createdAt: Date;
+    /** the id of the order, the cart or the product */
+    readonly about: string;
+  };
   /** the id of its endpoint */
   readonly endpoint: string;
   readonly state: DeliveryState;
@@ -21,6 +27,12 @@ export interface Delivery {
   readonly nextAt: Date | null;
   /** since when it no longer waits */
   readonly settledAt: Date | null;
+}
+
+/** A delivery with what is delivered. */
+export interface DeliveryRecord extends Delivery {
+  /** the exact bytes that are signed and sent */
+  readonly body: Uint8Array;
 }
 
 /** One request of a delivery, or what hindered it. */
@@ -55,6 +67,7 @@ interface Row {
   readonly eventId: string;
   readonly type: EventType;
   readonly createdAt: number;
+  readonly about: string;
   readonly endpoint: string;
   readonly state: DeliveryState;
   readonly tries: number;
@@ -71,19 +84,39 @@ export function listDeliveries(
     ...(state === undefined ? [] : [{ sql: 'AND d.state = ?', value: state }]),
     ...(endpoint === undefined ? [] : [{ sql: 'AND d.endpoint = ?', value: endpoint }]),
   ];
-  const sql = `SELECT d.id, e.id AS eventId, e.type, e.created_at AS createdAt, d.endpoint, d.state, d.tries,
-      due.at AS nextAt, d.settled_at AS settledAt
-    FROM deliveries d JOIN events e ON e.seq = d.event
-    LEFT JOIN due ON due.kind = '${TRY}' AND due.subject = CAST(d.id AS TEXT)
-    WHERE d.id < ? ${wanted.map((one) => one.sql).join(' ')} ORDER BY d.id DESC LIMIT ?`;
+  const sql = `SELECT ${COLUMNS} WHERE d.id < ? ${wanted.map((one) => one.sql).join(' ')} ORDER BY d.id DESC LIMIT ?`;
   const rows = reading.all(sql, before, ...wanted.map(({ value }) => value), limit) as readonly Row[];
-  return rows.map(({ id, eventId, type, createdAt, nextAt, settledAt, ...rest }) => ({
-    id,
-    event: { id: eventId, type, createdAt: new Date(createdAt) },
-    ...rest,
-    nextAt: dateOf(nextAt),
-    settledAt: dateOf(settledAt),
-  }));
+  return rows.map(deliveryOf);
+}
+
+/** One delivery; `null` where there is none. */
+export function findDelivery(reading: Reading, id: number): DeliveryRecord | null {
+  const row = reading.get(`SELECT e.body, ${COLUMNS} WHERE d.id = ?`, id) as
+    | (Row & { readonly body: Uint8Array })
+    | undefined;
+  return row === undefined ? null : { ...deliveryOf(row), body: row.body };
+}
+
+/** How many deliveries stand where. */
+export function countDeliveries(reading: Reading): Readonly<Record<DeliveryState, number>> {
+  const rows = reading.all('SELECT state, count(*) AS n FROM deliveries GROUP BY state') as readonly {
+    readonly state: DeliveryState;
+    readonly n: number;
+  }[];
+  const none = { waiting: 0, delivered: 0, dead: 0, dropped: 0 };
+  return { ...none, ...Object.fromEntries(rows.map(({ state, n }) => [state, n])) };
+}
+
+const ABOUT = "coalesce(CAST(e.body AS TEXT) ->> '$.data.id', CAST(e.body AS TEXT) ->> '$.data.product_id')";
+const COLUMNS = `d.id, e.id AS eventId, e.type, e.created_at AS createdAt, ${ABOUT} AS about, d.endpoint, d.state, d.tries,
+    due.at AS nextAt, d.settled_at AS settledAt
+  FROM deliveries d JOIN events e ON e.seq = d.event
+  LEFT JOIN due ON due.kind = '${TRY}' AND due.subject = CAST(d.id AS TEXT)`;
+
+function deliveryOf(row: Row): Delivery {
+  const { id, eventId, type, createdAt, about, endpoint, state, tries, nextAt, settledAt } = row;
+  const event = { id: eventId, type, createdAt: new Date(createdAt), about };
+  return { id, event, endpoint, state, tries, nextAt: dateOf(nextAt), settledAt: dateOf(settledAt) };
 }
 
 /** What was tried of a delivery, oldest first. */

@@ -47,6 +47,8 @@ export interface Dispatch {
    * @returns `false` where there is nothing to retry: it was delivered, its endpoint was removed, or it is under way
    */
   retry(delivery: number): boolean;
+  /** The same with all dead letters of an endpoint. @returns how many there were */
+  retryDead(endpoint: string): number;
   /** Stops, and resolves when what was under way has ended or was given a second for it. */
   close(): Promise<void>;
 }
@@ -61,6 +63,7 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
   return {
     advance: (duration) => runner.advance(duration),
     retry: (delivery) => deliveries.retry(delivery),
+    retryDead: (endpoint) => deliveries.retryDead(endpoint),
     async close() {
       await runner.close();
       deliveries.close();

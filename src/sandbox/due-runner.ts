@@ -1,6 +1,7 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { checkedTime, durationMs } from './clock.ts';
 import { STEPS, type Due } from './due.ts';
+import { SandboxClosedError } from './errors.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** What happens to somebody when its time has come, within one transaction. It is then no longer due. */
@@ -158,7 +159,7 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
       while (store.get('SELECT 1 FROM due WHERE at <= ? LIMIT 1', by) !== undefined) {
         if (startDue()) await turn();
         else if (underWay.size > 0) await Promise.race(Array.from(underWay.values(), ({ ended }) => ended));
-        if (isClosed) throw new Error('The sandbox is closed.');
+        if (isClosed) throw new SandboxClosedError();
         if (failed !== null) throw failed.failure;
       }
     } finally {
@@ -168,7 +169,7 @@ export function createDueRunner(store: Store, options: DueRunnerOptions): DueRun
   }
 
   async function advance(ms: number): Promise<void> {
-    if (isClosed) throw new Error('The sandbox is closed.');
+    if (isClosed) throw new SandboxClosedError();
     const from = clock.now(); // asked once, as a real one goes on
     const until = checkedTime(from + ms);
     for (let at: number | null = from; at !== null && at <= until; at = nextAt()) {

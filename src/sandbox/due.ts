@@ -1,4 +1,4 @@
-import type { Transaction } from './store.ts';
+import type { Reading, Transaction } from './store.ts';
 
 /** Something that happens when its time has come: one row, which is there until it has happened. */
 export interface Due {
@@ -45,4 +45,24 @@ export function clearDue(transaction: Transaction, kind: string, subject: string
 /** Has nothing happen any more that is due in a lane. */
 export function clearLane(transaction: Transaction, lane: string): void {
   transaction.run('DELETE FROM due WHERE lane = ?', lane);
+}
+
+/** What happens next, as it is listed. */
+export interface NextDue {
+  /** by the clock of the sandbox; late, where it waits for something that is under way */
+  readonly at: Date;
+  /** the next move of an order, the next thing that is said of an idle cart, or the next try of a delivery */
+  readonly what: 'order' | 'cart' | 'delivery';
+  /** the id of the order, the cart or the delivery */
+  readonly id: string;
+}
+
+/** What happens next, the earliest first. */
+export function listDue(db: Reading, most: number): readonly NextDue[] {
+  const rows = db.all('SELECT at, kind, subject FROM due ORDER BY at, id LIMIT ?', most) as readonly {
+    readonly at: number;
+    readonly kind: NextDue['what']; // ORDER_DUE, CART_DUE and TRY: there are no others
+    readonly subject: string;
+  }[];
+  return rows.map(({ at, kind, subject }) => ({ at: new Date(at), what: kind, id: subject }));
 }

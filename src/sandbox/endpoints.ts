@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import { isLoopbackAddress } from '../page/safety/peer-address.ts';
@@ -102,6 +103,12 @@ function giveEndpoint(
   return id;
 }
 
+/** A signing secret that no endpoint has yet. The same seed and the same calls give the same ones, as with keys. */
+export function newSecret(transaction: Transaction, seed: number): string {
+  const name = `${seed}/webhook-secret/${transaction.newId('secret')}`;
+  return `whsec_${createHash('sha256').update(name).digest('base64url').slice(0, 32)}`;
+}
+
 /**
  * Registers an endpoint, as the account holder does in the service's dashboard.
  *
@@ -136,7 +143,8 @@ function insertEndpoint(
 export function changeEndpoint(transaction: Transaction, id: string, settings: Partial<EndpointSettings>): boolean {
   const sql = 'SELECT url, secret, events FROM endpoints WHERE id = ? AND removed_at IS NULL';
   const before = transaction.get(sql, id) as
-    { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null } | undefined;
+    | { readonly url: string | null; readonly secret: Secret | null; readonly events: string | null }
+    | undefined;
   if (before === undefined) return false;
   const url = settings.url === undefined ? before.url : checkedUrl(settings.url);
   const { secret = before.secret, events = typesIn(before.events) } = settings;

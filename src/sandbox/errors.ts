@@ -1,38 +1,40 @@
+import { z } from 'zod';
 import { HookboxError } from '../errors.ts';
+import { assumed } from './assumptions.ts';
 
-/** What `error` may have beside its code, message and request_id, for each code (interface 7.3). */
-export interface ErrorExtras {
-  readonly INVALID_API_KEY: object;
-  readonly INSUFFICIENT_PERMISSIONS: { readonly required_permission?: string };
-  readonly VALIDATION_ERROR: { readonly details: readonly ErrorDetail[] };
-  readonly MISSING_REQUIRED_FIELD: { readonly field: string };
-  readonly RESOURCE_NOT_FOUND: { readonly resource_type: string; readonly resource_id: string };
-  readonly RESOURCE_CONFLICT: { readonly resource_state: string };
-  readonly INSUFFICIENT_INVENTORY: {
-    readonly available_quantity: number;
-    readonly requested_quantity: number;
-    readonly product_id: string;
-  };
-  readonly PAYMENT_FAILED: { readonly payment_error: string; readonly decline_reason: string };
-  readonly RATE_LIMIT_EXCEEDED: {
-    /** seconds */
-    readonly retry_after: number;
-    readonly limit: number;
-    readonly remaining: number;
-    /** Unix seconds, or ISO 8601 (A10) */
-    readonly reset: number | string;
-  };
-}
+/** One thing about a request that does not fit; it never repeats what was sent. `field` is such as `items.0.quantity`. */
+const errorDetail = z.object({ field: z.string(), message: z.string() });
+
+/** What `error` has beside its code, message and request_id, for each code (interface 7.3). */
+export const ERROR_EXTRAS = {
+  INVALID_API_KEY: z.object({}),
+  /** the permission is missing where it was no permission that was lacking, but HTTPS */
+  INSUFFICIENT_PERMISSIONS: z.object({ required_permission: z.string().optional() }),
+  VALIDATION_ERROR: z.object({ details: z.array(errorDetail).readonly() }),
+  MISSING_REQUIRED_FIELD: z.object({ field: z.string() }),
+  RESOURCE_NOT_FOUND: z.object({ resource_type: z.string(), resource_id: z.string() }),
+  RESOURCE_CONFLICT: z.object({ resource_state: z.string() }),
+  INSUFFICIENT_INVENTORY: z.object({
+    available_quantity: z.int(),
+    requested_quantity: z.int(),
+    product_id: z.string(),
+  }),
+  PAYMENT_FAILED: z.object({ payment_error: z.string(), decline_reason: z.string() }),
+  RATE_LIMIT_EXCEEDED: z.object({
+    retry_after: z.int().meta({ description: 'seconds' }),
+    limit: z.int(),
+    remaining: z.int(),
+    reset: z.union([z.int(), z.iso.datetime()]).meta({ description: 'Unix seconds, or ISO 8601', ...assumed('A10') }),
+  }),
+};
+
+export type ErrorDetail = z.infer<typeof errorDetail>;
+
+/** `ERROR_EXTRAS` as types. */
+type ErrorExtras = { readonly [Code in keyof typeof ERROR_EXTRAS]: Readonly<z.infer<(typeof ERROR_EXTRAS)[Code]>> };
 
 /** A code of interface 7.3. */
 export type ErrorCode = keyof ErrorExtras;
-
-/** One thing about a request that does not fit; it never repeats what was sent. */
-export interface ErrorDetail {
-  /** such as `items.0.quantity` */
-  readonly field: string;
-  readonly message: string;
-}
 
 /** The table of interface 7.3. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly status: RefusalStatus; readonly cause: string }>> = {
@@ -83,6 +85,16 @@ export class Refusal<Code extends ErrorCode = ErrorCode> extends HookboxError {
 
   body(requestId: string): ErrorBody {
     return { error: { code: this.code, message: this.message, ...this.extras, request_id: requestId } };
+  }
+}
+
+/** Whatever is asked of a sandbox that has been closed. */
+export class SandboxClosedError extends HookboxError {
+  override readonly name = 'SandboxClosedError';
+  readonly code = 'CLOSED';
+
+  constructor() {
+    super('The sandbox is closed.');
   }
 }
 

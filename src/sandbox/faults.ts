@@ -54,7 +54,8 @@ export interface PendingFault {
   readonly timesLeft: number;
 }
 
-const KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answer', 'slow', 'decline', 'fail-order'];
+/** All kinds. */
+export const FAULT_KINDS: readonly FaultKind[] = ['before', 'after', 'lost-answer', 'slow', 'decline', 'fail-order'];
 const NAMES: ReadonlySet<string> = new Set(['kind', 'times', 'operation', 'status', 'ms', 'outcome']);
 const OF_ORDERS: ReadonlySet<FaultKind> = new Set(['decline', 'fail-order']);
 const MOST_MS = 600_000;
@@ -70,7 +71,7 @@ export function addFault(tx: Transaction, fault: ServiceFault): string {
   const unknown = Object.keys(fault).find((name) => !NAMES.has(name));
   check(unknown === undefined, `there is nothing named ${JSON.stringify(unknown)} in one`);
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
-  check(KINDS.includes(kind), `kind must be one of ${KINDS.join(', ')}`);
+  check(FAULT_KINDS.includes(kind), `kind must be one of ${FAULT_KINDS.join(', ')}`);
   check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
   check(operation === null || Object.hasOwn(OPERATIONS, operation), 'operation must name one of the twelve');
   check(operation === null || !OF_ORDERS.has(kind), `${kind} is of orders, and takes no operation`);

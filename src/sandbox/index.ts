@@ -7,13 +7,15 @@
 export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 export type { Assumptions } from './assumptions.ts';
 export type { Controls } from './controls.ts';
-export type { Delivery, DeliveryFilter, DeliveryTry } from './delivery-list.ts';
+export type { PendingDeliveryFault } from './deliveries.ts';
+export type { Delivery, DeliveryFilter, DeliveryRecord, DeliveryState, DeliveryTry } from './delivery-list.ts';
+export type { NextDue } from './due.ts';
 export type { Endpoint, EndpointSettings, Webhook } from './endpoints.ts';
 export type { PendingFault, ServiceFault } from './faults.ts';
 export type { StockLevel } from './inventory.ts';
 export type { CreatedKey, KeyRecord, NewKey } from './keys.ts';
 export type { OperationName } from './operations.ts';
 export type { OrderStatus } from './order-moves.ts';
-export type { OrderSummary } from './orders.ts';
+export type { OrderFilter, OrderRecord, OrderSummary } from './order-list.ts';
 export type { ChargeRecord } from './payments.ts';
-export type { PlanLimits, PlanName } from './limits.ts';
+export type { LimitUse, PlanLimits, PlanName } from './limits.ts';

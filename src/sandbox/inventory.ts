@@ -11,6 +11,9 @@ export const INVENTORY_TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+/** Quantities are int32 (interface 2.3). */
+export const MOST_STOCK = 2 ** 31 - 1;
+
 /** Some of a product. */
 export interface Line {
   readonly product_id: string;

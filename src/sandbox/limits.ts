@@ -77,6 +77,25 @@ export function limitsOf(plan: PlanName | PlanLimits, { perMinute, perHour, perD
   return all.flatMap(([length, most = 0]) => (most === 0 ? [] : [{ length, most }]));
 }
 
+/** How much of a limit is used in the window that the clock is in. */
+export interface LimitUse extends Limit {
+  readonly used: number;
+  readonly endsAt: Date;
+}
+
+/** What a key has used; the month is the whole account's. */
+export function listUse(
+  db: Reading,
+  keyId: string,
+  limits: readonly Limit[],
+  { signedUpMs, now }: { readonly signedUpMs: number; readonly now: number },
+): readonly LimitUse[] {
+  return limits.map((limit) => {
+    const { used, end } = windowOf(db, keyId, limit, signedUpMs, now);
+    return { ...limit, used, endsAt: new Date(end) };
+  });
+}
+
 /** What the headers of an answer say (interface 8.4), and the refusal where a window was full. */
 export interface Counted {
   readonly headers: Readonly<Record<string, string>>;
@@ -101,7 +120,7 @@ export function countRequest(
   limits: readonly Limit[],
   { signedUpMs, resetAsIso }: { readonly signedUpMs: number; readonly resetAsIso: boolean },
 ): Counted {
-  const windows = limits.map((limit) => windowOf(tx, keyId, limit, signedUpMs));
+  const windows = limits.map((limit) => windowOf(tx, keyId, limit, signedUpMs, tx.now));
   const full = windows.filter(({ used, most }) => used >= most);
   // Whoever waits until the last of them has ended is let in.
   const refusing = full.toSorted((a, b) => b.end - a.end)[0];
@@ -133,11 +152,10 @@ function headersOf({ most, used, end }: Window, counted: 0 | 1): Readonly<Record
   };
 }
 
-function windowOf(tx: Transaction, keyId: string, limit: Limit, signedUpMs: number): Window {
+function windowOf(db: Reading, keyId: string, limit: Limit, signedUpMs: number, now: number): Window {
   const whose = limit.length === 'month' ? ACCOUNT : keyId;
-  const [start, end] =
-    limit.length === 'month' ? monthOf(tx.now, signedUpMs) : fixedWindow(tx.now, LENGTH_MS[limit.length]);
-  return { ...limit, whose, start, end, used: usedIn(tx, whose, limit.length, start) };
+  const [start, end] = limit.length === 'month' ? monthOf(now, signedUpMs) : fixedWindow(now, LENGTH_MS[limit.length]);
+  return { ...limit, whose, start, end, used: usedIn(db, whose, limit.length, start) };
 }
 
 function usedIn(db: Reading, whose: string, length: Length, start: number): number {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AssumptionId } from './assumptions.ts';
+import { assumed, type AssumptionId } from './assumptions.ts';
 import type { ErrorCode } from './errors.ts';
 import * as resources from './resources.ts';
 
@@ -61,7 +61,7 @@ export const OPERATIONS = {
     permission: 'carts:write',
     body: resources.newCart,
     status: 201,
-    data: z.string(),
+    data: z.string().meta({ description: "the cart's id", ...assumed('A1') }),
     errors: OF_A_BODY,
     assumptions: ['A1'],
   },
@@ -96,7 +96,7 @@ export const OPERATIONS = {
     permission: 'carts:write',
     body: resources.newCartItem,
     status: 201,
-    data: z.string(),
+    data: z.string().meta({ description: "the item's id", ...assumed('A1') }),
     errors: [...OF_A_BODY, 'RESOURCE_CONFLICT'],
     assumptions: ['A1', 'A2', 'A9'],
   },
@@ -193,7 +193,7 @@ export const OPERATIONS = {
     permission: 'products:read',
     query: resources.productQuery,
     status: 200,
-    data: z.array(resources.foundProduct),
+    data: z.array(resources.foundProduct).meta(assumed('A12', { maxItems: 'maxProducts' })),
     errors: ['MISSING_REQUIRED_FIELD', 'VALIDATION_ERROR'],
     assumptions: ['A12'],
   },

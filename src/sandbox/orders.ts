@@ -28,12 +28,14 @@ export const ORDER_TABLES = `
     order_id TEXT NOT NULL REFERENCES orders (id), line INTEGER NOT NULL, product_id TEXT NOT NULL,
     product_name TEXT NOT NULL, quantity INTEGER NOT NULL, price_cents INTEGER NOT NULL, PRIMARY KEY (order_id, line)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX orders_by_status ON orders (status);
 `;
 
 /** What is due for an order: its next move. */
 export const ORDER_DUE = 'order';
 
-interface OrderRow {
+/** An order as it is stored. */
+export interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
   readonly merchant_id: string;
@@ -49,6 +51,8 @@ interface OrderRow {
   readonly total: Cents;
   readonly submitted_ms: number | null;
   readonly estimated_ready_ms: number | null;
+  readonly created_ms: number;
+  readonly updated_ms: number;
 }
 
 interface OrderItemRow {
@@ -246,32 +250,4 @@ function itemRows(db: Reading, orderId: string): readonly OrderItemRow[] {
 
 function conflict(message: string, state: string): Refusal {
   return new Refusal('RESOURCE_CONFLICT', message, { resource_state: state });
-}
-
-/** An order with what the Order body does not say. */
-export interface OrderSummary {
-  readonly id: string;
-  readonly status: OrderStatus;
-  readonly merchantId: string;
-  readonly locationId: string;
-  /** USD */
-  readonly total: number;
-  /** whether it was charged and has taken its stock; both are given back when it is cancelled or fails */
-  readonly isSubmitted: boolean;
-  /** where it may be moved to by hand */
-  readonly moves: readonly OrderStatus[];
-}
-
-/** The newest orders first. */
-export function listOrders(db: Reading, most: number): readonly OrderSummary[] {
-  const rows = db.all('SELECT * FROM orders ORDER BY seq DESC LIMIT ?', most) as readonly OrderRow[];
-  return rows.map(({ id, status, merchant_id, location_id, total, submitted_ms }) => ({
-    id,
-    status,
-    merchantId: merchant_id,
-    locationId: location_id,
-    total: usdOf(total),
-    isSubmitted: submitted_ms !== null,
-    moves: legalMoves(status),
-  }));
 }

@@ -15,6 +15,7 @@ import { INVENTORY_TABLES } from './inventory.ts';
 import { createKey, KEY_TABLES, keyValue } from './keys.ts';
 import { limitsOf, LIMIT_TABLES, type PlanLimits, type PlanName } from './limits.ts';
 import { ORDER_DUE, ORDER_TABLES, stepOrder } from './orders.ts';
+import { ownPages } from './own-pages.ts';
 import { PAYMENT_TABLES } from './payments.ts';
 import { createRequestIds } from './request-ids.ts';
 import { CATALOGUE_TABLES, sow } from './seed.ts';
@@ -130,14 +131,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   try {
     if (!store.isOld) begin(store, options.signedUpAt);
     const closing = new AbortController();
-    let checkout: Promise<Pick<typeof app, 'fetch'>> | undefined;
-    // Few go there, and what pages are made with takes a while to load.
-    const openCheckout = () =>
-      (checkout ??= import('./checkout.tsx').then(({ createCheckout }) =>
-        createCheckout(store, assumptions.plainHttpAnywhere, logger),
-      ));
     const requestIds = createRequestIds(store);
     const app = createApp({ store, assumptions, limits, requestIds, logger, closing: closing.signal });
+    const pageOf = ownPages(store, assumptions, logger);
     const dispatch = createDispatch(store, {
       webhooks,
       steps: {
@@ -161,15 +157,15 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     };
 
     return {
-      ...createControls(store, dispatch, assumptions),
+      ...createControls(store, dispatch, { assumptions, plan, limits }),
       apiKey: keyValue(store.seed, accountOf(store).firstKeyId),
       now: () => new Date(clock.now()),
       async fetch(asked, more) {
         const isChanged = typeof asked === 'string' || asked instanceof URL || isInit(more);
         const request = isChanged ? new Request(asked, more as RequestInit) : asked;
         const env = isChanged ? undefined : more;
-        const page = new URL(request.url).pathname.startsWith('/checkout/') ? await openCheckout() : app;
-        const answer = (closing.signal.aborted ? app : page).fetch(request, env);
+        const page = closing.signal.aborted ? undefined : pageOf(request);
+        const answer = page === undefined ? app.fetch(request, env) : page.then((own) => own.fetch(request, env));
         // Where there is a connection, its server ends it.
         return env === undefined ? orAborted(answer, request.signal) : answer;
       },

@@ -5,6 +5,7 @@ import { loadBetterSqlite } from '../inbox/sqlite/opening/better-sqlite.ts';
 import { distrustSchema, isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
 import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
 import type { ClockReading, SandboxClock } from './clock.ts';
+import { SandboxClosedError } from './errors.ts';
 
 /** What is asked of the database. Callers say what their rows look like: they name the columns. */
 export interface Reading {
@@ -101,7 +102,7 @@ function opened(
       PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}; COMMIT;`);
   }
   const asked = (sql: string) => {
-    if (!database.open) throw new Error('The sandbox is closed.');
+    if (!database.open) throw new SandboxClosedError();
     return statement(database, sql);
   };
   const get = (sql: string, ...parameters: readonly unknown[]) => asked(sql).get(...parameters);

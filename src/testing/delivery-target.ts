@@ -40,7 +40,14 @@ export type LambdaTarget = (event: never, context: never, callback: never) => un
 
 /** Whatever `deliverTo` can deliver to, beside the functions of AWS Lambda. */
 export type DeliveryTarget =
-  string | URL | ReceivingTarget | FetchTarget | FetchingTarget | NodeTarget | InjectableTarget | Server;
+  | string
+  | URL
+  | ReceivingTarget
+  | FetchTarget
+  | FetchingTarget
+  | NodeTarget
+  | InjectableTarget
+  | Server;
 
 /** One signed POST, before it takes the form that its target wants. */
 export interface OutgoingDelivery {

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { OPERATOR, type OpsSite } from './ops-site.ts';
+import { OPERATOR } from './ops-site.ts';
 
 /** Somebody who looks at the page, in a browser context of their own. */
 export interface Visitor extends AsyncDisposable {
@@ -13,10 +13,16 @@ export interface Visitor extends AsyncDisposable {
 export interface VisitorOptions extends BrowserContextOptions {
   /** an operator unless given */
   readonly as?: { readonly username: string; readonly password: string };
+  /** where the page is; `/ops` unless given */
+  readonly at?: string;
 }
 
-export async function visitor(browser: Browser, site: OpsSite, options: VisitorOptions = {}): Promise<Visitor> {
-  const { as = OPERATOR, ...rest } = options;
+export async function visitor(
+  browser: Browser,
+  site: { readonly origin: string },
+  options: VisitorOptions = {},
+): Promise<Visitor> {
+  const { as = OPERATOR, at = '/ops', ...rest } = options;
   const context = await browser.newContext({ httpCredentials: as, viewport: { width: 1280, height: 800 }, ...rest });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -24,7 +30,7 @@ export async function visitor(browser: Browser, site: OpsSite, options: VisitorO
     page,
     troubles: troublesOf(page, site.origin),
     async open(path) {
-      await page.goto(`${site.origin}/ops${path}`);
+      await page.goto(`${site.origin}${at}${path}`);
     },
     [Symbol.asyncDispose]: () => context.close(),
   };

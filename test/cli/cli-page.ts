@@ -1,5 +1,5 @@
 import { Command, type Argument, type Option } from 'commander';
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { examplesOf } from '../../src/cli/shared/command.ts';
 import { withBy, withFilter } from '../../src/cli/events/event-options.ts';
 import { withSending } from '../../src/cli/shared/sending/sending-options.ts';
@@ -23,7 +23,7 @@ export async function cliPage(program: Command): Promise<string> {
     ...GROUPS.map(([name, options]) => `## ${name}\n\n${namesOf(options)}`),
     ...commands.map(([path, command]) => sectionOf(path, command)),
   ];
-  return format(page.join('\n\n'), { parser: 'markdown', printWidth: 120, singleQuote: true });
+  return (await format('cli.md', page.join('\n\n'), { printWidth: 120, singleQuote: true })).code;
 }
 
 const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default, and says what else there is to know. \`npm run docs\` makes the page of the commands.

@@ -48,6 +48,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   ],
   'hookbox/ops/page': ['opsPage'],
   'hookbox/sandbox': ['createSandbox'],
+  'hookbox/sandbox/page': ['sandboxPage'],
   'hookbox/testing': ['buildEvent', 'deliverTo', 'signedRequest', 'testInbox'],
   'hookbox/hono': WEBHOOK,
   'hookbox/node': WEBHOOK,

@@ -101,7 +101,7 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
   const cutOff = new Set<string>();
   for (let round = 1; round <= KILLS; round += 1) {
     const requestsBefore = new Map([...came].map(([id, { requests }]) => [id, requests]));
-    await killUnderLoad(script, file, server.url, round);
+    await killUnderLoad(script, file, server.url, () => came.size);
     const about = `kill ${round}`;
     const found = read(file);
     expectEffectsAndEvents(found);
@@ -155,10 +155,17 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
   console.info(`${end.orders.length} orders, ${end.events.length} events, ${cutOff.size} deliveries cut off by kills`);
 }, 300_000);
 
-/** Starts a process and kills it some time after its first order was paid. */
-async function killUnderLoad(script: string, file: string, url: string, round: number): Promise<void> {
-  const child = spawn(process.execPath, [script, file, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts a process and kills it at some time after it has sent so many events that there were not before. */
+async function killUnderLoad(script: string, file: string, url: string, sent: () => number): Promise<void> {
+  const enough = sent() + 16 + Math.random() * 32;
+  const child = spawn(process.execPath, [script, file, url], { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = once(child, 'close');
-  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), 50 + Math.random() * 350));
-  expect(await ended, `round ${round} ended by itself`).toEqual([null, 'SIGKILL']);
+  const looks = setInterval(() => {
+    if (sent() < enough) return;
+    clearInterval(looks);
+    setTimeout(() => child.kill('SIGKILL'), Math.random() * 20);
+  }, 2);
+  const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+  clearInterval(looks);
+  expect({ code, signal }, 'it ended by itself').toEqual({ code: null, signal: 'SIGKILL' });
 }

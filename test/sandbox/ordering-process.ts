@@ -1,6 +1,5 @@
 // A process that is killed: node ordering-process.ts <file> <receiver's URL>
-// It takes orders and payments, moves the orders on, and delivers what happens about as fast as it happens. It writes a line once the first
-// order was paid.
+// It takes orders and payments, moves the orders on, and delivers what happens about as fast as it happens.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { silent } from '../helpers/silent-logger.ts';
@@ -29,8 +28,6 @@ async function post(path: string, body: object): Promise<{ readonly id: string }
   return data;
 }
 
-let isSaid = false;
-
 async function client(name: number): Promise<void> {
   for (let n = name; ; n += 1) {
     const { id } = await post('/order', {
@@ -40,8 +37,6 @@ async function client(name: number): Promise<void> {
       fulfillment_method: 'Pickup',
     });
     if (n % 4 !== 0) await post(`/order/${id}/submit`, { payment_method_id: 'pm_ok' });
-    if (!isSaid) process.stdout.write('under load\n');
-    isSaid = true;
     await sleep(PAUSE_MS);
   }
 }

@@ -1,9 +1,12 @@
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
 import type { Sandbox } from '../../sandbox/index.ts';
 import { CONTROL_PATH } from './control/address.ts';
 import type { Control } from './control/control-path.ts';
-import { DASHBOARD, dashboard } from './dashboard.ts';
+
+/** Where the dashboard is, beneath the address of the sandbox. */
+export const DASHBOARD = '/dashboard';
 
 /**
  * A server of the whole sandbox: what steers it, its page, and the service everywhere else.
@@ -12,15 +15,21 @@ import { DASHBOARD, dashboard } from './dashboard.ts';
  */
 export function sandboxServer(sandbox: Sandbox, token: string): Server {
   let control: Promise<Control> | undefined;
+  let dashboard: Promise<Hono> | undefined;
   // The first answer does not wait for what few ask for.
   const openControl = () =>
     (control ??= import('./control/control-path.ts').then(({ controlPath }) => controlPath(sandbox, token)));
+  // Without a log-in it is for this machine alone, also where the service is for others.
+  const openDashboard = () =>
+    (dashboard ??= import('../../sandbox/page/sandbox-page.tsx').then(({ sandboxPage }) =>
+      new Hono().route(DASHBOARD, sandboxPage(sandbox)),
+    ));
 
   return createAdaptorServer({
     async fetch(request, env) {
       const path = new URL(request.url).pathname;
       if (path === CONTROL_PATH) return (await openControl())(request, env);
-      if (path === DASHBOARD || path.startsWith(`${DASHBOARD}/`)) return dashboard();
+      if (path === DASHBOARD || path.startsWith(`${DASHBOARD}/`)) return (await openDashboard()).fetch(request, env);
       return sandbox.fetch(request, env);
     },
   }) as Server; // of HTTP/1, because no other was asked for

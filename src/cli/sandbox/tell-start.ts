@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../sandbox/index.ts';
 import { printNdjson, tell } from '../shared/output.ts';
-import { DASHBOARD } from './dashboard.ts';
+import { DASHBOARD } from './sandbox-server.ts';
 import type { Registered } from './register-endpoint.ts';
 import { steeringText } from './steering-text.ts';
 

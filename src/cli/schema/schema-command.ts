@@ -3,19 +3,32 @@ import { command } from '../shared/command.ts';
 import { usageError } from '../shared/exit.ts';
 import { print, printJson } from '../shared/output.ts';
 
+interface SchemaOptions {
+  readonly json?: boolean;
+  readonly openapi?: boolean;
+}
+
 /** `hookbox schema` */
 export function schemaCommand(): Command {
-  return command('schema', 'show the fields of each event type', [
+  return command('schema', 'show the fields of each event type, or the OpenAPI document of the service', [
     'hookbox schema order.created',
     'hookbox schema --json > events.schema.json',
     'hookbox schema cart.abandoned --json',
+    'hookbox schema --openapi > openapi.json',
   ])
     .argument('[type]', 'one event type; all unless given')
     .option('--json', 'print JSON Schema (draft 2020-12), of all types keyed by type')
-    .action(async (name: string | undefined, { json }: { readonly json?: boolean }) => {
+    .option('--openapi', 'print the OpenAPI 3.1 document of the whole service, as `hookbox/sandbox` serves it')
+    .action(async (name: string | undefined, { json, openapi }: SchemaOptions) => {
+      if (openapi === true) {
+        if (name !== undefined) throw usageError('--openapi prints one document: leave the event type away.');
+        const { openApiDocument } = await import('../../sandbox/openapi/document.ts');
+        printJson(openApiDocument());
+        return;
+      }
       const [{ eventTypes, isEventType }, { jsonSchema, jsonSchemas }, { outline }] = await Promise.all([
         import('../../events/event-types.ts'),
-        import('./json-schemas.ts'),
+        import('../../events/json-schemas.ts'),
         import('./schema-outline.ts'),
       ]);
       if (name !== undefined && !isEventType(name)) {

@@ -1,5 +1,5 @@
 import { styled } from '../shared/output.ts';
-import type { JsonSchema } from './json-schemas.ts';
+import type { JsonSchema } from '../../events/json-schemas.ts';
 
 interface Line {
   readonly name: string;

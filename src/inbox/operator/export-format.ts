@@ -20,7 +20,10 @@ export type ExportRecord = { readonly event: ExportedEvent } | { readonly mark: 
 
 /** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a payload. */
 export type ExportLine =
-  { readonly first: true } | ExportRecord | { readonly end: ExportTotals } | { readonly fault: string };
+  | { readonly first: true }
+  | ExportRecord
+  | { readonly end: ExportTotals }
+  | { readonly fault: string };
 
 export const FIRST_LINE = JSON.stringify({ hookbox: 'export', version: VERSION });
 

@@ -18,7 +18,8 @@ export interface ImportRules {
 
 /** An event as it comes in, or why its line is refused: never with anything of its body. */
 export type ImportedEvent =
-  { readonly event: ExportedEvent; readonly raisesMark: boolean } | { readonly fault: string };
+  | { readonly event: ExportedEvent; readonly raisesMark: boolean }
+  | { readonly fault: string };
 
 /** A pending event waits for no longer than this, whatever its line says. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;

@@ -37,7 +37,8 @@ export type ActMove =
 
 /** What an act makes of one event. */
 export type ActDecision =
-  { readonly result: 'done'; readonly move: ActMove } | { readonly result: Exclude<ActResult, 'done'> };
+  | { readonly result: 'done'; readonly move: ActMove }
+  | { readonly result: Exclude<ActResult, 'done'> };
 
 /** An act on events that are named: on all that it can apply to. */
 export function askedByKey(act: Act, force: boolean): AskedAct {

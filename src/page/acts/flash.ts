@@ -1,13 +1,11 @@
 import { number } from '../../ops/words/format.ts';
 import { leftInLog } from '../../ops/words/log-words.ts';
+import { sayings, type Sayings } from './sayings.ts';
 
 /** What became of the log, as a figure. */
 export const LOGS = [true, false, null] as const;
 
-/**
- * What an act came to, as the page that comes after it says. It travels in the URL as a code and figures, because a text from
- * a URL would let anybody who makes a link put words on the page.
- */
+/** What an act came to, as the page that comes after it says. */
 const SAYINGS = {
   rerun: () => 'The event is pending again. A processor that has a handler for its type takes it.',
   discarded: () => 'The event is put away: nobody handles it unless you rerun it.',
@@ -30,28 +28,13 @@ const SAYINGS = {
   imported: ([imported = 0, known = 0, different = 0]) =>
     `${counted(imported)} imported; ${number(known)} were here already` +
     (different === 0 ? '.' : `, and ${number(different)} with other bytes, which were left as they are.`),
-} as const satisfies Record<string, (figures: readonly number[]) => string>;
+} as const satisfies Sayings;
 
 /** What can be said after an act. */
 export type FlashCode = keyof typeof SAYINGS;
 
-/** A path with what is to be said there. */
-export function withFlash(path: string, code: FlashCode, ...figures: readonly number[]): string {
-  const query = new URLSearchParams({ done: code, ...(figures.length > 0 && { figures: figures.join('.') }) });
-  return `${path}?${query.toString()}`;
-}
-
-/** The sentence for a URL, or `null`. */
-export function flashOf({ searchParams }: URL): string | null {
-  const code = searchParams.get('done');
-  const figures = searchParams.get('figures') ?? '';
-  if (code === null || !isCode(code) || !/^[\d.]{0,60}$/.test(figures)) return null;
-  return SAYINGS[code](figures === '' ? [] : figures.split('.').map(Number));
-}
-
-function isCode(text: string): text is FlashCode {
-  return Object.hasOwn(SAYINGS, text);
-}
+/** Writes and reads them. */
+export const { withFlash, flashOf } = sayings(SAYINGS);
 
 function sentenceAfter(sentence: string | null): string {
   return sentence === null ? '' : ` ${sentence}`;

@@ -1,4 +1,8 @@
-import type { Changes, Standing } from './watch-changes.ts';
+/** Looks whether something has changed, for as long as there are listeners. */
+export interface Changes<Standing extends object> {
+  /** Calls back with how things stand now, and then whenever that has changed. Returns how to stop. */
+  listen(listener: (standing: Standing) => void): () => void;
+}
 
 /** Streams that one process keeps open at a time; a browser asks again later. */
 const MAX_STREAMS = 200;
@@ -14,8 +18,8 @@ export interface LiveOptions {
 }
 
 /** Answers with a stream of server-sent events: `changed` with a small JSON, at once and whenever something has changed. */
-export function liveStreams(
-  changes: Changes,
+export function liveStreams<Standing extends object>(
+  changes: Changes<Standing>,
   { heartbeatMs = HEARTBEAT_MS, longestMs = LONGEST_MS, maxStreams = MAX_STREAMS }: LiveOptions = {},
 ): (request: Request) => Response {
   const open = new Set<() => void>();
@@ -74,6 +78,6 @@ export function liveStreams(
   };
 }
 
-function changed(standing: Standing): string {
+function changed(standing: object): string {
   return `event: changed\ndata: ${JSON.stringify(standing)}\n\n`;
 }

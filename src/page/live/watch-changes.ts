@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
+import type { Changes } from './event-stream.ts';
 
 /** How things stand, as far as pages that show it want to know. */
 export interface Standing {
@@ -14,12 +15,6 @@ export interface Standing {
   readonly version: number;
 }
 
-/** Looks whether something has changed, for as long as there are listeners. */
-export interface Changes {
-  /** Calls back with how things stand now, and then whenever that has changed. Returns how to stop. */
-  listen(listener: (standing: Standing) => void): () => void;
-}
-
 export interface ChangesOptions {
   readonly everyMs?: number;
 }
@@ -31,7 +26,7 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes {
+export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;

@@ -9,7 +9,7 @@ export function ActForm({
   enctype,
   children,
 }: PropsWithChildren<{
-  readonly visit: Visit;
+  readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
   /** the path below the base, such as `/bulks` */
   readonly to: string;
   /** the accessible name of the form */

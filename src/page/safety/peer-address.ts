@@ -48,7 +48,7 @@ export function notFromHere({ headers }: Request, peer: string | null): string |
     return (
       'This page has no log-in, so it is for its own machine alone, and its server does not say where a request comes from. ' +
       "Serve it by @hono/node-server, Bun.serve or Deno.serve, and hand the second argument of fetch on to the page's app; " +
-      'or give opsPage authorize, basic or bearer.'
+      'or give the page authorize, basic or bearer.'
     );
   }
   const isProxied = [...headers.keys()].some((name) => PROXIED.test(name));

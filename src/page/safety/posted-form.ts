@@ -3,7 +3,7 @@ import { bodyLimit } from 'hono/body-limit';
 import type { By } from '../../inbox/operator/acts.ts';
 import { bytes } from '../../ops/words/format.ts';
 import { MAX_REASON } from '../parts/reason-field.tsx';
-import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+import type { Frame, PageContext, PageEnv } from '../frame.tsx';
 
 /**
  * What every POST has to pass: its visitor is an operator, it is no larger than it may be, and its token says that the
@@ -11,16 +11,16 @@ import type { PageContext, PageEnv, Shell } from '../shell.tsx';
  *
  * @param maxBytes - of the whole form
  */
-export function postedForm(shell: Shell, maxBytes: number): MiddlewareHandler<PageEnv> {
+export function postedForm(frame: Frame, maxBytes: number): MiddlewareHandler<PageEnv> {
   const limited = bodyLimit({
     maxSize: maxBytes,
     // This is called with the context of this middleware.
-    onError: (c) => shell.problem(c as PageContext, 413, 'Too large', `This takes ${bytes(maxBytes)} at most.`),
+    onError: (c) => frame.problem(c as PageContext, 413, 'Too large', `This takes ${bytes(maxBytes)} at most.`),
   });
   return async (c, next) => {
-    const { visitor } = shell.visitOf(c);
+    const visitor = frame.visitorOf(c);
     if (visitor.role !== 'operator') {
-      return shell.problem(
+      return frame.problem(
         c,
         403,
         'Not allowed',
@@ -30,9 +30,9 @@ export function postedForm(shell: Shell, maxBytes: number): MiddlewareHandler<Pa
     return limited(c, async () => {
       const form = await formOf(c);
       if (form === null) {
-        c.res = await shell.problem(c, 400, 'No form', 'This is no form that the page has sent. Nothing was done.');
-      } else if (!shell.tokens.isTokenOf(visitor, form.get('csrf'))) {
-        c.res = await shell.problem(c, 403, 'Out of date', OUT_OF_DATE);
+        c.res = await frame.problem(c, 400, 'No form', 'This is no form that the page has sent. Nothing was done.');
+      } else if (!frame.tokens.isTokenOf(visitor, form.get('csrf'))) {
+        c.res = await frame.problem(c, 403, 'Out of date', OUT_OF_DATE);
       } else {
         c.set('form', form);
         await next();
@@ -75,7 +75,7 @@ export function valuesOf(form: FormData, name: string): readonly string[] {
 }
 
 /** Who does it, and why, for the audit. */
-export function byOf(shell: Shell, c: PageContext, form: FormData): By {
+export function byOf(frame: Frame, c: PageContext, form: FormData): By {
   const reason = fieldOf(form, 'reason').slice(0, MAX_REASON);
-  return { actor: shell.visitOf(c).visitor.name, via: 'page', ...(reason !== '' && { reason }) };
+  return { actor: frame.visitorOf(c).name, via: 'page', ...(reason !== '' && { reason }) };
 }

@@ -5,6 +5,7 @@ import { askedByKey, mayBeDone } from '../../inbox/rules/operator-acts.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { Copyable } from '../parts/copyable.tsx';
 import { bytes, number, plural, relative } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
@@ -203,7 +204,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         </Act>
       )}
       {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
-      <Copyable command={eventCommand('show', summary, visit.named)} />
+      <Copyable text={eventCommand('show', summary, visit.named)} />
     </section>
   );
 }
@@ -238,19 +239,7 @@ function Act({
           {button}
         </button>
       </ActForm>
-      <Copyable command={eventCommand(act, summary, { ...visit.named, force })} />
+      <Copyable text={eventCommand(act, summary, { ...visit.named, force })} />
     </details>
-  );
-}
-
-/** A command of the command line; the script adds a button that copies it. */
-function Copyable({ command }: { readonly command: string }) {
-  return (
-    <p class="copyable">
-      <code>{command}</code>{' '}
-      <button type="button" data-copy hidden>
-        Copy
-      </button>
-    </p>
   );
 }

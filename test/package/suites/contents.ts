@@ -7,7 +7,7 @@ import { run } from '../run.ts';
 const ALLOWED = [
   /^(?:README\.md|LICENSE|CHANGELOG\.md|package\.json)$/,
   /^dist\/(?:src|adapters)\/.*\.(?:js|d\.ts)$/,
-  /^dist\/src\/page\/assets\/page\.(?:css|js)$/,
+  /^dist\/src\/page\/assets\/(?:page\.css|page\.js|sandbox\.css)$/,
   /^docs\/[\w-]+\.md$/,
   /^docs\/images\/[\w-]+\.png$/,
   /^examples\/.*\.(?:mjs|js|ts|jsonc|md)$/,

@@ -30,7 +30,7 @@ export function loadingSuite(installed: () => Installed): void {
   };
   const plain = (): string => installed().plain.folder;
 
-  const onHono = ['hookbox/ops/page', 'hookbox/sandbox'];
+  const onHono = ['hookbox/ops/page', 'hookbox/sandbox', 'hookbox/sandbox/page'];
 
   it.each(Object.keys(PUBLIC_NAMES).filter((path) => !onHono.includes(path)))(
     '%s loads zod and no other package',

@@ -20,7 +20,8 @@ export interface Outgoing {
 
 /** Where a body came from. */
 export type Source =
-  { readonly file: string } | Pick<StoredEvent, 'endpoint' | 'seq' | 'state' | 'verified' | 'receivedAt'>;
+  | { readonly file: string }
+  | Pick<StoredEvent, 'endpoint' | 'seq' | 'state' | 'verified' | 'receivedAt'>;
 
 /** What an answer is measured by. */
 export interface Judged {

@@ -12,7 +12,9 @@ export interface Connections {
 
 /** An URL, the merchant's own pool, or what opens one connection, as on hosts where each request has its own. */
 export type PostgresSource<Connection extends PostgresConnection = PostgresConnection> =
-  string | { readonly pool: PostgresPool<Connection> } | { readonly connect: () => Promise<Connection> };
+  | string
+  | { readonly pool: PostgresPool<Connection> }
+  | { readonly connect: () => Promise<Connection> };
 
 /** Of an inbox that opens its own. */
 const MOST_CONNECTIONS = 10;

@@ -9,5 +9,6 @@ export * as ops from 'hookbox/ops';
 export * as opsPage from 'hookbox/ops/page';
 export * as postgres from 'hookbox/postgres';
 export * as sandbox from 'hookbox/sandbox';
+export * as sandboxPage from 'hookbox/sandbox/page';
 export * as sqlite from 'hookbox/sqlite';
 export * as testing from 'hookbox/testing';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { eventSchemas } from '../../events/webhook-event.ts';
-import { eventTypes, type EventType } from '../../events/event-types.ts';
-import { EVENT_MEANINGS } from '../shared/event-meanings.ts';
+import { EVENT_MEANINGS } from './event-meanings.ts';
+import { eventTypes, type EventType } from './event-types.ts';
+import { eventSchemas } from './webhook-event.ts';
 
 /** The part of JSON Schema (draft 2020-12) that events need. */
 export interface JsonSchema {

@@ -1,4 +1,4 @@
-import type { EventType } from '../../events/event-types.ts';
+import type { EventType } from './event-types.ts';
 
 /** What each type of event says, as interface 6.1 has it. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {

@@ -1,0 +1,103 @@
+import type { Context } from 'hono';
+import { basePath } from 'hono/route';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Tokens } from './safety/csrf.ts';
+import type { Flash } from './acts/sayings.ts';
+import { Layout, PlainPage, type Look } from './layout.tsx';
+import type { Screen, Visitor } from './visit.ts';
+
+/** What the guard leaves for the route that answers the request. */
+export interface PageEnv {
+  readonly Variables: {
+    /** only set for those who were let in */
+    visitor: Visitor;
+    /** only set when it came from the page's own form */
+    form: FormData;
+  };
+}
+
+export type PageContext = Context<PageEnv>;
+
+export interface FrameParts {
+  readonly tokens: Tokens;
+  readonly look: Look;
+  readonly flashOf: Flash<string>['flashOf'];
+  /** how the page calls itself */
+  readonly site: string;
+  /** the path that browsers see it at, where the router is not told */
+  readonly base: string | undefined;
+}
+
+/** What any page does about a request, whatever it shows: who asks, and how a screen becomes an answer. */
+export interface Frame extends Pick<FrameParts, 'tokens'> {
+  /** @throws Error where the guard was not asked: such a route shows nothing */
+  readonly visitorOf: (c: PageContext) => Visitor;
+  readonly baseOf: (c: PageContext) => string;
+  readonly show: (c: PageContext, screen: Screen) => Promise<Response>;
+  /** A page that says what is wrong, within the layout for those who were let in. */
+  readonly problem: (
+    c: PageContext,
+    status: ContentfulStatusCode,
+    title: string,
+    sentence: string,
+  ) => Promise<Response>;
+}
+
+export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): Frame {
+  const baseOf = (c: PageContext): string => base ?? mountedAt(c);
+
+  const visitorOf = (c: PageContext): Visitor => {
+    const visitor = letIn(c);
+    if (visitor === undefined) throw new Error('a route of the page was not guarded');
+    return visitor;
+  };
+
+  const framed = (
+    c: PageContext,
+    status: Parameters<typeof answer>[1],
+    framing: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site'>,
+  ) => answer(c, status, <Layout look={look} base={baseOf(c)} site={site} {...framing} />);
+
+  const show: Frame['show'] = async (c, { title, status = 200, current, content }) => {
+    const visitor = visitorOf(c);
+    const shown = await content;
+    return framed(c, status, { title, current, visitor, flash: flashOf(new URL(c.req.url)), content: shown });
+  };
+
+  const problem: Frame['problem'] = async (c, status, title, sentence) => {
+    const visitor = letIn(c);
+    if (visitor === undefined) return answer(c, status, <PlainPage title={title} sentence={sentence} />);
+    const content = (
+      <>
+        <p class="warning" role="alert">
+          <bdi>{sentence}</bdi>
+        </p>
+        <p>
+          <a href={baseOf(c) === '' ? '/' : baseOf(c)}>To the overview</a>
+        </p>
+      </>
+    );
+    return framed(c, status, { title, current: null, visitor, flash: null, content });
+  };
+
+  return { tokens, visitorOf, baseOf, show, problem };
+}
+
+/** Hono types what a guard sets as if it were always set. */
+function letIn(c: PageContext): Visitor | undefined {
+  return c.get('visitor');
+}
+
+async function answer(c: PageContext, status: ContentfulStatusCode, page: { toString(): unknown }): Promise<Response> {
+  const html = await page.toString();
+  return c.html(`<!doctype html>${String(html)}`, status);
+}
+
+/**
+ * Where the router has found the page, without a slash at the end. It begins with one slash only, because two would make links
+ * that lead to another host; and characters that a path cannot have are escaped.
+ */
+function mountedAt(c: PageContext): string {
+  const path = basePath(c).replace(/\/+$/, '').replace(/^\/+/, '/');
+  return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
+}

@@ -1,0 +1,33 @@
+import type { Look } from './layout.tsx';
+
+const NAVIGATION: Look['navigation'] = [
+  ['/', 'Overview'],
+  ['/events', 'Events'],
+  ['/dead', 'Dead letters'],
+  ['/rejected', 'Rejected'],
+  ['/bulks', 'Bulk reruns'],
+  ['/audit', 'Audit'],
+  ['/health', 'Health'],
+  ['/maintenance', 'Maintenance'],
+];
+
+const KEYS: Look['keys'] = [
+  ['/', 'to the filter'],
+  ['j', 'next row'],
+  ['k', 'previous row'],
+  ['Enter', 'open the row'],
+  ['r', 'rerun the event or the group: asks before anything happens'],
+  ['?', 'these keys'],
+  ['Esc', 'close, or leave a field'],
+];
+
+/** What the operators' page has around its screens. */
+export const OPERATORS_LOOK: Look = {
+  navigation: NAVIGATION,
+  keys: KEYS,
+  styles: ['page.css'],
+  footing(role) {
+    const may = role === 'operator' ? 'an operator: what you do stands in the audit.' : 'a viewer: you can read.';
+    return `${may} All times are UTC.`;
+  },
+};

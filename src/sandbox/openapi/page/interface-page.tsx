@@ -1,0 +1,148 @@
+import { eventTypes } from '../../../events/event-types.ts';
+import { ASSUMPTIONS, type AssumptionId, type Assumptions } from '../../assumptions.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../operations.ts';
+import type { OpenApiDocument } from '../document.ts';
+import type { Schemas } from '../example-of.ts';
+import { PAGE_STYLE } from '../interface-request.ts';
+import { EventSection } from './event-section.tsx';
+import { fieldsOf } from './fields.ts';
+import { OperationSection } from './operation-section.tsx';
+import { Decided, FieldTable } from './parts.tsx';
+
+interface InterfacePageParts {
+  readonly document: OpenApiDocument;
+  readonly assumptions: Assumptions;
+  readonly server: string;
+}
+
+/** The whole interface to read: operations, events, and what the sandbox assumes. Nothing of it needs a script. */
+export function InterfacePage({ document, assumptions, server }: InterfacePageParts) {
+  const { paths = {}, webhooks = {}, components: { schemas = {} } = {} } = document;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>Interface · sandbox</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={PAGE_STYLE} />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <span class="site">sandbox</span>
+          <nav aria-label="Parts">
+            <ul>
+              <li>
+                <a href="#operations">Operations</a>
+              </li>
+              <li>
+                <a href="#events">Events</a>
+              </li>
+              <li>
+                <a href="#assumptions">Assumptions</a>
+              </li>
+              <li>
+                <a href="/openapi.json">openapi.json</a>
+              </li>
+            </ul>
+          </nav>
+        </header>
+        <main id="main" tabindex={-1}>
+          <h1>The interface of the Commerce Ordering Service</h1>
+          <Introduction server={server} schemas={schemas} />
+          <h2 id="operations">Operations</h2>
+          <Contents links={OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title])} />
+          {OPERATION_NAMES.map((name) => {
+            const operation: Operation = OPERATIONS[name];
+            const described = paths[operation.path]?.[operation.method.toLowerCase() as 'get' | 'post' | 'put'] ?? {};
+            return <OperationSection {...{ name, operation, described, schemas, server }} />;
+          })}
+          <h2 id="events">Events</h2>
+          <p>
+            Each is a POST to the address of an endpoint, with <code>X-Signature</code>: the HMAC-SHA256 of the raw body
+            with the secret of the endpoint, in lowercase hexadecimal. A 2xx within 10 seconds takes it; otherwise it
+            comes again, for more than a day. Any field of <code>data</code> may be absent or null.
+          </p>
+          <Contents links={eventTypes.map((type) => [type, type])} />
+          {eventTypes.map((type) => (
+            <EventSection type={type} described={webhooks[type]?.post ?? {}} schemas={schemas} />
+          ))}
+          <h2 id="assumptions">Assumptions</h2>
+          <p>What the sandbox does where the interface of the service says nothing. Times are in milliseconds.</p>
+          <AssumptionTable assumptions={assumptions} />
+        </main>
+      </body>
+    </html>
+  );
+}
+
+function Introduction({ server, schemas }: { readonly server: string; readonly schemas: Schemas }) {
+  return (
+    <section class="panel">
+      <p>
+        Its base address is <code>{server}</code>. Each request of an operation carries a key in the header{' '}
+        <code>Authorization</code>, alone, without <code>Bearer</code>. Bodies are JSON.{' '}
+        <Decided marks={[{ id: 'A9' }, { id: 'A12' }]} />
+      </p>
+      <p>
+        Errors have <code>code</code>, <code>message</code>, <code>request_id</code> and, by code, more fields within{' '}
+        <code>error</code>. Try again after 429, when <code>X-RateLimit-Retry-After</code> seconds have gone, and after
+        any 5xx; no other error goes away by itself. Where limits are set, answers say in <code>X-RateLimit-Limit</code>
+        , <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code> what is left.{' '}
+        <Decided marks={[{ id: 'A10' }]} />
+      </p>
+      <p>
+        An answer that is no error has <code>data</code>, which differs, and <code>messages</code>, a list that is
+        mostly empty:
+      </p>
+      <FieldTable caption="A message" fields={fieldsOf({ $ref: '#/components/schemas/Message' }, schemas)} />
+      <p>
+        In the lines below, <code>$KEY</code> is your key, and a word with <code>$</code> in a path an id of yours.
+      </p>
+    </section>
+  );
+}
+
+function Contents({ links }: { readonly links: readonly (readonly [id: string, text: string])[] }) {
+  return (
+    <ul>
+      {links.map(([id, text]) => (
+        <li>
+          <a href={`#${id}`}>{text}</a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function AssumptionTable({ assumptions }: { readonly assumptions: Assumptions }) {
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">number</th>
+          <th scope="col">about</th>
+          <th scope="col">what holds</th>
+          <th scope="col">values</th>
+        </tr>
+      </thead>
+      <tbody>
+        {(Object.keys(ASSUMPTIONS) as readonly AssumptionId[]).map((id) => (
+          <tr id={id}>
+            <th scope="row">{id}</th>
+            <td data-label="about">{ASSUMPTIONS[id].about}</td>
+            <td data-label="why">{ASSUMPTIONS[id].decision}</td>
+            <td data-label="values">
+              {ASSUMPTIONS[id].values.map((name) => `${name} ${String(assumptions[name])}`).join(', ')}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,51 @@
+import type { ZodOpenApiPathsObject, ZodOpenApiSchemaObject } from 'zod-openapi';
+import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
+import { eventTypes, type EventType } from '../../events/event-types.ts';
+import { jsonSchema } from '../../events/json-schemas.ts';
+import { fixture } from '../../testing/fixtures.ts';
+import type { AssumptionId } from '../assumptions.ts';
+import type { Marks } from './assumption-marks.ts';
+
+/** The eleven events (interface 6), as what is sent to whoever registered for them. */
+export function webhookObjects(marks: Marks): ZodOpenApiPathsObject {
+  return Object.fromEntries(eventTypes.map((type) => [type, { post: deliveryOf(type, marks) }]));
+}
+
+function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsObject[string]['post']> {
+  const { $schema: _, ...schema } = jsonSchema(type);
+  return {
+    operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary: `${type}: ${EVENT_MEANINGS[type]}`,
+    description: 'Any field of data may be absent or null, and others may come: the interface lists what was seen.',
+    tags: ['webhooks'],
+    // Who sends is told from the signature alone.
+    security: [],
+    ...marks.of(...decidedBy(type)),
+    parameters: [
+      {
+        name: 'X-Signature',
+        in: 'header',
+        description: 'HMAC-SHA256 of the raw body with the secret of the endpoint, in lowercase hexadecimal',
+        schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: schema as ZodOpenApiSchemaObject,
+          example: JSON.parse(fixture(type).toString()) as unknown,
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Taken, within 10 seconds. Anything else, or later, and it is sent again on a schedule.' },
+      '401': { description: 'The signature does not match.' },
+    },
+  };
+}
+
+function decidedBy(type: EventType): readonly AssumptionId[] {
+  if (type.startsWith('order.')) return ['A3', 'A5'];
+  return type === 'inventory.updated' ? ['A5'] : ['A6'];
+}

@@ -1,0 +1,26 @@
+import type { Look } from '../../page/layout.tsx';
+
+/** What the dashboard has around its screens. */
+export const DASHBOARD_LOOK: Look = {
+  navigation: [
+    ['/', 'Orders'],
+    ['/deliveries', 'Deliveries'],
+    ['/webhooks', 'Webhooks'],
+    ['/keys', 'API keys'],
+    ['/stock', 'Stock'],
+    ['/clock', 'Clock'],
+    ['/faults', 'Faults'],
+  ],
+  keys: [
+    ['j', 'next row'],
+    ['k', 'previous row'],
+    ['Enter', 'open the row'],
+    ['?', 'these keys'],
+    ['Esc', 'close, or leave a field'],
+  ],
+  styles: ['page.css', 'sandbox.css'],
+  footing(role) {
+    const may = role === 'operator' ? 'an operator: you can do everything here.' : 'a viewer: you can read.';
+    return `${may} All times are those of the sandbox’s clock, in UTC.`;
+  },
+};

@@ -1,0 +1,163 @@
+/**
+ * The dashboard of a sandbox: `sandboxPage` is mounted in a Hono app beside the sandbox itself.
+ *
+ * @module
+ */
+import { randomBytes } from 'node:crypto';
+import { Hono } from 'hono';
+import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
+import { consoleLogger, unfailing } from '../../host/logger.ts';
+import { assetRoutes } from '../../page/assets.ts';
+import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
+import { liveStreams } from '../../page/live/event-stream.ts';
+import { createAuthorization, type AuthorizationOptions, type LoginOptions } from '../../page/safety/authorization.ts';
+import { csrfTokens } from '../../page/safety/csrf.ts';
+import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.ts';
+import { createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
+import type { Screen } from '../../page/visit.ts';
+import { Refusal, SandboxClosedError } from '../errors.ts';
+import type { Sandbox } from '../sandbox.ts';
+import { FormError } from './act.ts';
+import { actRoutes } from './act-routes.ts';
+import { ACCOUNT_ACTS } from './acts/account-acts.ts';
+import { clockActs } from './acts/clock-acts.ts';
+import { ORDER_ACTS } from './acts/order-acts.ts';
+import { DASHBOARD_LOOK } from './look.ts';
+import type { SandboxVisit } from './sandbox-visit.ts';
+import { flashOf } from './sayings.ts';
+import { boardScreen } from './screens/board-screen.tsx';
+import { clockScreen } from './screens/clock-screen.tsx';
+import { deliveriesScreen } from './screens/deliveries-screen.tsx';
+import { deliveryScreen } from './screens/delivery-screen.tsx';
+import { faultsScreen } from './screens/faults-screen.tsx';
+import { keysScreen } from './screens/keys-screen.tsx';
+import { orderScreen } from './screens/order-screen.tsx';
+import { ordersScreen } from './screens/orders-screen.tsx';
+import { stockScreen } from './screens/stock-screen.tsx';
+import { webhookScreen, webhooksScreen } from './screens/webhooks-screen.tsx';
+import { watchVersion } from './watch-version.ts';
+
+export type { Visitor } from '../../page/visit.ts';
+
+/** Who may see the dashboard, and where it is. Without a log-in it is for this machine alone. */
+export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
+  /** how the dashboard calls itself; `sandbox` unless set */
+  readonly title?: string;
+  /** The path that browsers see it at, where something in between takes a part of it away; found out unless set. */
+  readonly base?: string;
+  /** the address that the service is reached at, for the examples; that of the dashboard without its path unless set */
+  readonly service?: string;
+}
+
+/**
+ * The dashboard that the interface speaks of (interface 5.2, 6 and 6.4.4), for a sandbox: API keys, endpoints of webhooks, deliveries and
+ * dead letters; and orders on a board, stock, the clock and faults. It needs no JavaScript.
+ *
+ * Without `authorize`, `basic` or `bearer` there is no log-in: it takes only connections from its own machine, under a
+ * loopback name and without a proxy, and its server has to hand the connection on, as those of @hono/node-server, Bun and Deno do.
+ *
+ * @param sandbox - what `createSandbox` has made; closing it is up to whoever made it
+ * @throws ConfigurationError for options that cannot work
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { createSandbox } from 'hookbox/sandbox';
+ * import { sandboxPage } from 'hookbox/sandbox/page';
+ *
+ * const sandbox = createSandbox();
+ * const app = new Hono().route('/dashboard', sandboxPage(sandbox));
+ * app.all('*', (c) => sandbox.fetch(c.req.raw, c.env)); // serve({ fetch: app.fetch, port: 4000 }) of @hono/node-server
+ * console.log((await app.request('http://localhost/dashboard')).status); // 403: nobody says that this comes from here
+ * await sandbox.close();
+ * ```
+ */
+export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}): Hono {
+  const { authorize, basic = [], bearer = [], title = 'sandbox', service } = options;
+  const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
+  const { unsafeOpen = !asks } = options;
+  const authorized = createAuthorization({ ...options, unsafeOpen });
+  const guard = createGuard(options, Boolean(unsafeOpen));
+  const tokens = csrfTokens(options.secret);
+  const base = options.base?.replace(/\/+$/, '');
+  const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
+  const logger = unfailing(options.logger ?? consoleLogger);
+  const live = liveStreams(watchVersion(sandbox));
+
+  const visitOf = (c: PageContext): SandboxVisit => {
+    const visitor = frame.visitorOf(c);
+    const url = new URL(c.req.url);
+    return {
+      sandbox,
+      visitor,
+      base: frame.baseOf(c),
+      csrf: tokens.tokenFor(visitor),
+      sight: randomBytes(12).toString('base64url'),
+      url,
+      now: sandbox.now(),
+      service: service ?? url.origin,
+    };
+  };
+
+  const page = new Hono<PageEnv>();
+  page.onError((failure, c) => {
+    const { status, title, sentence } = problemOf(failure);
+    if (status === 500) logger.error({ error: nameOf(failure) }, 'the dashboard could not answer a request');
+    return frame.problem(c, status, title, sentence);
+  });
+  page.use('*', safeHeaders);
+  page.use('*', entrance(frame, guard, authorized));
+
+  const screens: Readonly<Record<string, (visit: SandboxVisit) => Screen>> = {
+    '/': boardScreen,
+    '/orders': ordersScreen,
+    '/deliveries': deliveriesScreen,
+    '/webhooks': webhooksScreen,
+    '/keys': keysScreen,
+    '/stock': stockScreen,
+    '/clock': clockScreen,
+    '/faults': faultsScreen,
+  };
+  for (const [path, screen] of Object.entries(screens)) page.get(path, (c) => frame.show(c, screen(visitOf(c))));
+
+  page.get('/orders/:id', (c) => {
+    const order = sandbox.orders.find(c.req.param('id'));
+    return order === null ? nothingHere(c, 'order') : frame.show(c, orderScreen(visitOf(c), order));
+  });
+  page.get('/deliveries/:id{[0-9]{1,15}}', (c) => {
+    const delivery = sandbox.deliveries.find(Number(c.req.param('id')));
+    return delivery === null ? nothingHere(c, 'delivery') : frame.show(c, deliveryScreen(visitOf(c), delivery));
+  });
+  page.get('/webhooks/:id', (c) => {
+    const endpoint = sandbox.webhooks.list().find(({ id }) => id === c.req.param('id'));
+    return endpoint === undefined ? nothingHere(c, 'endpoint') : frame.show(c, webhookScreen(visitOf(c), endpoint));
+  });
+  const nothingHere = (c: PageContext, what: string) =>
+    frame.problem(c, 404, 'Nothing here', `There is no ${what} of this id, or not any more.`);
+
+  actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf);
+  assetRoutes(page, ['page.css', 'sandbox.css', 'page.js']);
+  page.get('/live', (c) => live(c.req.raw));
+  page.all('*', noSuchScreen(frame));
+  // Whoever mounts it need not know what the page keeps about a request.
+  return new Hono().route('/', page);
+}
+
+/** What a failure is to whoever looks; the text of one that is not foreseen may quote what nobody should see. */
+function problemOf(failure: unknown): {
+  readonly status: 400 | 401 | 403 | 404 | 409 | 422 | 429 | 500 | 503;
+  readonly title: string;
+  readonly sentence: string;
+} {
+  const refused = (status: Refusal['status']) => ({
+    status,
+    title: 'That was not done',
+    sentence: `${said} Nothing was done.`,
+  });
+  const said = isInstance(failure, Error) ? failure.message : '';
+  if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
+  if (isInstance(failure, FormError)) return refused(failure.status);
+  if (isInstance(failure, Refusal)) return refused(failure.status);
+  if (isInstance(failure, ConfigurationError)) return refused(400);
+  const sentence = isInstance(failure, HookboxError) ? said : `It failed with ${nameOf(failure)}.`;
+  return { status: 500, title: 'That did not work', sentence };
+}

@@ -1,0 +1,108 @@
+import { Time } from '../../../page/parts/time-and-age.tsx';
+import { timestamp } from '../../../ops/words/format.ts';
+import type { Screen } from '../../../page/visit.ts';
+import type { NextDue } from '../../due.ts';
+import { ListTable } from '../parts/list-table.tsx';
+import { SandboxForm } from '../parts/sandbox-form.tsx';
+import type { SandboxVisit } from '../sandbox-visit.ts';
+
+const STEPS = [
+  ['1 min', '1 minute'],
+  ['30 min', '30 minutes'],
+  ['1 h', '1 hour'],
+  ['24 h', '1 day'],
+] as const;
+
+const WHAT = {
+  order: 'an order moves on',
+  cart: 'an idle cart',
+  delivery: 'a delivery is tried',
+} as const satisfies Record<NextDue['what'], string>;
+
+/** What time it is in the sandbox, what happens next, and how to move on. */
+export function clockScreen(visit: SandboxVisit): Screen {
+  const { sandbox, now } = visit;
+  const { kind } = sandbox.clock;
+  return {
+    title: 'Clock',
+    current: '/clock',
+    content: (
+      <>
+        <section class="panel" aria-labelledby="move">
+          <h2 id="move">Move the clock</h2>
+          <p>
+            {kind === 'frozen'
+              ? 'The clock is frozen: nothing happens until it is moved.'
+              : 'The clock is real: it goes by itself, and can be moved ahead.'}{' '}
+            What falls due on the way happens, each at its own time.
+          </p>
+          <div class="actions">
+            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by a step">
+              <button type="submit" name="by" value="0">
+                Do what is due now
+              </button>
+              {STEPS.map(([by, words]) => (
+                <button type="submit" name="by" value={by}>
+                  {words} on
+                </button>
+              ))}
+            </SandboxForm>
+            <SandboxForm visit={visit} to="/clock/advance" label="Move the clock by a time of your own">
+              <label>
+                By{' '}
+                <input
+                  type="text"
+                  name="by"
+                  size={12}
+                  maxlength={50}
+                  placeholder="1h 30m"
+                  required
+                  autocomplete="off"
+                />
+              </label>
+              <button type="submit">Move on</button>
+            </SandboxForm>
+          </div>
+        </section>
+        <div id="live">
+          <p class="headline" id="now">
+            It is <time datetime={now.toISOString()}>{timestamp(now)}</time> on a {kind} clock.
+          </p>
+          <Next visit={visit} />
+        </div>
+      </>
+    ),
+  };
+}
+
+function Next({ visit }: { readonly visit: SandboxVisit }) {
+  const next = visit.sandbox.clock.due();
+  if (next.length === 0) {
+    return (
+      <p class="notice" id="none">
+        Nothing is due, now or later.
+      </p>
+    );
+  }
+  return (
+    <section id="next-part">
+      <h2>What happens next</h2>
+      <ListTable
+        id="next"
+        rows={next}
+        idOf={({ what, id }) => `due-${what}-${id}`}
+        columns={[
+          { label: 'at', cell: ({ at }) => <Time at={at} now={visit.now} /> },
+          { label: 'what', cell: ({ what }) => WHAT[what] },
+          { label: 'which', cell: (due) => <Which visit={visit} due={due} /> },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Which({ visit: { base }, due: { what, id } }: { readonly visit: SandboxVisit; readonly due: NextDue }) {
+  if (what === 'cart') return <code>{id}</code>;
+  const folder = what === 'order' ? 'orders' : 'deliveries';
+  return <a href={`${base}/${folder}/${id}`}>{id}</a>;
+}

@@ -1,0 +1,80 @@
+import { number } from '../../../ops/words/format.ts';
+import { PayloadTree } from '../../../page/parts/payload-tree.tsx';
+import { RawText } from '../../../page/parts/raw-body.tsx';
+import { StoredText } from '../../../page/parts/stored-text.tsx';
+import { Time } from '../../../page/parts/time-and-age.tsx';
+import type { Screen } from '../../../page/visit.ts';
+import type { DeliveryRecord, DeliveryTry } from '../../delivery-list.ts';
+import { EndpointName } from '../parts/endpoint-name.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { ListTable } from '../parts/list-table.tsx';
+import { RetryButton } from '../parts/retry-button.tsx';
+import { StateBadge } from '../parts/words.tsx';
+import type { SandboxVisit } from '../sandbox-visit.ts';
+
+/** One delivery: where it stands, each try and what came of it, and what is delivered. */
+export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): Screen {
+  const { sandbox, base, now, url } = visit;
+  const { id, event, state, nextAt, body } = delivery;
+  const endpoint = sandbox.webhooks.list().find((one) => one.id === delivery.endpoint);
+  const about = <StoredText text={event.about} atMost={60} />;
+  const href = `${base}/deliveries/${id}`;
+  return {
+    title: `Delivery ${number(id)}: ${event.type}`,
+    current: '/deliveries',
+    content: (
+      <div id="live">
+        <section class="panel" id="standing">
+          <Facts
+            facts={{
+              state: <StateBadge state={state} />,
+              'next try': nextAt && <Time at={nextAt} now={now} />,
+              event: <StoredText text={event.id} atMost={60} />,
+              happened: <Time at={event.createdAt} now={now} />,
+              about: event.type.startsWith('order.') ? <a href={`${base}/orders/${event.about}`}>{about}</a> : about,
+              endpoint: <EndpointName endpoint={endpoint} />,
+            }}
+          />
+          <RetryButton visit={visit} delivery={delivery} />
+        </section>
+        <Tries tries={sandbox.deliveries.tries(id)} visit={visit} />
+        <section class="panel body" id="payload">
+          <h2>What is delivered</h2>
+          {url.searchParams.get('view') === 'raw' ? (
+            <RawText body={body} />
+          ) : (
+            <PayloadTree body={body} rawHref={`${href}?view=raw`} />
+          )}
+        </section>
+      </div>
+    ),
+  };
+}
+
+function Tries({ tries, visit: { now } }: { readonly tries: readonly DeliveryTry[]; readonly visit: SandboxVisit }) {
+  if (tries.length === 0) {
+    return (
+      <p class="notice" id="none">
+        It was not tried yet.
+      </p>
+    );
+  }
+  return (
+    <section id="tries-part">
+      <h2>Tries</h2>
+      <ListTable
+        id="tries"
+        rows={tries}
+        idOf={(one) => `try-${one.number}`}
+        columns={[
+          { label: 'try', cell: (one) => number(one.number) },
+          { label: 'at', cell: ({ at }) => <Time at={at} now={now} /> },
+          { label: 'answer', cell: ({ status }) => (status === null ? 'none' : String(status)) },
+          { label: 'why it failed', cell: ({ why, note }) => <StoredText text={why ?? note ?? '–'} atMost={300} /> },
+          { label: 'fault', cell: ({ fault }) => fault ?? '–' },
+          { label: 'asked for', cell: ({ byHand }) => (byHand ? 'by hand' : 'by the schedule') },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,226 @@
+import { number } from '../../../ops/words/format.ts';
+import type { Screen } from '../../../page/visit.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../../sender/random-faults.ts';
+import type { FaultKind as DeliveryFaultKind } from '../../../sender/faults.ts';
+import { OUTAGES } from '../../errors.ts';
+import { FAULT_KINDS, type FaultKind, type PendingFault } from '../../faults.ts';
+import { OPERATION_NAMES, OPERATIONS } from '../../operations.ts';
+import { DECLINE_OUTCOMES } from '../../payments.ts';
+import { ListTable } from '../parts/list-table.tsx';
+import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
+import { SandboxForm } from '../parts/sandbox-form.tsx';
+import type { SandboxVisit } from '../sandbox-visit.ts';
+
+const WORDS: Readonly<Record<FaultKind, string>> = {
+  before: 'an outage before the effect',
+  after: 'an outage after the effect',
+  'lost-answer': 'the effect, and an answer that never comes',
+  slow: 'the effect and its answer come late',
+  decline: 'a payment is declined',
+  'fail-order': 'an order fails in place of its next move',
+};
+
+const DELIVERY_WORDS: Readonly<Record<DeliveryFaultKind, string>> = {
+  late: 'sent late, so that others overtake it',
+  burst: 'held back, and sent together with others',
+  duplicate: 'sent several times',
+  'tampered-body': 'a byte of the body is changed after it was signed',
+  'tampered-signature': 'a digit of the signature is changed',
+  cut: 'cut off in the middle of the body',
+  'slow-body': 'the body comes in pieces',
+  'lost-answer': 'the answer is lost',
+};
+
+/** What goes wrong on purpose: what waits for its time, and how to ask for more. */
+export function faultsScreen(visit: SandboxVisit): Screen {
+  return {
+    title: 'Faults',
+    current: '/faults',
+    content: (
+      <>
+        <div class="columns">
+          <ServiceFaultForm visit={visit} />
+          <DeliveryFaultForm visit={visit} />
+        </div>
+        <div id="live">
+          <Pending visit={visit} />
+          <PendingOfDeliveries visit={visit} />
+        </div>
+      </>
+    ),
+  };
+}
+
+function ServiceFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+  return (
+    <SandboxForm visit={visit} to="/faults" label="Have an operation go wrong">
+      <section class="panel">
+        <h2>Have an operation go wrong</h2>
+        <Choice label="What" name="kind" options={FAULT_KINDS.map((kind) => [kind, `${kind}: ${WORDS[kind]}`])} />
+        <Choice
+          label="Which operation; the first four take one"
+          name="operation"
+          options={[['', 'any'], ...OPERATION_NAMES.map((name) => [name, OPERATIONS[name].title] as const)]}
+        />
+        <TimesField />
+        <Choice
+          label="Status of an outage"
+          name="status"
+          options={[
+            ['', 'the usual one'],
+            ...Object.entries(OUTAGES).map(([status, what]) => [status, `${status} ${what}`] as const),
+          ]}
+        />
+        <label class="field">
+          <span>How slow, in milliseconds; only for slow</span>
+          <input type="number" name="ms" min={0} />
+        </label>
+        <Choice
+          label="Why a payment is declined"
+          name="outcome"
+          options={[['', 'the usual reason'], ...DECLINE_OUTCOMES.map((outcome) => [outcome, outcome] as const)]}
+        />
+        <p>
+          <button type="submit" class="primary">
+            Have it go wrong
+          </button>
+        </p>
+      </section>
+    </SandboxForm>
+  );
+}
+
+function DeliveryFaultForm({ visit }: { readonly visit: SandboxVisit }) {
+  return (
+    <SandboxForm visit={visit} to="/delivery-faults" label="Have deliveries go wrong">
+      <section class="panel">
+        <h2>Have deliveries go wrong</h2>
+        <Choice
+          label="How the next tries go wrong"
+          name="kind"
+          options={DELIVERY_FAULT_KINDS.map((kind) => [kind, `${kind}: ${DELIVERY_WORDS[kind]}`])}
+        />
+        <TimesField />
+        <p>
+          <button type="submit" class="primary">
+            Have deliveries go wrong
+          </button>
+        </p>
+      </section>
+    </SandboxForm>
+  );
+}
+
+function Choice({
+  label,
+  name,
+  options,
+}: {
+  readonly label: string;
+  readonly name: string;
+  readonly options: readonly (readonly [value: string, words: string])[];
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name}>
+        {options.map(([value, words]) => (
+          <option value={value}>{words}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function TimesField() {
+  return (
+    <label class="field">
+      <span>How often</span>
+      <input type="number" name="times" min={1} value="1" required />
+    </label>
+  );
+}
+
+function Pending({ visit }: { readonly visit: SandboxVisit }) {
+  const { rows, next } = pageOfAll(visit.sandbox.faults.list(), visit.url);
+  if (rows.length === 0) {
+    return (
+      <p class="notice" id="none">
+        No operation goes wrong on purpose.
+      </p>
+    );
+  }
+  return (
+    <section id="pending">
+      <div class="heading">
+        <h2>Operations that will go wrong</h2>
+        <SandboxForm visit={visit} to="/faults/remove" label="Clear all faults of operations">
+          <button type="submit">Clear all</button>
+        </SandboxForm>
+      </div>
+      <ListTable
+        id="faults"
+        rows={rows}
+        idOf={({ id }) => `fault-${id}`}
+        columns={[
+          { label: 'what', cell: ({ kind }) => `${kind}: ${WORDS[kind]}` },
+          { label: 'operation', cell: (fault) => operationInWords(fault) },
+          { label: 'with', cell: (fault) => detailInWords(fault) },
+          { label: 'times left', cell: ({ timesLeft }) => number(timesLeft) },
+          {
+            label: 'act',
+            isActs: true,
+            cell: ({ id }) => (
+              <SandboxForm visit={visit} to={`/faults/${id}/remove`} label={`Clear the fault ${id}`}>
+                <button type="submit" aria-label={`Clear the fault ${id}`}>
+                  Clear
+                </button>
+              </SandboxForm>
+            ),
+          },
+        ]}
+      />
+      {next !== null && <NextPage href={hrefWith(`${visit.base}/faults`, { from: next })} />}
+    </section>
+  );
+}
+
+function operationInWords({ kind, operation }: PendingFault): string {
+  if (operation !== null) return OPERATIONS[operation].title;
+  return kind === 'decline' || kind === 'fail-order' ? '–' : 'any';
+}
+
+function detailInWords({ status, ms, outcome }: PendingFault): string {
+  if (status !== null) return `status ${status}`;
+  if (ms !== null) return `${number(ms)} ms`;
+  return outcome ?? '–';
+}
+
+function PendingOfDeliveries({ visit }: { readonly visit: SandboxVisit }) {
+  const faults = visit.sandbox.faults.ofDeliveries();
+  if (faults.length === 0) {
+    return (
+      <p class="notice" id="none-of-deliveries">
+        No delivery goes wrong on purpose.
+      </p>
+    );
+  }
+  return (
+    <section class="panel" id="pending-of-deliveries">
+      <h2>Deliveries that will go wrong</h2>
+      <ol>
+        {faults.slice(0, MOST_SHOWN).map(({ kind, timesLeft }) => (
+          <li>
+            {kind}: {DELIVERY_WORDS[kind]}, {number(timesLeft)} times
+          </li>
+        ))}
+      </ol>
+      {faults.length > MOST_SHOWN && <p>… and {number(faults.length - MOST_SHOWN)} more after these.</p>}
+      <SandboxForm visit={visit} to="/delivery-faults/remove" label="Clear all faults of deliveries">
+        <button type="submit">Clear all of deliveries</button>
+      </SandboxForm>
+    </section>
+  );
+}
+
+const MOST_SHOWN = 50;

@@ -1,0 +1,150 @@
+import { number, plural } from '../../../ops/words/format.ts';
+import { StoredText } from '../../../page/parts/stored-text.tsx';
+import { Time } from '../../../page/parts/time-and-age.tsx';
+import type { Screen } from '../../../page/visit.ts';
+import type { CreatedKey, KeyRecord } from '../../keys.ts';
+import { PERMISSIONS } from '../../operations.ts';
+import { ListTable, type Column } from '../parts/list-table.tsx';
+import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
+import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
+import { ShownOnce } from '../parts/shown-once.tsx';
+import type { SandboxVisit } from '../sandbox-visit.ts';
+
+/** API keys, the newest first, with what each may do and has used of the plan's limits. */
+export function keysScreen(visit: SandboxVisit): Screen {
+  const { sandbox, base, url } = visit;
+  const { rows, next } = pageOfAll(sandbox.keys.list().toReversed(), url);
+  const { plan } = sandbox.limits;
+  return {
+    title: 'API keys',
+    current: '/keys',
+    content: (
+      <>
+        <NewKeyForm visit={visit} />
+        <div id="live">
+          <p id="plan">
+            {plan === null ? 'The plan has limits of its own.' : `The plan is ${plan}.`}{' '}
+            {rows.every(({ id }) => sandbox.limits.use(id).length === 0) && 'It has no limits.'}
+          </p>
+          {rows.length === 0 ? (
+            <p class="notice" id="none">
+              There are no keys, so every request is answered 401.
+            </p>
+          ) : (
+            <KeysTable visit={visit} keys={rows} />
+          )}
+          {next !== null && <NextPage href={hrefWith(`${base}/keys`, { from: next })} />}
+        </div>
+      </>
+    ),
+  };
+}
+
+function NewKeyForm({ visit }: { readonly visit: SandboxVisit }) {
+  return (
+    <SandboxForm visit={visit} to="/keys" label="Make a key">
+      <section class="panel">
+        <h2>Make a key</h2>
+        <label class="field">
+          <span>Name</span>
+          <input type="text" name="name" maxlength={200} autocomplete="off" />
+        </label>
+        <fieldset class="choices">
+          <legend>Permissions</legend>
+          {PERMISSIONS.map((permission) => (
+            <label>
+              <input type="checkbox" name="permissions" value={permission} checked /> {permission}
+            </label>
+          ))}
+        </fieldset>
+        <label class="field">
+          <span>Expires after, such as 30 d or 12 h; never where nothing is given</span>
+          <input type="text" name="expires" maxlength={50} autocomplete="off" />
+        </label>
+        <p>
+          <button type="submit" class="primary">
+            Make the key
+          </button>
+        </p>
+      </section>
+    </SandboxForm>
+  );
+}
+
+function KeysTable({ visit, keys }: { readonly visit: SandboxVisit; readonly keys: readonly KeyRecord[] }) {
+  const { sandbox, now } = visit;
+  const hasLimits = keys.some(({ id }) => sandbox.limits.use(id).length > 0);
+  const use: Column<KeyRecord> = {
+    label: 'used',
+    cell: ({ id }) =>
+      sandbox.limits
+        .use(id)
+        .map(({ used, most, length }) => `${number(used)} of ${number(most)} per ${length}`)
+        .join(', '),
+  };
+  return (
+    <ListTable
+      id="keys-list"
+      rows={keys}
+      idOf={({ id }) => `key-${id}`}
+      columns={[
+        { label: 'name', cell: ({ name }) => <StoredText text={name} atMost={100} /> },
+        { label: 'id', cell: ({ id }) => <code>{id}</code> },
+        { label: 'permissions', cell: ({ permissions }) => permissionsInWords(permissions) },
+        { label: 'made', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+        { label: 'expires', cell: (key) => <Expiry at={key.expiresAt} now={now} /> },
+        ...(hasLimits ? [use] : []),
+        { label: 'act', isActs: true, cell: (key) => <KeyActs visit={visit} apiKey={key} /> },
+      ]}
+    />
+  );
+}
+
+function Expiry({ at, now }: { readonly at: Date | null; readonly now: Date }) {
+  if (at === null) return <>never</>;
+  return (
+    <>
+      {at <= now && <span class="state state-dead">expired</span>} <Time at={at} now={now} />
+    </>
+  );
+}
+
+function KeyActs({ visit, apiKey: { id, name } }: { readonly visit: SandboxVisit; readonly apiKey: KeyRecord }) {
+  return (
+    <>
+      <SandboxForm visit={visit} to={`/keys/${id}/rotate`} label={`Rotate the key ${id}`}>
+        <button type="submit" aria-label={`Rotate the key ${id}`}>
+          Rotate
+        </button>
+      </SandboxForm>
+      <Confirmed
+        visit={visit}
+        to={`/keys/${id}/delete`}
+        what={`Delete the key ${name.trim() === '' ? id : name}`}
+        warning="Requests that are sent with it are answered 401 from then on."
+      />
+    </>
+  );
+}
+
+function permissionsInWords(permissions: KeyRecord['permissions']): string {
+  if (permissions.length === PERMISSIONS.length) return 'all';
+  return permissions.length === 0 ? 'none' : permissions.join(', ');
+}
+
+/** The one time that a key is shown. */
+export function createdKeyScreen(visit: SandboxVisit, { key, name, permissions }: CreatedKey): Screen {
+  return {
+    title: 'A new API key',
+    current: '/keys',
+    content: (
+      <ShownOnce
+        value={key}
+        what={`The key ${name}`}
+        note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. It is the value of the header Authorization, without a word before it:`}
+        example={`curl ${visit.service}/merchant -H 'Authorization: ${key}'`}
+        back={{ href: `${visit.base}/keys`, label: 'To the keys' }}
+      />
+    ),
+  };
+}

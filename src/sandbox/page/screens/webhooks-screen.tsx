@@ -1,0 +1,202 @@
+import { eventTypes, type EventType } from '../../../events/event-types.ts';
+import { Time } from '../../../page/parts/time-and-age.tsx';
+import type { Screen } from '../../../page/visit.ts';
+import type { Endpoint } from '../../endpoints.ts';
+import { EndpointName } from '../parts/endpoint-name.tsx';
+import { ListTable } from '../parts/list-table.tsx';
+import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
+import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
+import { ShownOnce } from '../parts/shown-once.tsx';
+import type { SandboxVisit } from '../sandbox-visit.ts';
+
+/** Where webhooks go, the newest first. */
+export function webhooksScreen(visit: SandboxVisit): Screen {
+  const { rows, next } = pageOfAll(visit.sandbox.webhooks.list().toReversed(), visit.url);
+  return {
+    title: 'Webhooks',
+    current: '/webhooks',
+    content: (
+      <>
+        <NewEndpointForm visit={visit} />
+        <div id="live">
+          {rows.length === 0 ? (
+            <p class="notice" id="none">
+              No endpoint is registered, so nobody hears of what happens.
+            </p>
+          ) : (
+            <EndpointsTable visit={visit} endpoints={rows} />
+          )}
+          {next !== null && <NextPage href={hrefWith(`${visit.base}/webhooks`, { from: next })} />}
+        </div>
+      </>
+    ),
+  };
+}
+
+function NewEndpointForm({ visit }: { readonly visit: SandboxVisit }) {
+  return (
+    <SandboxForm visit={visit} to="/webhooks" label="Register an endpoint">
+      <section class="panel">
+        <h2>Register an endpoint</h2>
+        <UrlField />
+        <EventChoices chosen={eventTypes} />
+        <fieldset class="choices">
+          <legend>Signing</legend>
+          <label>
+            <input type="radio" name="signing" value="new" checked /> with a secret that is made now
+          </label>
+          <label>
+            <input type="radio" name="signing" value="own" /> with a secret of yours
+          </label>
+          <label>
+            <input type="radio" name="signing" value="none" /> not signed
+          </label>
+        </fieldset>
+        <OwnSecretField />
+        <p>
+          <button type="submit" class="primary">
+            Register it
+          </button>
+        </p>
+      </section>
+    </SandboxForm>
+  );
+}
+
+function UrlField({ value = '' }: { readonly value?: string }) {
+  return (
+    <label class="field">
+      <span>URL, with https, or with http on this machine</span>
+      <input type="text" name="url" value={value} inputmode="url" maxlength={2000} required autocomplete="off" />
+    </label>
+  );
+}
+
+function OwnSecretField() {
+  return (
+    <label class="field">
+      <span>A secret of yours</span>
+      <input type="password" name="secret" maxlength={1000} autocomplete="new-password" />
+    </label>
+  );
+}
+
+function EventChoices({ chosen }: { readonly chosen: readonly EventType[] }) {
+  return (
+    <fieldset class="choices">
+      <legend>Events</legend>
+      {eventTypes.map((type) => (
+        <label>
+          <input type="checkbox" name="events" value={type} checked={chosen.includes(type)} /> {type}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function EndpointsTable({
+  visit,
+  endpoints,
+}: {
+  readonly visit: SandboxVisit;
+  readonly endpoints: readonly Endpoint[];
+}) {
+  const { base, now } = visit;
+  const hrefOf = ({ id }: Endpoint): string => `${base}/webhooks/${id}`;
+  return (
+    <ListTable
+      id="endpoints"
+      rows={endpoints}
+      idOf={({ id }) => `endpoint-${id}`}
+      hrefOf={hrefOf}
+      columns={[
+        {
+          label: 'address',
+          cell: (endpoint) => (
+            <a href={hrefOf(endpoint)}>
+              <EndpointName endpoint={endpoint} />
+            </a>
+          ),
+        },
+        { label: 'events', cell: ({ events }) => (events === null ? 'all' : events.join(', ') || 'none') },
+        { label: 'signed', cell: ({ isSigned }) => (isSigned ? 'yes' : 'no') },
+        { label: 'registered', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+        {
+          label: 'deliveries',
+          cell: ({ id }) => (
+            <>
+              <a href={hrefWith(`${base}/deliveries`, { endpoint: id })} aria-label={`All deliveries to ${id}`}>
+                all
+              </a>
+              ,{' '}
+              <a
+                href={hrefWith(`${base}/deliveries`, { state: 'dead', endpoint: id })}
+                aria-label={`Dead letters of ${id}`}
+              >
+                dead letters
+              </a>
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+/** One endpoint, and what can be changed about it. */
+export function webhookScreen(visit: SandboxVisit, endpoint: Endpoint): Screen {
+  const { id, url, events, isSigned } = endpoint;
+  return {
+    title: `Endpoint ${id}`,
+    current: '/webhooks',
+    content: (
+      <>
+        <p class="subject">
+          <EndpointName endpoint={endpoint} />, {isSigned ? 'signed' : 'not signed'}
+        </p>
+        <SandboxForm visit={visit} to={`/webhooks/${id}/change`} label="Change the endpoint">
+          <section class="panel">
+            <h2>Change it</h2>
+            {url !== null && <UrlField value={url} />}
+            <EventChoices chosen={events ?? eventTypes} />
+            <p>
+              <button type="submit" class="primary">
+                Change it
+              </button>
+            </p>
+          </section>
+        </SandboxForm>
+        <div class="acts">
+          <Confirmed
+            visit={visit}
+            to={`/webhooks/${id}/secret`}
+            what="Replace the secret"
+            warning="What is sent from then on is signed with the new one, what waits too. It is shown once."
+          />
+          <Confirmed
+            visit={visit}
+            to={`/webhooks/${id}/delete`}
+            what="Remove the endpoint"
+            warning="What waits for it is dropped, and its secret is forgotten."
+          />
+        </div>
+      </>
+    ),
+  };
+}
+
+/** The one time that a secret is shown. */
+export function newSecretScreen(visit: SandboxVisit, id: string, secret: string): Screen {
+  return {
+    title: 'A new signing secret',
+    current: '/webhooks',
+    content: (
+      <ShownOnce
+        value={secret}
+        what={`The signing secret of the endpoint ${id}`}
+        note="Give it to your receiver, such as hookbox: createReceiver({ secret: … })."
+        back={{ href: `${visit.base}/webhooks`, label: 'To the endpoints' }}
+      />
+    ),
+  };
+}

@@ -1,0 +1,279 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityFaults } from './accessibility.ts';
+import { openBrowser } from './browser.ts';
+import { hostileTexts } from './hostile-texts.ts';
+import { layoutFaults } from './layout-faults.ts';
+import { orderFromOutside, sandboxSite, type SandboxSite } from './sandbox-site.ts';
+import { visitor } from './visitor.ts';
+
+const AT = { at: '/dashboard' };
+const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+describe('who integrates a shop', () => {
+  it.each([
+    ['at a desk', { viewport: DESK }],
+    ['on a phone', { viewport: PHONE, hasTouch: true }],
+    ['without JavaScript', { javaScriptEnabled: false }],
+  ])('makes a key, registers an endpoint, moves an order and retries its dead letter, by mouse, %s', async (_, how) => {
+    await using site = await sandboxSite();
+    await using ada = await visitor(browser, site, { ...AT, ...how });
+    const { page } = ada;
+    await ada.open('');
+    await sees(page, 'There are no orders.');
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByLabel('Name').fill('from outside');
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
+
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByLabel(/^URL/).fill(site.shop);
+    await page.getByRole('button', { name: 'Register it' }).click();
+    await sees(page, 'Copy it now: it is not shown again.');
+
+    const id = await orderFromOutside(site, key, { name: 'Ada' });
+    await page.getByRole('link', { name: 'Orders' }).click();
+    await page.locator('#lane-created').getByText('for Ada').waitFor();
+    await page.getByRole('button', { name: `Confirm order ${id}` }).click();
+    await page.locator('#lane-confirmed').getByText(id).waitFor();
+    expect(site.sandbox.orders.find(id)?.status).toBe('confirmed');
+
+    await page.getByRole('link', { name: 'Clock', exact: true }).click();
+    await page.getByLabel(/^By/).fill('40 h');
+    await page.getByRole('button', { name: 'Move on', exact: true }).click();
+    await sees(page, 'The clock was moved by 1 d 16 h');
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'order.confirmed' });
+    await row.getByText('answered 500').waitFor();
+    site.mend();
+    await row.getByRole('button', { name: 'Retry' }).click();
+    await sees(page, 'It is tried once more.');
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await page.getByRole('button', { name: 'Send what is due now' }).click();
+    await sees(page, 'What was due has happened.');
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await row.getByText('delivered').waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('does the same with the keyboard alone', async () => {
+    await using site = await sandboxSite();
+    await using ada = await visitor(browser, site, AT);
+    const { page } = ada;
+    const { keyboard } = page;
+    await ada.open('');
+    await press(page, 'API keys');
+    await tabTo(page, 'Name');
+    await keyboard.type('from outside');
+    await enter(page);
+    await page.locator('#shown-once').waitFor();
+    const key = (await page.locator('#shown-once code').first().textContent()) ?? '';
+
+    await press(page, 'Webhooks');
+    await tabTo(page, /^URL/);
+    await keyboard.type(site.shop);
+    await press(page, 'Register it');
+    await sees(page, 'Copy it now: it is not shown again.');
+
+    const id = await orderFromOutside(site, key);
+    await press(page, 'Orders');
+    await press(page, `Confirm order ${id}`);
+    await page.locator('#lane-confirmed').getByText(id).waitFor();
+
+    await press(page, 'Clock');
+    await tabTo(page, /^By/);
+    await keyboard.type('40 h');
+    await enter(page);
+    await sees(page, 'The clock was moved by 1 d 16 h');
+    await press(page, 'Deliveries');
+    await page.locator('#deliveries').waitFor();
+    site.mend();
+    // The newest stands first: the clock has moved the order on.
+    await keyboard.press('j');
+    expect(await focused(page)).toBe('order.completed');
+    await press(page, /^Retry order\.completed/);
+    await sees(page, 'It is tried once more.');
+    await press(page, 'Clock');
+    await press(page, 'Do what is due now');
+    await sees(page, 'What was due has happened.');
+    await press(page, 'Deliveries');
+    await page.locator('#deliveries').waitFor();
+    await keyboard.press('j');
+    await enter(page);
+    await page.waitForURL('**/dashboard/deliveries/*');
+    await page.locator('#tries').getByText('by hand').waitFor();
+    expect(site.sandbox.deliveries.counts()).toMatchObject({ delivered: 1, dead: 3 });
+
+    await press(page, 'API keys');
+    await tabTo(page, 'Delete…');
+    await keyboard.press('Enter');
+    await press(page, 'Delete the key from outside');
+    await sees(page, 'The key was deleted');
+    await expect(orderFromOutside(site, key)).rejects.toThrow('401');
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('sees on the open board what happens elsewhere, and can go on with it', async () => {
+    await using site = await sandboxSite({ clock: 'real', assumptions: { confirmedAfterMs: 0 } });
+    await using ada = await visitor(browser, site, AT);
+    const { page } = ada;
+    await ada.open('');
+    await page.evaluate('globalThis.sameDocument = true');
+    const id = await orderFromOutside(site, site.sandbox.apiKey);
+    await page.locator('#lane-created').getByText(id).waitFor();
+    const submission = {
+      method: 'POST',
+      headers: { Authorization: site.sandbox.apiKey, 'Content-Type': 'application/json' },
+      body: '{"payment_method_id":"pm_ok"}',
+    };
+    expect((await fetch(`${site.origin}/order/${id}/submit`, submission)).status).toBe(200);
+    await page.locator('#lane-confirmed').getByText(id).waitFor();
+    expect(await page.locator('#lane-created').getByText(id).count()).toBe(0);
+    expect(await page.evaluate('globalThis.sameDocument')).toBe(true);
+    await page.getByRole('button', { name: `Mark ready order ${id}` }).click();
+    await page.locator('#lane-ready').getByText(id).waitFor();
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('clicks twice, and the clock moves once', async () => {
+    await using site = await sandboxSite();
+    await using ada = await visitor(browser, site, { ...AT, javaScriptEnabled: false });
+    await ada.open('/clock');
+    const before = site.sandbox.now().getTime();
+    await ada.page.getByRole('button', { name: '1 hour on' }).dblclick();
+    await ada.page.locator('#flash').waitFor();
+    expect(site.sandbox.now().getTime() - before).toBe(3_600_000);
+  });
+});
+
+describe('every screen', () => {
+  let site: SandboxSite;
+  let paths: readonly string[];
+  beforeAll(async () => {
+    site = await sandboxSite({ plan: 'Developer' });
+    paths = await busyDay(site);
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  it.each([
+    ['at a desk', DESK],
+    ['on a phone', PHONE],
+  ])(
+    'reads well %s, hostile names too: axe finds nothing serious, light and dark, and nothing is too wide',
+    async (_, viewport) => {
+      const left = paths.values();
+      const faults: string[] = [];
+      const look = async (): Promise<readonly string[]> => {
+        await using ada = await visitor(browser, site, { ...AT, viewport, reducedMotion: 'reduce' });
+        const { page } = ada;
+        for (const path of left) {
+          await ada.open(path);
+          // What is folded away has to hold, too.
+          await page.evaluate(`for (const folded of document.querySelectorAll('details')) folded.open = true`);
+          await page.emulateMedia({ colorScheme: 'light' });
+          const light = [...(await layoutFaults(page)), ...(await accessibilityFaults(page))];
+          await page.emulateMedia({ colorScheme: 'dark' });
+          const dark = (await accessibilityFaults(page, 'color-contrast')).map((fault) => `dark: ${fault}`);
+          faults.push(...[...light, ...dark].map((fault) => `${path}: ${fault}`));
+        }
+        return ada.troubles;
+      };
+      const troubles = await Promise.all([look(), look()]);
+      expect(faults).toEqual([]);
+      expect(troubles.flat()).toEqual([]);
+    },
+  );
+
+  it.each(['/keys', '/webhooks'])('and so does what %s shows once', async (path) => {
+    await using ada = await visitor(browser, site, { ...AT, viewport: PHONE });
+    await ada.open(path);
+    if (path === '/webhooks') await ada.page.getByLabel(/^URL/).fill(site.shop);
+    await ada.page.locator('button.primary').click();
+    await ada.page.locator('#shown-once').waitFor();
+    expect([...(await layoutFaults(ada.page)), ...(await accessibilityFaults(ada.page))]).toEqual([]);
+    expect(new URL(ada.page.url()).search).toBe('');
+  });
+});
+
+/** Orders in every state, deliveries that failed, keys, endpoints and faults, with names that break pages. */
+async function busyDay(site: SandboxSite): Promise<readonly string[]> {
+  const { sandbox, shop } = site;
+  const { orders, keys, webhooks, faults } = sandbox;
+  const names = Object.values<string>(hostileTexts).map((text) => text.toWellFormed());
+  webhooks.add({ url: shop, secret: 'whsec_of_a_test', events: null });
+  webhooks.add({ url: `${shop}/${'long'.repeat(60)}`, secret: null, events: ['order.failed', 'cart.abandoned'] });
+  for (const name of names.slice(0, 24)) keys.create({ name, permissions: ['orders:write', 'payment_methods:write'] });
+  const ids: string[] = [];
+  for (const name of names.slice(24)) {
+    ids.push(await orderFromOutside(site, sandbox.apiKey, { id: name, name }));
+    await sandbox.advance('1 s');
+  }
+  for (const [n, id] of ids.slice(0, 18).entries()) {
+    const way = [['confirmed'], ['confirmed', 'ready'], ['cancelled'], ['failed']] as const;
+    for (const to of way[n % way.length] ?? []) orders.move(id, to);
+  }
+  await sandbox.advance('40 h');
+  faults.add({ kind: 'slow', ms: 200, operation: 'createSetupIntent', times: 1_000 });
+  faults.add({ kind: 'decline' });
+  faults.addToDeliveries('tampered-signature', 3);
+  ids.push(await orderFromOutside(site, sandbox.apiKey));
+  const [endpoint] = webhooks.list();
+  return [
+    '',
+    '/orders',
+    '/orders?status=created',
+    `/orders/${ids[0]}`,
+    `/orders/${ids.at(-1)}`,
+    '/deliveries',
+    '/deliveries?state=dead',
+    `/deliveries?state=dropped&endpoint=${endpoint?.id}`,
+    '/deliveries/1',
+    '/webhooks',
+    `/webhooks/${endpoint?.id}`,
+    '/keys',
+    '/stock',
+    '/clock',
+    '/faults',
+  ];
+}
+
+async function sees(page: Page, text: string): Promise<void> {
+  await page.locator('main').getByText(text).first().waitFor();
+}
+
+/** Goes there by Tab alone, and presses Enter, which leads to another page. */
+async function press(page: Page, name: string | RegExp): Promise<void> {
+  await tabTo(page, name);
+  await enter(page);
+}
+
+async function enter(page: Page): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+}
+
+async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const seen: string[] = [];
+  for (let n = 0; n < 120; n += 1) {
+    const is = await focused(page);
+    if (typeof name === 'string' ? is === name : name.test(is)) return;
+    seen.push(is);
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${String(name)}, but to: ${seen.join(' | ')}`);
+}
+
+/** What a screen reader says of what has the focus. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(() => {
+    const { activeElement: is } = document;
+    const label = is.labels?.[0]?.textContent;
+    return (is.getAttribute('aria-label') ?? label ?? is.textContent ?? '').trim();
+  })()`);
+}

@@ -1,0 +1,327 @@
+import { describe, expect, it } from 'vitest';
+import { verifySignature } from '../../src/index.ts';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
+import { serveApp } from '../adapters/served-app.ts';
+import { buttonsOf, FormUser, ORIGIN, readForm } from './dashboard-forms.ts';
+import { LOAF, NEW_ORDER, PIER, placeOrder, Service } from './service.ts';
+
+const KEY = /sbx_[\w-]{32}/;
+const SECRET = /whsec_[\w-]{32}/;
+
+describe('with plain forms alone', () => {
+  it('a key is made, an endpoint registered, an order moved, its webhook dead-lettered and retried', async () => {
+    let isDown = true;
+    const seen: { readonly body: string; readonly signature: string | null }[] = [];
+    const receiver = async (request: Request) => {
+      seen.push({ body: await request.text(), signature: request.headers.get('x-signature') });
+      return new Response(null, { status: isDown ? 500 : 200 });
+    };
+    await using served = await serveApp({ fetch: receiver });
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+
+    const made = await user.send(await user.open('/keys'), 'Make a key', {
+      name: 'curl',
+      permissions: ['orders:write', 'merchants:read'],
+      expires: '30 d',
+    });
+    expect([made.status, made.path]).toEqual([200, '/keys']);
+    const key = KEY.exec(made.text)?.[0] ?? '';
+    const keys = await user.open('/keys');
+    expect(keys.text).toMatch(/curl key_\w+ orders:write, merchants:read .*\(in 30 d\)/);
+    expect(keys.html).not.toMatch(KEY);
+
+    const registered = await user.send(await user.open('/webhooks'), 'Register an endpoint', { url: served.url });
+    const secret = SECRET.exec(registered.text)?.[0] ?? '';
+    expect((await user.open('/webhooks')).html).not.toMatch(SECRET);
+
+    const headers = { Authorization: key, 'Content-Type': 'application/json' };
+    const body = JSON.stringify(NEW_ORDER);
+    const placed = await sandbox.fetch('http://sandbox/order', { method: 'POST', headers, body });
+    const { data } = (await placed.json()) as { data: { id: string } };
+    expect((await sandbox.fetch('http://sandbox/payment-method', { headers })).status).toBe(403);
+
+    const board = await user.open('');
+    expect(buttonsOf(board.html)).toEqual(
+      expect.arrayContaining([`Confirm order ${data.id}`, `Cancel order ${data.id}`, `Fail order ${data.id}`]),
+    );
+    expect(buttonsOf(board.html)).not.toContain(`Complete order ${data.id}`);
+    const moved = await user.send(board, `Move order ${data.id}`, {}, `Confirm order ${data.id}`);
+    expect(moved.said).toContain('The order was moved');
+    expect(sandbox.orders.find(data.id)?.status).toBe('confirmed');
+    expect(buttonsOf(moved.html)).toContain(`Mark ready order ${data.id}`);
+
+    const waited = await user.send(await user.open('/clock'), 'Move the clock by a time of your own', { by: '40 h' });
+    expect(waited.said).toBe('The clock was moved by 1 d 16 h, and what fell due has happened.');
+    const dead = await user.open('/deliveries?state=dead');
+    expect(dead.text).toMatch(/order\.confirmed .* dead 7 answered 500 Retry/);
+
+    isDown = false;
+    const [first] = sandbox.deliveries.list({ state: 'dead' });
+    const retried = await user.send(dead, `Retry delivery ${first?.id}`);
+    expect(retried.said).toContain('It is tried once more.');
+    expect(retried.text).toContain('state waiting');
+    const all = await user.open('/deliveries');
+    const [endpoint] = sandbox.webhooks.list();
+    const rest = await user.send(all, `Retry all dead of ${endpoint?.id}`);
+    expect(rest.said).toMatch(/^\d dead letters? will be tried once more/);
+    const sent = await user.send(rest, 'Send what is due');
+    expect(sent.said).toBe('What was due has happened.');
+    expect(sandbox.deliveries.counts()).toMatchObject({ dead: 0, waiting: 0 });
+    expect((await user.open(`/deliveries/${first?.id}`)).text).toMatch(/8 .* 200 – – by hand/);
+    for (const { body, signature } of seen) expect(verifySignature(Buffer.from(body), signature, secret)).toBe(true);
+  });
+
+  it('keys are rotated and deleted; the old one works until then', async () => {
+    await using service = new Service();
+    const user = new FormUser(service.sandbox);
+    const [old] = service.sandbox.keys.list();
+    const rotated = await user.send(await user.open('/keys'), `Rotate the key ${old?.id}`);
+    const key = KEY.exec(rotated.text)?.[0] ?? '';
+    const statusOf = async (key: string): Promise<number> =>
+      (await service.call('GET', '/merchant', undefined, { key })).status;
+    expect([await statusOf(service.sandbox.apiKey), await statusOf(key)]).toEqual([200, 200]);
+    // Both have the same name.
+    const form = readForm((await user.open('/keys')).html, 'Delete the key first');
+    const deleted = await user.post({ ...form, action: `/dashboard/keys/${old?.id}/delete` });
+    expect(deleted.said).toContain('The key was deleted');
+    expect([await statusOf(service.sandbox.apiKey), await statusOf(key)]).toEqual([401, 200]);
+  });
+
+  it('endpoints are changed, given another secret, and removed', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const asked = { url: 'https://shop.example/a', signing: 'own', secret: ' of the shop ', events: ['order.ready'] };
+    const registered = await user.send(await user.open('/webhooks'), 'Register an endpoint', asked);
+    expect(registered.said).toContain('The endpoint was registered.');
+    expect(registered.html).not.toContain('of the shop');
+    const [{ id } = { id: '' }] = sandbox.webhooks.list();
+    expect(sandbox.webhooks.list()).toMatchObject([{ url: asked.url, isSigned: true, events: ['order.ready'] }]);
+    const one = await user.open(`/webhooks/${id}`);
+    const changes = { url: 'https://shop.example/b', events: ['order.ready', 'cart.abandoned'] };
+    expect((await user.send(one, 'Change the endpoint', changes)).said).toBe('The endpoint was changed.');
+    expect(sandbox.webhooks.list()).toMatchObject([changes]);
+    expect((await user.send(one, 'Replace the secret')).text).toMatch(SECRET);
+    const stale = await user.open(`/webhooks/${id}`);
+    expect((await user.send(one, 'Remove the endpoint')).said).toContain('was removed');
+    expect(sandbox.webhooks.list()).toEqual([]);
+    // Another tab still has it.
+    for (const act of ['Change the endpoint', 'Replace the secret', 'Remove the endpoint']) {
+      expect([act, (await user.send(stale, act)).status]).toEqual([act, 404]);
+    }
+    expect((await user.open(`/webhooks/${id}`)).status).toBe(404);
+  });
+
+  it('stock is set, and faults are set and cleared', async () => {
+    await using service = new Service();
+    const { sandbox } = service;
+    const user = new FormUser(sandbox);
+    const set = `Set the stock of Country loaf at ${PIER}`;
+    expect((await user.send(await user.open('/stock'), set, { quantity: '3' })).said).toBe('The stock is 3 now.');
+    expect(
+      sandbox.stock.list().find(({ productId, locationId }) => productId === LOAF && locationId === PIER),
+    ).toMatchObject({ quantity: 3 });
+
+    const faults = await user.open('/faults');
+    await user.send(faults, 'Have an operation go wrong', {
+      kind: 'before',
+      operation: 'createOrder',
+      times: '2',
+      status: '500',
+    });
+    await user.send(faults, 'Have an operation go wrong', { kind: 'slow', ms: '5', operation: 'getCart' });
+    await user.send(faults, 'Have deliveries go wrong', { kind: 'cut', times: '4' });
+    expect(sandbox.faults.list()).toMatchObject([
+      { kind: 'before', operation: 'createOrder', timesLeft: 2, status: 500 },
+      { kind: 'slow', ms: 5, operation: 'getCart', timesLeft: 1 },
+    ]);
+    expect((await service.call('POST', '/order', NEW_ORDER)).status).toBe(500);
+    const set2 = await user.open('/faults');
+    expect(set2.text).toMatch(/before: an outage before the effect Create Order status 500 1 Clear/);
+    expect(set2.text).toContain('cut off in the middle of the body, 4 times');
+    await user.send(set2, `Clear the fault ${sandbox.faults.list()[0]?.id}`);
+    expect(sandbox.faults.list()).toMatchObject([{ kind: 'slow' }]);
+    await user.send(set2, 'Clear all faults of operations');
+    await user.send(set2, 'Clear all faults of deliveries');
+    expect([sandbox.faults.list(), sandbox.faults.ofDeliveries()]).toEqual([[], []]);
+  });
+
+  it('shows the plan and its limits, what is due next, and an order with its charges', async () => {
+    await using service = new Service({ plan: 'Free' });
+    const user = new FormUser(service.sandbox);
+    const id = await placeOrder(service);
+    await service.data('POST', `/order/${id}/submit`, { payment_method_id: 'pm_ok' });
+    expect((await user.open('/keys')).text).toMatch(
+      /The plan is Free\..*2 of 5 per second, 2 of 10 per ten seconds, 2 of 1,000 per month/,
+    );
+    const clock = await user.open('/clock');
+    expect(clock.text).toContain('It is 2026-01-01 00:00:00 UTC on a frozen clock.');
+    expect(clock.text).toMatch(new RegExp(`\\(in 1 min\\) an order moves on ${id}`));
+    expect((await user.send(clock, 'Move the clock by a step', {}, '1 minute on')).said).toContain('1 min');
+    expect((await user.open(`/orders/${id}`)).text).toMatch(/state confirmed submitted .* by pm_ok: charged/);
+  });
+});
+
+describe('what comes out of order', () => {
+  it('a form that comes twice does its act once, and shows the same secret', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const key = readForm((await user.open('/keys')).html, 'Make a key', { name: 'double' });
+    const [one, other] = await Promise.all([user.post(key), user.post(key)]);
+    expect(sandbox.keys.list()).toHaveLength(2);
+    expect(KEY.exec(one.text)?.[0]).toBe(KEY.exec(other.text)?.[0]);
+
+    const clock = await user.open('/clock');
+    const hour = readForm(clock.html, 'Move the clock by a step', {}, '1 hour on');
+    const before = sandbox.now().getTime();
+    const [first, second] = await Promise.all([user.post(hour), user.post(hour)]);
+    expect(sandbox.now().getTime() - before).toBe(3_600_000);
+    expect(first.said).toContain('was moved by 1 h');
+    expect(second.said).toContain('This form came twice.');
+    // Another sight of the same form is another form; and so is another button.
+    await user.post(readForm(clock.html, 'Move the clock by a step', {}, '1 minute on'));
+    await user.post(readForm((await user.open('/clock')).html, 'Move the clock by a step', {}, '1 hour on'));
+    expect(sandbox.now().getTime() - before).toBe(2 * 3_600_000 + 60_000);
+  });
+
+  it('a form that was refused may come again', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const form = readForm((await user.open('/stock')).html, `Set the stock of Country loaf at ${PIER}`, {
+      quantity: '2.5',
+    });
+    for (let n = 0; n < 2; n += 1) {
+      const refused = await user.post(form);
+      expect([refused.status, refused.text]).toEqual([400, expect.stringMatching(/whole number.*Nothing was done\./)]);
+    }
+  });
+
+  it('a form that is out of date moves nothing: the order has moved meanwhile', async () => {
+    await using service = new Service();
+    const { orders } = service.sandbox;
+    const user = new FormUser(service.sandbox);
+    const id = await placeOrder(service);
+    const board = await user.open('');
+    orders.move(id, 'confirmed');
+    orders.move(id, 'ready');
+    for (const button of ['Confirm', 'Cancel']) {
+      const late = await user.send(board, `Move order ${id}`, {}, `${button} order ${id}`);
+      expect(late.status).toBe(409);
+      expect(late.text).toContain('The order has moved meanwhile: it is ready now. Nothing was done.');
+    }
+    expect(orders.find(id)?.status).toBe('ready');
+    // Moves that no button offers are refused by the sandbox.
+    const { action, body } = readForm((await user.open('')).html, `Move order ${id}`);
+    const illegal = await user.post({ action, body: [...body, ['to', 'created']] });
+    expect([illegal.status, orders.find(id)?.status]).toEqual([409, 'ready']);
+    const nowhere = await user.post({ action, body: [...body, ['to', 'toString']] });
+    expect([nowhere.status, orders.find(id)?.status]).toEqual([400, 'ready']);
+  });
+
+  it('what was delivered, deleted or never there is said to be so', async () => {
+    await using service = new Service();
+    const user = new FormUser(service.sandbox);
+    await placeOrder(service);
+    const key = readForm((await user.open('/keys')).html, 'Delete the key first');
+    const any = { body: key.body };
+    const gone = [
+      '/keys/key_x/rotate',
+      '/keys/key_x/delete',
+      '/webhooks/we_x/change',
+      '/webhooks/we_x/secret',
+      '/webhooks/we_x/delete',
+      '/deliveries/99/retry',
+    ];
+    for (const path of gone) {
+      const form = {
+        action: `/dashboard${path}`,
+        body: [...any.body, ['events', 'order.ready']] as [string, string][],
+      };
+      expect([path, (await user.post(form)).status]).toEqual([path, 404]);
+    }
+    for (const path of ['/orders/ord_x', '/deliveries/99', '/deliveries/x', '/webhooks/we_x', '/nowhere']) {
+      expect([path, (await user.open(path)).status]).toEqual([path, 404]);
+    }
+    const waiting = await user.post({ ...any, action: '/dashboard/deliveries/1/retry' });
+    expect(waiting.said).toContain('has yet to be tried for the first time');
+  });
+
+  it('nothing is left undone silently: what cannot work is refused in words', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
+      ['/keys', 'Make a key', { permissions: [] }, 'Choose at least one permission.'],
+      ['/keys', 'Make a key', { expires: 'soon' }, 'not by "soon"'],
+      ['/keys', 'Make a key', { expires: '999999999999 d' }, 'Nothing was done.'],
+      ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/' }, 'needs https'],
+      ['/webhooks', 'Register an endpoint', { url: 'javascript:alert(1)' }, 'https URL'],
+      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', events: [] }, 'Choose at least one type'],
+      [
+        '/webhooks',
+        'Register an endpoint',
+        { url: 'https://a.example', secret: 'mine' },
+        'A secret of yours was given',
+      ],
+      ['/webhooks', 'Register an endpoint', { url: 'https://a.example', signing: 'own' }, 'secret'],
+      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }, 'not by "tomorrow"'],
+      ['/clock', 'Move the clock by a time of your own', { by: '9999999999 d' }, 'Nothing was done.'],
+      ['/faults', 'Have an operation go wrong', { kind: 'slow' }, 'ms is how slow'],
+      ['/faults', 'Have an operation go wrong', { kind: 'decline', operation: 'getCart' }, 'takes no operation'],
+      ['/faults', 'Have an operation go wrong', { times: '0' }, 'times must be'],
+      ['/faults', 'Have deliveries go wrong', { kind: 'late', times: '0' }, 'how often'],
+      ['/faults', 'Have deliveries go wrong', { kind: '__proto__' }, 'how deliveries are to go wrong'],
+      ['/stock', `Set the stock of Country loaf at ${PIER}`, { product: 'prod_x' }, 'There is no'],
+      ['/stock', `Set the stock of Country loaf at ${PIER}`, { quantity: '99999999999' }, 'from 0 to 2147483647'],
+    ];
+    for (const [path, form, fields, why] of asked) {
+      const answer = await user.send(await user.open(path), form, fields);
+      expect([400, 404], `${form} ${JSON.stringify(fields)}`).toContain(answer.status);
+      expect(answer.text).toContain(why);
+    }
+    expect([sandbox.keys.list().length, sandbox.webhooks.list(), sandbox.faults.list()]).toEqual([1, [], []]);
+  });
+});
+
+describe('a sandbox that is away', () => {
+  it('is said to be closed, on every screen and by every form', async () => {
+    const sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const clock = await user.open('/clock');
+    const keys = await user.open('/keys');
+    await sandbox.close();
+    for (const path of ['', '/orders', '/deliveries', '/webhooks', '/keys', '/stock', '/clock', '/faults']) {
+      const { status, text } = await user.open(path);
+      expect([path, status, text]).toEqual([path, 503, expect.stringContaining('The sandbox is closed.')]);
+    }
+    expect((await user.send(clock, 'Move the clock by a step', {}, '1 hour on')).status).toBe(503);
+    expect((await user.send(keys, 'Make a key')).status).toBe(503);
+  });
+
+  it('does not keep an answer waiting for a receiver that answers late', async () => {
+    const answered = Promise.withResolvers<Response>();
+    await using sandbox = createSandbox({ webhooks: [{ to: async () => answered.promise, as: 'fetch' }] });
+    const user = new FormUser(sandbox);
+    sandbox.stock.set(PIER, LOAF, 20);
+    const late = await user.send(await user.open('/clock'), 'Move the clock by a step', {}, '1 minute on');
+    expect(late.said).toContain('The clock is on its way');
+    answered.resolve(new Response());
+    await sandbox.advance(0);
+    expect(sandbox.deliveries.counts()).toMatchObject({ delivered: 1 });
+  });
+});
+
+describe('mounted elsewhere', () => {
+  it('finds out where it is, and leads nowhere else', async () => {
+    await using service = new Service();
+    await placeOrder(service);
+    const at = { incoming: { socket: { remoteAddress: '::1' } } };
+    const page = sandboxPage(service.sandbox, { base: '/behind/a/proxy/' });
+    const html = await (await page.request(`${ORIGIN}/`, {}, at)).text();
+    expect(html).toContain('href="/behind/a/proxy/assets/sandbox.css"');
+    const paths = Array.from(html.matchAll(/(?:href|action|src)="([^"]*)"/g), ([, to]) => to);
+    expect(paths.filter((to) => !/^(?:\/behind\/a\/proxy(?:\/|$)|#main$|data:,$)/.test(to ?? ''))).toEqual([]);
+    const own = await (await sandboxPage(service.sandbox).request(`${ORIGIN}/keys`, {}, at)).text();
+    expect(own).toContain('action="/keys"');
+  });
+});
