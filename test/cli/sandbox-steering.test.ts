@@ -193,6 +193,26 @@ describe('who is not there or not allowed', () => {
     expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
   });
 
+  it.skipIf(process.getuid === undefined)(
+    'tells nothing to a sandbox whose token others may have put there',
+    async () => {
+      const folder = scratchFolder();
+      const posing = await recordingServer((response) => response.end('{"result":{"madeSecret":null}}'));
+      const { port } = new URL(posing.url);
+      mkdirSync(join(folder, FOLDER));
+      writeFileSync(join(folder, FOLDER, `sandbox-${port}`), 'their own');
+      const args = ['sandbox', 'webhook', 'http://localhost:3000/webhooks', '--at', `http://127.0.0.1:${port}`];
+      const steering = (mode: number) => {
+        chmodSync(join(folder, FOLDER), mode);
+        return runHookbox(args, { env: { TMPDIR: folder } });
+      };
+      expect(await steering(0o777)).toMatchObject({ code: 4, stderr: expect.stringContaining('runs no sandbox at') });
+      expect(posing.requests).toHaveLength(0);
+      expect(await steering(0o700)).toMatchObject({ code: 0 });
+      expect(posing.requests).toHaveLength(1);
+    },
+  );
+
   it('hears of a sandbox that ends meanwhile', async () => {
     const receiver = await recordingServer(() => {}); // never answers
     const sandbox = await sandboxing(['--clock', 'frozen', '--to', receiver.url]);
