@@ -137,6 +137,29 @@ describe('a sandbox in a file', () => {
     expect(renewed.stdout.trim()).not.toBe(first.started.secret);
   });
 
+  it('sends nothing before it listens and has said what it begins with', async () => {
+    const cwd = scratchFolder();
+    const made = createSandbox({
+      file: join(cwd, 'shop.db'),
+      startAt: new Date(),
+      webhooks: [{ to: async () => new Response(), as: 'fetch' }], // which is not there when the file is opened again
+    });
+    const [{ locationId, productId } = { locationId: '', productId: '' }] = made.stock.list();
+    made.stock.set(locationId, productId, 0);
+    await made.close();
+
+    const taken = await listening(() => {});
+    const failed = await runHookbox(['sandbox', '--port', new URL(taken.url).port, '--db', 'shop.db'], { cwd });
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    await taken.close();
+    const sandbox = await sandboxing(['--db', 'shop.db', '--clock', 'real'], { cwd });
+    await expect.poll(() => sandbox.tries()).toHaveLength(6);
+    expect(sandbox.stdout[0]).toContain('"kind":"started"');
+    // Each for the first time after that, and then at once again.
+    const tried = sandbox.tries().map(({ delivery, number }) => `${delivery}/${number}`);
+    expect(tried).toEqual(['1/1', '2/1', '3/1', '1/2', '2/2', '3/2']);
+  });
+
   it('does not tell a key that was deleted', async () => {
     const cwd = scratchFolder();
     await using made = createSandbox({ file: join(cwd, 'shop.db') });

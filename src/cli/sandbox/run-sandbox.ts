@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
@@ -12,7 +13,7 @@ import { dropToken, keepToken } from './control/token-file.ts';
 import { addFault } from './fault-text.ts';
 import { printTry } from './print-try.ts';
 import { registerEndpoint, type Registered, type Signing } from './register-endpoint.ts';
-import { sandboxServer } from './sandbox-server.ts';
+import { answerWith } from './sandbox-server.ts';
 import { assumptionsOf, planOf } from './sandbox-settings.ts';
 import { tellLeft, tellStart } from './tell-start.ts';
 
@@ -46,11 +47,13 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
   const stopped = stopSignal();
   const token = randomBytes(24).toString('base64url');
-  let base = '';
+  // Before its file is opened: what waits in it is not sent by one that cannot start, nor before it says what it is.
+  const server = createServer();
+  const base = `http://${await listen(server, { port, portOption: '--port', host })}`;
+  using _ = { [Symbol.dispose]: () => server.close() }; // also where the file cannot be opened
   await using sandbox = opened(options, (id) => printTry(sandbox, id, { json, base }));
-  const server = sandboxServer(sandbox, token);
+  answerWith(server, sandbox, token);
   try {
-    base = `http://${await listen(server, { port, portOption: '--port', host })}`;
     const unkept = keepToken(addressOf(server).port, token);
     for (const fault of options.fault ?? []) addFault(sandbox, fault);
     // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
@@ -60,7 +63,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
     if (registered !== null) void tellUnreachable(registered);
     return await stopped;
   } finally {
-    if (server.listening) dropToken(addressOf(server).port, token);
+    dropToken(addressOf(server).port, token);
     await stopListening(server, async () => {
       tellLeft(sandbox, db);
       await sandbox.close();
