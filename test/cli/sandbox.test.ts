@@ -240,6 +240,14 @@ describe('what a sandbox is told', () => {
     await expect(fetch(`http://${address}:${new URL(near.started.base).port}/merchant`)).rejects.toThrow(
       'fetch failed',
     );
+    expect((await fetch(`http://${address}:${port}/interface`)).status).toBe(200);
+    expect((await fetch(`http://${address}:${port}/dashboard`)).status).toBe(403);
+    expect((await fetch(`${far.started.base}/dashboard`)).status).toBe(200);
+    expect(await far.steer(['advance', '0'])).toMatchObject({ code: 0 });
+    expect(await runHookbox(['sandbox', '--port', '0', '--host', address ?? ''])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`At ${address} alone nobody could steer it or see its page.`),
+    });
   });
 
   it('is refused in one line where it cannot work, and leaves nothing behind', async () => {

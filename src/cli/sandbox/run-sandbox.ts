@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
+import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
 import { tell } from '../shared/output.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { isLoopback, targetOf } from '../shared/target-url.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import { dropToken, keepToken } from './control/token-file.ts';
 import { addFault } from './fault-text.ts';
@@ -50,7 +51,8 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   // Before its file is opened: what waits in it is not sent by one that cannot start, nor before it says what it is.
   const server = createServer();
   const base = `http://${await listen(server, { port, portOption: '--port', host })}`;
-  using _ = { [Symbol.dispose]: () => server.close() }; // also where the file cannot be opened
+  using _ = { [Symbol.dispose]: () => server.close() }; // also where it cannot start
+  refuseElsewhere(base);
   await using sandbox = opened(options, (id) => printTry(sandbox, id, { json, base }));
   answerWith(server, sandbox, token);
   try {
@@ -69,6 +71,15 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
       await sandbox.close();
     });
   }
+}
+
+/** Its page and what steers it take connections of this machine to itself alone, and there would be none. */
+function refuseElsewhere(base: string): void {
+  const { hostname } = new URL(base);
+  if (isLoopback(hostname)) return;
+  throw usageError(
+    `At ${hostname} alone nobody could steer it or see its page. Listen on 0.0.0.0, or on a loopback address.`,
+  );
 }
 
 function opened(options: RunSandboxOptions, onTry: (delivery: number) => void): Sandbox {
