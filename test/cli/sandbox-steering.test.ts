@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { recordingServer, statuses } from './recording-server.ts';
@@ -104,6 +105,18 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 0 });
     expect(await listed()).toBeNull();
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 4 });
+  });
+
+  it('has an address removed as often as it was registered', async () => {
+    const cwd = scratchFolder();
+    const url = 'http://localhost:3000/webhooks';
+    const made = createSandbox({ file: join(cwd, 'shop.db') });
+    for (const one of [url, 'http://localhost:3001/', url]) made.webhooks.add({ url: one, secret: null, events: null });
+    await made.close();
+    const sandbox = await sandboxing(['--db', 'shop.db'], { cwd });
+    expect(await sandbox.steer(['webhook', url, '--remove'])).toMatchObject({ code: 0 });
+    const { stdout } = await sandbox.steer(['list', 'webhooks', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ url: 'http://localhost:3001/' });
   });
 });
 
