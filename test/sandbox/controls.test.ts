@@ -194,10 +194,18 @@ describe('controls for who runs a sandbox', () => {
     const base = 'http://shop.example';
     await using usual = new Service();
     expect((await usual.call('GET', '/merchant', undefined, { base })).status).toBe(403);
-    expect((await usual.sandbox.fetch(`${base}/checkout/none`)).status).toBe(403);
+    const statuses = ({ sandbox }: Service) =>
+      Promise.all(
+        ['/checkout/none', '/interface', '/openapi.json'].map(
+          async (path) => (await sandbox.fetch(base + path)).status,
+        ),
+      );
+    expect(await statuses(usual)).toEqual([403, 403, 403]);
     await using open = new Service({ assumptions: { plainHttpAnywhere: true } });
     expect((await open.call('GET', '/merchant', undefined, { base })).status).toBe(200);
-    expect((await open.sandbox.fetch(`${base}/checkout/none`)).status).toBe(404);
+    expect(await statuses(open)).toEqual([404, 200, 200]);
+    const { servers } = (await (await open.sandbox.fetch(`${base}/openapi.json`)).json()) as { servers: object[] };
+    expect(servers).toMatchObject([{ url: base, description: 'plain HTTP from anywhere' }]);
   });
 
   it('what there is not is refused: a fault of deliveries, a limit of a plan', async () => {

@@ -47,9 +47,10 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
       return registerEndpoint(sandbox, new URL(act.url), signing, { renew: true });
     }
     case 'unhook': {
-      const known = sandbox.webhooks.list().find(({ url }) => url === act.url);
-      if (known === undefined) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
-      return sandbox.webhooks.remove(known.id);
+      // The dashboard registers an address as often as it is asked to.
+      const known = sandbox.webhooks.list().filter(({ url }) => url === act.url);
+      if (known.length === 0) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
+      return known.map(({ id }) => sandbox.webhooks.remove(id));
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
