@@ -68,10 +68,9 @@ describe('a sandbox that runs', () => {
       stderr: 'There are none.\n',
     });
     expect(await sandbox.call<object>('POST', '/order', ORDER)).toHaveProperty('id');
-    expect(await sandbox.steer(['fault', 'delivery:cut,times=2'])).toMatchObject({
-      code: 0,
-      stderr: 'The next tries of deliveries go wrong in this way.\n',
-    });
+    expect((await sandbox.steer(['fault', 'delivery:cut,times=2'])).stdout).toMatch(/delivery:cut +2\n$/);
+    expect((await sandbox.steer(['list', 'faults', '--json'])).stdout).toContain('"timesLeft":2');
+    expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({ code: 0, stderr: 'There are none.\n' });
     expect(await sandbox.steer(['fault', 'delivery:cut,operation=createOrder'])).toMatchObject({ code: 2 });
     expect((await sandbox.steer(['list', 'orders', '--json'])).stdout.trim().split('\n')).toHaveLength(2);
   });

@@ -172,7 +172,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another sandbox has it open.',
+      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
@@ -266,7 +266,12 @@ describe('what a sandbox is told', () => {
         1,
         'is taken. Choose another --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path, or remove it.'],
+      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path.'],
+      [
+        ['--db', 'postgres://shop:a-password@db/shop'],
+        2,
+        'A sandbox keeps its state in a file of its own, not at a URL.',
+      ],
       [['--db', 'text'], 2, 'it is no SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],

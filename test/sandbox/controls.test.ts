@@ -169,6 +169,17 @@ describe('controls for who runs a sandbox', () => {
     expect(keys.find(apiKey)).toBeNull();
   });
 
+  it('the key that follows one that has expired works, and as long as that one did', async () => {
+    await using service = new Service();
+    const { keys, now } = service.sandbox;
+    const old = keys.create({ expiresAt: new Date(now().getTime() + 60_000) });
+    await service.sandbox.advance('2 min');
+    const { key } = keys.rotate(old.id);
+    expect((await service.call('GET', '/merchant', undefined, { key })).status).toBe(200);
+    await service.sandbox.advance('1 min');
+    expect((await service.call('GET', '/merchant', undefined, { key })).status).toBe(401);
+  });
+
   it('each try of a delivery is told of when its end is written down', async () => {
     const told: [delivery: number, state: string | undefined, tries: number][] = [];
     let answers = 500;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Delivery, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';
-import { addFault } from '../fault-text.ts';
+import { addFault, OF_DELIVERIES } from '../fault-text.ts';
 import { registerEndpoint } from '../register-endpoint.ts';
 import { LISTS } from './address.ts';
 
@@ -35,9 +35,10 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
       return retry(sandbox, act.delivery);
     case 'fault':
       addFault(sandbox, act.fault);
-      return sandbox.faults.list();
+      return listed(sandbox, 'faults');
     case 'clear-faults':
       sandbox.faults.remove();
+      sandbox.faults.removeFromDeliveries();
       return [];
     case 'move':
       sandbox.orders.move(act.order, act.to as OrderStatus); // which checks it
@@ -99,7 +100,10 @@ function listed(sandbox: Sandbox, what: (typeof LISTS)[number]): readonly unknow
     case 'keys':
       return sandbox.keys.list();
     case 'faults':
-      return sandbox.faults.list();
+      return [
+        ...sandbox.faults.list(),
+        ...sandbox.faults.ofDeliveries().map((fault) => ({ ...fault, kind: OF_DELIVERIES + fault.kind })),
+      ];
     case 'stock':
       return sandbox.stock.list();
     default:
