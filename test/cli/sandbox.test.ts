@@ -31,6 +31,7 @@ describe('hookbox sandbox', () => {
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
       `hookbox sandbox at ${base}, with its page at ${base}/dashboard for whoever can use this machine`,
+      `Its operations, each with a line for curl: ${base}/interface`,
       'Its state is in memory and ends with it; --db FILE keeps it.',
       `API key: ${apiKey} (the header Authorization is the key alone)`,
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,

@@ -31,6 +31,7 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
   }
   tell(
     `hookbox sandbox at ${base}, with its page at ${base}${DASHBOARD} for whoever can use this machine`,
+    `Its operations, each with a line for curl: ${base}/interface`,
     stateText(sandbox, start),
     ...clockLines(sandbox, start),
     json ? [] : keyLine(apiKey, base),
