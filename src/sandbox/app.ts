@@ -1,7 +1,6 @@
 import { Hono, type Context } from 'hono';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { peerOf } from '../page/safety/peer-address.ts';
 import { accountOf } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import { outageBody, Refusal, type OutageStatus } from './errors.ts';
@@ -13,7 +12,7 @@ import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from 
 import { readRequest } from './read-request.ts';
 import type { RequestIds } from './request-ids.ts';
 import type { Message } from './resources.ts';
-import { isSecureTransport, ONLY_HTTPS } from './secure-transport.ts';
+import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** What the service is made of. */
@@ -53,8 +52,7 @@ export function createApp({ store, assumptions, limits, requestIds, logger, clos
   app.use(async (c, next) => {
     c.set('requestId', requestIds.next());
     if (closing.aborted) throw new Outage(503);
-    const peer = peerOf(c.env, c.req.raw);
-    if (!assumptions.plainHttpAnywhere && !isSecureTransport(new URL(c.req.url), peer)) {
+    if (!isAccepted(c.req.raw, c.env, assumptions)) {
       throw new Refusal('INSUFFICIENT_PERMISSIONS', ONLY_HTTPS, {});
     }
     const key = requireKey(store, c.req.header('authorization'), store.clock.now());

@@ -151,7 +151,7 @@ export const ASSUMPTIONS: Readonly<Record<AssumptionId, Assumption>> = {
     decision:
       'key, limit, permission, fault, syntax, validation, existence, state. What is missing or cannot be parsed is 400 ' +
       'MISSING_REQUIRED_FIELD; a wrong type, word or range 422 with details; an unknown path 404. The codes of section 7.3 ' +
-      'name nothing for 5xx, so these bodies have no code. A text has 1,000 characters at most.',
+      'name nothing for 5xx, so these bodies have no code. The Content-Type of a request is not looked at. A text has 1,000 characters at most.',
     values: ['maxBodyBytes', 'maxItems'],
   },
   A10: {

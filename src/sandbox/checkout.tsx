@@ -2,10 +2,10 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { peerOf } from '../page/safety/peer-address.ts';
 import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
+import type { Assumptions } from './assumptions.ts';
 import { completeSetupIntent, findSetupIntent, type SetupIntent } from './payments.ts';
-import { isSecureTransport, ONLY_HTTPS } from './secure-transport.ts';
+import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
 import { CARDS, type PaymentOutcome } from './seed.ts';
 import type { Store } from './store.ts';
 
@@ -25,14 +25,13 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
  * The page that a setup intent leads to (interface 4.8, A11). Its address is all that lets somebody in, as with the real one;
  * forms of other sites are refused, and no card number is ever asked for.
  */
-export function createCheckout(store: Store, plainHttpAnywhere: boolean, logger: Logger): Hono {
+export function createCheckout(store: Store, assumptions: Assumptions, logger: Logger): Hono {
   const app = new Hono();
   const guard = createGuard({}, false);
 
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
-    const isSecure = plainHttpAnywhere || isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw));
-    if (!isSecure) return c.text(ONLY_HTTPS, 403);
+    if (!isAccepted(c.req.raw, c.env, assumptions)) return c.text(ONLY_HTTPS, 403);
     const why = guard(c.req.raw, null);
     if (why !== null) return c.text(why, 403);
     return next();

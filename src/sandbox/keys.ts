@@ -65,14 +65,17 @@ export function createKey(tx: Transaction, seed: number, options: NewKey = {}): 
 }
 
 /**
- * Makes a key like another one, which goes on working until it is deleted (interface 5.7).
+ * Makes a key like another one, which goes on working until it is deleted (interface 5.7). Where that one expires, the new one
+ * lives as long from now on.
  *
  * @throws Refusal `RESOURCE_NOT_FOUND`
  */
 export function rotateKey(tx: Transaction, seed: number, id: string): CreatedKey {
   const old = listKeys(tx).find((key) => key.id === id);
   if (old === undefined) throw notFound('api_key', id);
-  return createKey(tx, seed, old);
+  const { createdAt, expiresAt } = old;
+  const lifetime = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime();
+  return createKey(tx, seed, { ...old, expiresAt: lifetime === null ? null : new Date(tx.now + lifetime) });
 }
 
 /**

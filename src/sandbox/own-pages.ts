@@ -25,7 +25,7 @@ export function ownPages(
     }
     if (!new URL(request.url).pathname.startsWith('/checkout/')) return undefined;
     return (checkout ??= import('./checkout.tsx').then(({ createCheckout }) =>
-      createCheckout(store, assumptions.plainHttpAnywhere, logger),
+      createCheckout(store, assumptions, logger),
     ));
   };
 }

@@ -92,6 +92,22 @@ const TABLES = [
   ...DISPATCH_TABLES,
 ];
 
+/** Every option that there is, so that a misspelt one is not taken for none. */
+const OPTIONS: Readonly<Record<keyof SandboxOptions, true>> = {
+  webhooks: true,
+  file: true,
+  seed: true,
+  clock: true,
+  startAt: true,
+  plan: true,
+  signedUpAt: true,
+  assumptions: true,
+  deliveryTimeoutMs: true,
+  deliveryFaults: true,
+  onTry: true,
+  logger: true,
+};
+
 const START_AT = new Date('2026-01-01T00:00:00.000Z');
 
 /**
@@ -113,8 +129,21 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks } = options;
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
+  if (unknown !== undefined) {
+    const message = `createSandbox has no option ${JSON.stringify(unknown)}, but ${Object.keys(OPTIONS).join(', ')}.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  if (webhooks !== undefined && !Array.isArray(webhooks)) {
+    throw new ConfigurationError('INVALID_OPTION', 'webhooks must be a list, such as [{ to: receiver, secret }].');
+  }
   if (kind !== 'frozen' && kind !== 'real') {
     throw new ConfigurationError('INVALID_OPTION', "clock must be 'frozen' or 'real'.");
+  }
+  for (const [name, time] of Object.entries({ startAt, signedUpAt: options.signedUpAt ?? startAt })) {
+    if (!(time instanceof Date) || Number.isNaN(time.getTime())) {
+      throw new ConfigurationError('INVALID_OPTION', `${name} must be a Date, and a time that there is.`);
+    }
   }
   const assumptions = assumptionsWith(options.assumptions);
   const limits = limitsOf(plan, assumptions);
@@ -123,9 +152,6 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
   if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
     throw new ConfigurationError('INVALID_OPTION', 'seed must be a whole number from 0 on.');
-  }
-  if (Number.isNaN(options.signedUpAt?.getTime())) {
-    throw new ConfigurationError('INVALID_OPTION', 'signedUpAt is no time.');
   }
   const store = openStore({ file: options.file, clock, seed, tables: TABLES });
   try {

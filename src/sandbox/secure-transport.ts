@@ -1,4 +1,5 @@
-import { isLoopbackAddress } from '../page/safety/peer-address.ts';
+import { isLoopbackAddress, peerOf } from '../page/safety/peer-address.ts';
+import type { Assumptions } from './assumptions.ts';
 
 /** Names that lead to this machine without asking anybody, and the one that calls without a port go by. */
 const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
@@ -7,10 +8,17 @@ const LOCAL_NAME = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|sandbox)$/;
 export const ONLY_HTTPS = 'Only HTTPS is accepted: plain HTTP is for this machine alone.';
 
 /**
- * Only HTTPS is accepted (interface 5.4), except where nothing leaves the machine (A12).
+ * Only HTTPS is accepted (interface 5.4), except where nothing leaves the machine, or where plain HTTP is assumed to do (A12).
  *
- * @param peer - the address that the connection comes from; `null` without a connection
+ * @param env - what the server has handed along with the request, which tells where the connection comes from
  */
-export function isSecureTransport(url: URL, peer: string | null): boolean {
-  return url.protocol === 'https:' || (LOCAL_NAME.test(url.hostname) && (peer === null || isLoopbackAddress(peer)));
+export function isAccepted(
+  request: Request,
+  env: unknown,
+  { plainHttpAnywhere }: Pick<Assumptions, 'plainHttpAnywhere'>,
+): boolean {
+  const { protocol, hostname } = new URL(request.url);
+  if (plainHttpAnywhere || protocol === 'https:') return true;
+  const peer = peerOf(env, request);
+  return LOCAL_NAME.test(hostname) && (peer === null || isLoopbackAddress(peer));
 }

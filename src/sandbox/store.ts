@@ -155,6 +155,10 @@ function opened(
 }
 
 function openDatabase(file: string | undefined): SqliteDatabase {
+  if (file !== undefined && /^[a-z][a-z+.-]+:\/\//i.test(file)) {
+    // Not repeated: a URL may have a password.
+    throw new ConfigurationError('INVALID_OPTION', 'A sandbox keeps its state in a file of its own, not at a URL.');
+  }
   const Database = loadBetterSqlite();
   let database: SqliteDatabase | undefined;
   try {
@@ -172,7 +176,7 @@ function openDatabase(file: string | undefined): SqliteDatabase {
 }
 
 function whyNot(failure: unknown): string {
-  if (isBusy(failure)) return 'another sandbox has it open';
+  if (isBusy(failure)) return 'another process has it open, another sandbox or the receiver whose inbox it is';
   return sqliteCode(failure) === 'SQLITE_NOTADB' ? 'it is no SQLite database' : messageOf(failure);
 }
 
@@ -182,8 +186,9 @@ function isSandbox(database: SqliteDatabase): boolean {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (id === APPLICATION_ID && version === VERSION) return true;
   if (id === 0 && version === 0 && database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return false;
-  const whose = id === APPLICATION_ID ? 'was made by another version of hookbox' : 'is not a sandbox’s';
-  throw new ConfigurationError('INVALID_OPTION', `${database.name} ${whose}. Give another path, or remove it.`);
+  const whose =
+    id === APPLICATION_ID ? 'was made by another version of hookbox' : 'is no sandbox’s: it holds something else';
+  throw new ConfigurationError('INVALID_OPTION', `${database.name} ${whose}. Give another path.`);
 }
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { recordingServer, statuses } from './recording-server.ts';
@@ -67,10 +68,9 @@ describe('a sandbox that runs', () => {
       stderr: 'There are none.\n',
     });
     expect(await sandbox.call<object>('POST', '/order', ORDER)).toHaveProperty('id');
-    expect(await sandbox.steer(['fault', 'delivery:cut,times=2'])).toMatchObject({
-      code: 0,
-      stderr: 'The next tries of deliveries go wrong in this way.\n',
-    });
+    expect((await sandbox.steer(['fault', 'delivery:cut,times=2'])).stdout).toMatch(/delivery:cut +2\n$/);
+    expect((await sandbox.steer(['list', 'faults', '--json'])).stdout).toContain('"timesLeft":2');
+    expect(await sandbox.steer(['fault', '--clear'])).toMatchObject({ code: 0, stderr: 'There are none.\n' });
     expect(await sandbox.steer(['fault', 'delivery:cut,operation=createOrder'])).toMatchObject({ code: 2 });
     expect((await sandbox.steer(['list', 'orders', '--json'])).stdout.trim().split('\n')).toHaveLength(2);
   });
@@ -104,6 +104,18 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 0 });
     expect(await listed()).toBeNull();
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 4 });
+  });
+
+  it('has an address removed as often as it was registered', async () => {
+    const cwd = scratchFolder();
+    const url = 'http://localhost:3000/webhooks';
+    const made = createSandbox({ file: join(cwd, 'shop.db') });
+    for (const one of [url, 'http://localhost:3001/', url]) made.webhooks.add({ url: one, secret: null, events: null });
+    await made.close();
+    const sandbox = await sandboxing(['--db', 'shop.db'], { cwd });
+    expect(await sandbox.steer(['webhook', url, '--remove'])).toMatchObject({ code: 0 });
+    const { stdout } = await sandbox.steer(['list', 'webhooks', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ url: 'http://localhost:3001/' });
   });
 });
 
@@ -192,6 +204,26 @@ describe('who is not there or not allowed', () => {
     expect(readdirSync(join(folder, FOLDER))).toEqual([]);
     expect(await sandbox.call('GET', '/merchant')).toHaveLength(3);
   });
+
+  it.skipIf(process.getuid === undefined)(
+    'tells nothing to a sandbox whose token others may have put there',
+    async () => {
+      const folder = scratchFolder();
+      const posing = await recordingServer((response) => response.end('{"result":{"madeSecret":null}}'));
+      const { port } = new URL(posing.url);
+      mkdirSync(join(folder, FOLDER));
+      writeFileSync(join(folder, FOLDER, `sandbox-${port}`), 'their own');
+      const args = ['sandbox', 'webhook', 'http://localhost:3000/webhooks', '--at', `http://127.0.0.1:${port}`];
+      const steering = (mode: number) => {
+        chmodSync(join(folder, FOLDER), mode);
+        return runHookbox(args, { env: { TMPDIR: folder } });
+      };
+      expect(await steering(0o777)).toMatchObject({ code: 4, stderr: expect.stringContaining('runs no sandbox at') });
+      expect(posing.requests).toHaveLength(0);
+      expect(await steering(0o700)).toMatchObject({ code: 0 });
+      expect(posing.requests).toHaveLength(1);
+    },
+  );
 
   it('hears of a sandbox that ends meanwhile', async () => {
     const receiver = await recordingServer(() => {}); // never answers

@@ -30,7 +30,8 @@ describe('hookbox sandbox', () => {
     const [, apiKey = ''] = /^API key: (\S+)/m.exec(sandbox.stderr.join('\n')) ?? [];
     const [, secret = ''] = /signed with the secret (\S+)$/.exec(said) ?? [];
     expect(sandbox.stderr).toEqual([
-      `hookbox sandbox at ${base}, with its page at ${base}/dashboard`,
+      `hookbox sandbox at ${base}, with its page at ${base}/dashboard for whoever can use this machine`,
+      `Its operations, each with a line for curl: ${base}/interface`,
       'Its state is in memory and ends with it; --db FILE keeps it.',
       `API key: ${apiKey} (the header Authorization is the key alone)`,
       `Webhooks go to ${receiver.url}, signed with the secret ${secret}`,
@@ -137,6 +138,29 @@ describe('a sandbox in a file', () => {
     expect(renewed.stdout.trim()).not.toBe(first.started.secret);
   });
 
+  it('sends nothing before it listens and has said what it begins with', async () => {
+    const cwd = scratchFolder();
+    const made = createSandbox({
+      file: join(cwd, 'shop.db'),
+      startAt: new Date(),
+      webhooks: [{ to: async () => new Response(), as: 'fetch' }], // which is not there when the file is opened again
+    });
+    const [{ locationId, productId } = { locationId: '', productId: '' }] = made.stock.list();
+    made.stock.set(locationId, productId, 0);
+    await made.close();
+
+    const taken = await listening(() => {});
+    const failed = await runHookbox(['sandbox', '--port', new URL(taken.url).port, '--db', 'shop.db'], { cwd });
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    await taken.close();
+    const sandbox = await sandboxing(['--db', 'shop.db', '--clock', 'real'], { cwd });
+    await expect.poll(() => sandbox.tries()).toHaveLength(6);
+    expect(sandbox.stdout[0]).toContain('"kind":"started"');
+    // Each for the first time after that, and then at once again.
+    const tried = sandbox.tries().map(({ delivery, number }) => `${delivery}/${number}`);
+    expect(tried).toEqual(['1/1', '2/1', '3/1', '1/2', '2/2', '3/2']);
+  });
+
   it('does not tell a key that was deleted', async () => {
     const cwd = scratchFolder();
     await using made = createSandbox({ file: join(cwd, 'shop.db') });
@@ -149,7 +173,7 @@ describe('a sandbox in a file', () => {
     expect(answer.status).toBe(200);
     const human = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd });
     expect((await human.ended()).stderr).toContain(
-      'shop.db cannot be opened for a sandbox: another sandbox has it open.',
+      'shop.db cannot be opened for a sandbox: another process has it open, another sandbox or the receiver whose inbox it is.',
     );
     await sandbox.stop('SIGTERM');
     const again = running(['sandbox', '--port', '0', '--db', 'shop.db'], { cwd, env: { TMPDIR: scratchFolder() } });
@@ -217,6 +241,14 @@ describe('what a sandbox is told', () => {
     await expect(fetch(`http://${address}:${new URL(near.started.base).port}/merchant`)).rejects.toThrow(
       'fetch failed',
     );
+    expect((await fetch(`http://${address}:${port}/interface`)).status).toBe(200);
+    expect((await fetch(`http://${address}:${port}/dashboard`)).status).toBe(403);
+    expect((await fetch(`${far.started.base}/dashboard`)).status).toBe(200);
+    expect(await far.steer(['advance', '0'])).toMatchObject({ code: 0 });
+    expect(await runHookbox(['sandbox', '--port', '0', '--host', address ?? ''])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`At ${address} alone nobody could steer it or see its page.`),
+    });
   });
 
   it('is refused in one line where it cannot work, and leaves nothing behind', async () => {
@@ -235,7 +267,12 @@ describe('what a sandbox is told', () => {
         1,
         'is taken. Choose another --port.',
       ],
-      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path, or remove it.'],
+      [['--db', 'newer.db'], 2, 'was made by another version of hookbox. Give another path.'],
+      [
+        ['--db', 'postgres://shop:a-password@db/shop'],
+        2,
+        'A sandbox keeps its state in a file of its own, not at a URL.',
+      ],
       [['--db', 'text'], 2, 'it is no SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],

@@ -65,6 +65,19 @@ describe('a real clock', () => {
     expect(clock.now()).toBe(START + 150);
   });
 
+  it('stands still at the end of the year 9999', () => {
+    const { source, pass } = machine();
+    const clock = realClock(source);
+    const end = Date.parse('9999-12-31T23:59:59.999Z');
+    clock.moveTo(end - 10);
+    pass(11);
+    expect(clock.now()).toBe(end);
+    const again = realClock(source);
+    again.resume(clock.reading());
+    pass(3_600_000);
+    expect([clock.now(), again.now()]).toEqual([end, end]);
+  });
+
   it('sleeps with the machine: what is due meanwhile is due when it wakes up', () => {
     const { source, set } = machine();
     const clock = realClock(source);

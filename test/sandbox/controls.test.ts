@@ -169,6 +169,17 @@ describe('controls for who runs a sandbox', () => {
     expect(keys.find(apiKey)).toBeNull();
   });
 
+  it('the key that follows one that has expired works, and as long as that one did', async () => {
+    await using service = new Service();
+    const { keys, now } = service.sandbox;
+    const old = keys.create({ expiresAt: new Date(now().getTime() + 60_000) });
+    await service.sandbox.advance('2 min');
+    const { key } = keys.rotate(old.id);
+    expect((await service.call('GET', '/merchant', undefined, { key })).status).toBe(200);
+    await service.sandbox.advance('1 min');
+    expect((await service.call('GET', '/merchant', undefined, { key })).status).toBe(401);
+  });
+
   it('each try of a delivery is told of when its end is written down', async () => {
     const told: [delivery: number, state: string | undefined, tries: number][] = [];
     let answers = 500;
@@ -194,10 +205,18 @@ describe('controls for who runs a sandbox', () => {
     const base = 'http://shop.example';
     await using usual = new Service();
     expect((await usual.call('GET', '/merchant', undefined, { base })).status).toBe(403);
-    expect((await usual.sandbox.fetch(`${base}/checkout/none`)).status).toBe(403);
+    const statuses = ({ sandbox }: Service) =>
+      Promise.all(
+        ['/checkout/none', '/interface', '/openapi.json'].map(
+          async (path) => (await sandbox.fetch(base + path)).status,
+        ),
+      );
+    expect(await statuses(usual)).toEqual([403, 403, 403]);
     await using open = new Service({ assumptions: { plainHttpAnywhere: true } });
     expect((await open.call('GET', '/merchant', undefined, { base })).status).toBe(200);
-    expect((await open.sandbox.fetch(`${base}/checkout/none`)).status).toBe(404);
+    expect(await statuses(open)).toEqual([404, 200, 200]);
+    const { servers } = (await (await open.sandbox.fetch(`${base}/openapi.json`)).json()) as { servers: object[] };
+    expect(servers).toMatchObject([{ url: base, description: 'plain HTTP from anywhere' }]);
   });
 
   it('what there is not is refused: a fault of deliveries, a limit of a plan', async () => {

@@ -40,6 +40,21 @@ describe('on a real clock', () => {
     expect(states(shop)).toEqual(['delivered after 1']);
   });
 
+  it('what fails while the clock is moved is tried by its schedule on the way, until it is a dead letter', async () => {
+    const slow = async () => {
+      await sleep(3); // the clock goes on
+      return new Response(null, { status: 503 });
+    };
+    await using shop = openShop({ webhooks: [{ to: slow }], clock: realClock() });
+    shop.sell();
+    shop.sellAt(shop.store.clock.now() + HOUR);
+    await shop.dispatch.advance('3 d');
+    expect(states(shop)).toEqual(['dead after 7', 'dead after 7']);
+    const times = listTries(shop.store, 1).map(({ at }) => at.getTime());
+    const hours = times.map((at) => Math.floor((at - (times[0] ?? 0)) / HOUR));
+    expect(hours).toEqual([0, 0, 0, 0, 1, 7, 31]);
+  });
+
   it('what falls due happens by itself', async () => {
     const arrived: string[] = [];
     const to = async (request: Request) => {

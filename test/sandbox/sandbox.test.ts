@@ -109,6 +109,16 @@ describe('a sandbox', () => {
     await expect(sandbox.advance(0)).rejects.toThrow('The sandbox is closed.');
   });
 
+  it.each([
+    [{ webhook: [] }, 'has no option "webhook"'],
+    [{ db: 'shop.db' }, 'has no option "db"'],
+    [{ webhooks: { to: 'http://localhost:3000' } }, 'must be a list'],
+    [{ startAt: '2026-01-01' }, 'startAt must be a Date'],
+    [{ signedUpAt: new Date(NaN) }, 'signedUpAt must be a Date'],
+  ])('refuses %o and says why', (options, why) => {
+    expect(() => createSandbox(options as object)).toThrow(why);
+  });
+
   it('refuses a clock that there is not', () => {
     expect(() => createSandbox({ clock: 'frozn' as 'frozen' })).toThrow("'frozen' or 'real'");
   });

@@ -100,7 +100,7 @@ describe('the file of a sandbox', () => {
   it('belongs to one at a time', () => {
     const file = scratchFile();
     const first = open(file);
-    expect(() => open(file)).toThrow('another sandbox has it open');
+    expect(() => open(file)).toThrow('another process has it open');
     first.close();
     open(file).close();
   });
@@ -114,7 +114,7 @@ describe('the file of a sandbox', () => {
     [
       'a database of something else',
       (file: string) => new Database(file).exec('CREATE TABLE t (a)').close(),
-      'not a sandbox',
+      'no sandbox’s',
     ],
     [
       'a sandbox of another version',

@@ -46,10 +46,15 @@ function wordOf({ state }: Delivery, { why }: DeliveryTry): string {
   return state === 'dead' ? 'dead' : 'failed';
 }
 
-function detailsOf({ id, state, nextAt }: Delivery, { number, why, note, fault }: DeliveryTry, base: string): string {
+function detailsOf(
+  { id, state, nextAt }: Delivery,
+  { number, status, why, note, fault }: DeliveryTry,
+  base: string,
+): string {
   const next = nextAt === null ? '' : `, again at ${nextAt.toISOString()}`;
   const said = [
     `try ${number}${why === null ? '' : `: ${why}`}${next}`,
+    ...(status === 401 && fault === null ? ['does the receiver check with the same secret?'] : []),
     ...(note === null ? [] : [note]),
     ...(fault === null ? [] : [`on purpose: ${fault}`]),
     ...(state === 'dead' ? [`${steeringText(base, 'retry', String(id))} tries it again`] : []),

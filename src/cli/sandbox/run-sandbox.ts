@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
+import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
 import { tell } from '../shared/output.ts';
 import { refuseFolder } from '../shared/read-input.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { isLoopback, targetOf } from '../shared/target-url.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
 import { dropToken, keepToken } from './control/token-file.ts';
 import { addFault } from './fault-text.ts';
 import { printTry } from './print-try.ts';
 import { registerEndpoint, type Registered, type Signing } from './register-endpoint.ts';
-import { sandboxServer } from './sandbox-server.ts';
+import { answerWith } from './sandbox-server.ts';
 import { assumptionsOf, planOf } from './sandbox-settings.ts';
 import { tellLeft, tellStart } from './tell-start.ts';
 
@@ -46,11 +48,14 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
   const stopped = stopSignal();
   const token = randomBytes(24).toString('base64url');
-  let base = '';
+  // Before its file is opened: what waits in it is not sent by one that cannot start, nor before it says what it is.
+  const server = createServer();
+  const base = `http://${await listen(server, { port, portOption: '--port', host })}`;
+  using _ = { [Symbol.dispose]: () => server.close() }; // also where it cannot start
+  refuseElsewhere(base);
   await using sandbox = opened(options, (id) => printTry(sandbox, id, { json, base }));
-  const server = sandboxServer(sandbox, token);
+  answerWith(server, sandbox, token);
   try {
-    base = `http://${await listen(server, { port, portOption: '--port', host })}`;
     const unkept = keepToken(addressOf(server).port, token);
     for (const fault of options.fault ?? []) addFault(sandbox, fault);
     // Only now, as a secret that is made has to be told; and before any request, as these wait for this turn to end.
@@ -60,12 +65,21 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
     if (registered !== null) void tellUnreachable(registered);
     return await stopped;
   } finally {
-    if (server.listening) dropToken(addressOf(server).port, token);
+    dropToken(addressOf(server).port, token);
     await stopListening(server, async () => {
       tellLeft(sandbox, db);
       await sandbox.close();
     });
   }
+}
+
+/** Its page and what steers it take connections of this machine to itself alone, and there would be none. */
+function refuseElsewhere(base: string): void {
+  const { hostname } = new URL(base);
+  if (isLoopback(hostname)) return;
+  throw usageError(
+    `At ${hostname} alone nobody could steer it or see its page. Listen on 0.0.0.0, or on a loopback address.`,
+  );
 }
 
 function opened(options: RunSandboxOptions, onTry: (delivery: number) => void): Sandbox {

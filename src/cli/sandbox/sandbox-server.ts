@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Sandbox } from '../../sandbox/index.ts';
 import { CONTROL_PATH } from './control/address.ts';
@@ -9,11 +9,11 @@ import type { Control } from './control/control-path.ts';
 export const DASHBOARD = '/dashboard';
 
 /**
- * A server of the whole sandbox: what steers it, its page, and the service everywhere else.
+ * Has a server answer as the whole sandbox: what steers it, its page, and the service everywhere else.
  *
  * @param token - what who steers it sends
  */
-export function sandboxServer(sandbox: Sandbox, token: string): Server {
+export function answerWith(server: Server, sandbox: Sandbox, token: string): void {
   let control: Promise<Control> | undefined;
   let dashboard: Promise<Hono> | undefined;
   // The first answer does not wait for what few ask for.
@@ -25,12 +25,11 @@ export function sandboxServer(sandbox: Sandbox, token: string): Server {
       new Hono().route(DASHBOARD, sandboxPage(sandbox)),
     ));
 
-  return createAdaptorServer({
-    async fetch(request, env) {
-      const path = new URL(request.url).pathname;
-      if (path === CONTROL_PATH) return (await openControl())(request, env);
-      if (path === DASHBOARD || path.startsWith(`${DASHBOARD}/`)) return (await openDashboard()).fetch(request, env);
-      return sandbox.fetch(request, env);
-    },
-  }) as Server; // of HTTP/1, because no other was asked for
+  const listener = getRequestListener(async (request, env) => {
+    const path = new URL(request.url).pathname;
+    if (path === CONTROL_PATH) return (await openControl())(request, env);
+    if (path === DASHBOARD || path.startsWith(`${DASHBOARD}/`)) return (await openDashboard()).fetch(request, env);
+    return sandbox.fetch(request, env);
+  });
+  server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
 }

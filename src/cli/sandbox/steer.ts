@@ -7,7 +7,6 @@ import { targetOf } from '../shared/target-url.ts';
 import type { Retried } from './control/acts.ts';
 import type { LISTS } from './control/address.ts';
 import { steer } from './control/control-client.ts';
-import { OF_DELIVERIES } from './fault-text.ts';
 import type { KeyOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
@@ -39,11 +38,6 @@ export async function fault(
   { at, json = false, clear = false }: SteeringOptions & { readonly clear?: boolean },
 ): Promise<void> {
   if (clear) await steer(at, { act: 'clear-faults' });
-  if (text?.startsWith(OF_DELIVERIES) === true) {
-    await steer(at, { act: 'fault', fault: text });
-    tell('The next tries of deliveries go wrong in this way.'); // they are not listed
-    return;
-  }
   const faults =
     text === undefined
       ? await steer<readonly Listed[]>(at, { act: 'list', what: 'faults' })

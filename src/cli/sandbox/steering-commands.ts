@@ -45,7 +45,7 @@ function fault(): Command {
     'hookbox sandbox fault --clear',
   ])
     .argument('[fault]', 'its kind, with operation=, times=, status=, ms= or outcome= where it takes these')
-    .option('--clear', 'take back those of operations and orders that have not happened yet');
+    .option('--clear', 'take back all that have not happened yet');
   return withSteering(made)
     .addHelpText(
       'after',

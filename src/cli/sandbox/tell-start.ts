@@ -30,7 +30,8 @@ export function tellStart(sandbox: Sandbox, start: Start): void {
     printNdjson({ kind: 'started', at: sandbox.now(), base, apiKey, endpoint, secret, page: base + DASHBOARD });
   }
   tell(
-    `hookbox sandbox at ${base}, with its page at ${base}${DASHBOARD}`,
+    `hookbox sandbox at ${base}, with its page at ${base}${DASHBOARD} for whoever can use this machine`,
+    `Its operations, each with a line for curl: ${base}/interface`,
     stateText(sandbox, start),
     ...clockLines(sandbox, start),
     json ? [] : keyLine(apiKey, base),

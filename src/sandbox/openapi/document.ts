@@ -39,7 +39,13 @@ export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
           'As the sandbox of hookbox serves it. Where the interface of the service does not say what holds, `x-assumption` says ' +
           'what the sandbox does.',
       },
-      servers: [{ url: server, description: 'plain HTTP on this machine only', ...marks.of('A12') }],
+      servers: [
+        {
+          url: server,
+          description: assumptions.plainHttpAnywhere ? 'plain HTTP from anywhere' : 'plain HTTP on this machine only',
+          ...marks.of('A12'),
+        },
+      ],
       tags: [...tags(), { name: 'webhooks', description: 'What the service sends.' }],
       paths: operationObjects(server, marks),
       webhooks: webhookObjects(marks),

@@ -3,10 +3,9 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { nameOf } from '../../errors.ts';
 import type { Logger } from '../../host/logger.ts';
-import { peerOf } from '../../page/safety/peer-address.ts';
 import { createGuard, SAFE_HEADERS } from '../../page/safety/request-guard.ts';
 import type { Assumptions } from '../assumptions.ts';
-import { isSecureTransport, ONLY_HTTPS } from '../secure-transport.ts';
+import { isAccepted, ONLY_HTTPS } from '../secure-transport.ts';
 import { openApiDocument } from './document.ts';
 import { PAGE_STYLE } from './interface-request.ts';
 import { InterfacePage } from './page/interface-page.tsx';
@@ -19,7 +18,7 @@ export function createInterface(assumptions: Assumptions, logger: Logger): Hono 
 
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
-    if (!isSecureTransport(new URL(c.req.url), peerOf(c.env, c.req.raw))) return c.text(ONLY_HTTPS, 403);
+    if (!isAccepted(c.req.raw, c.env, assumptions)) return c.text(ONLY_HTTPS, 403);
     const why = guard(c.req.raw, null);
     if (why !== null) return c.text(why, 403);
     return next();

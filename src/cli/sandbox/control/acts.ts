@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Delivery, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';
-import { addFault } from '../fault-text.ts';
+import { addFault, OF_DELIVERIES } from '../fault-text.ts';
 import { registerEndpoint } from '../register-endpoint.ts';
 import { LISTS } from './address.ts';
 
@@ -35,9 +35,10 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
       return retry(sandbox, act.delivery);
     case 'fault':
       addFault(sandbox, act.fault);
-      return sandbox.faults.list();
+      return listed(sandbox, 'faults');
     case 'clear-faults':
       sandbox.faults.remove();
+      sandbox.faults.removeFromDeliveries();
       return [];
     case 'move':
       sandbox.orders.move(act.order, act.to as OrderStatus); // which checks it
@@ -47,9 +48,10 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
       return registerEndpoint(sandbox, new URL(act.url), signing, { renew: true });
     }
     case 'unhook': {
-      const known = sandbox.webhooks.list().find(({ url }) => url === act.url);
-      if (known === undefined) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
-      return sandbox.webhooks.remove(known.id);
+      // The dashboard registers an address as often as it is asked to.
+      const known = sandbox.webhooks.list().filter(({ url }) => url === act.url);
+      if (known.length === 0) throw new CommandError(`No endpoint goes to ${act.url}.`, EXIT.notFound);
+      return known.map(({ id }) => sandbox.webhooks.remove(id));
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
@@ -98,7 +100,10 @@ function listed(sandbox: Sandbox, what: (typeof LISTS)[number]): readonly unknow
     case 'keys':
       return sandbox.keys.list();
     case 'faults':
-      return sandbox.faults.list();
+      return [
+        ...sandbox.faults.list(),
+        ...sandbox.faults.ofDeliveries().map((fault) => ({ ...fault, kind: OF_DELIVERIES + fault.kind })),
+      ];
     case 'stock':
       return sandbox.stock.list();
     default:

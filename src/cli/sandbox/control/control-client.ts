@@ -25,7 +25,9 @@ export async function steer<Result>(at: string, act: Act): Promise<Result> {
 function addressOf(at: string): URL {
   const url = URL.canParse(at) ? new URL(at) : null;
   if (url?.protocol === 'http:' && isLoopback(url.hostname)) return url;
-  throw usageError(`--at ${JSON.stringify(at)} is no sandbox of this machine. Write ${DEFAULT_AT}.`);
+  throw usageError(
+    `--at ${JSON.stringify(at)} is no sandbox of this machine. Write http://127.0.0.1: and its port, such as ${DEFAULT_AT}.`,
+  );
 }
 
 async function post({ origin, hostname, port }: URL, sent: string): Promise<{ status: number; body: unknown }> {

@@ -26,9 +26,13 @@ export function dropToken(port: number, token: string): void {
   if (tokenOf(port) === token) rmSync(fileOf(port), { force: true });
 }
 
-/** What steers the sandbox of this user on a port; `null` where there is none. */
+/**
+ * What steers the sandbox of this user on a port; `null` where there is none. One that another user may have put there is none:
+ * whoever listens on that port would be told what a sandbox is told, such as a signing secret.
+ */
 export function tokenOf(port: number): string | null {
   try {
+    refuseFolderOfOthers();
     return readFileSync(fileOf(port), 'utf8');
   } catch {
     return null;
@@ -43,9 +47,13 @@ function folder(): string {
   return join(tmpdir(), `hookbox-${process.getuid?.() ?? userInfo().username}`);
 }
 
-/** Others may write to the folder above it, so they may have made it first: then they would read what is put there. */
 function makeFolder(): void {
   mkdirSync(folder(), { recursive: true, mode: 0o700 });
+  refuseFolderOfOthers();
+}
+
+/** Others may write to the folder above it, so they may have made it first: then they would read and write what is put there. */
+function refuseFolderOfOthers(): void {
   if (process.getuid === undefined) return; // the temporary folder of Windows is the user's own
   const { uid, mode } = lstatSync(folder());
   if (uid !== process.getuid() || (mode & 0o77) !== 0) throw new Error(`${folder()} is open to others`);

@@ -70,6 +70,10 @@ function HowToOrder({ service }: { readonly service: string }) {
       <Copyable
         text={`curl ${service}/order -H "Authorization: $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`}
       />
+      <p>
+        It moves by the clock once it is paid for. <a href={`${service}/interface`}>The interface</a> has a line like
+        this for that and for each other operation.
+      </p>
     </section>
   );
 }
