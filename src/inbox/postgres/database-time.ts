@@ -8,8 +8,12 @@ import type { Session } from './driver/session.ts';
 export interface DatabaseTime {
   /** Asks the database for the time, where that is needed. */
   follow(session: Session): Promise<void>;
-  /** A time of the caller's clock, as the database has it. */
-  toDatabase(ms: number): number;
+  /**
+   * A time of the caller's clock, as the database has it.
+   *
+   * @param askedAt - what it was then on the monotonic clock: what is granted counts from now, however long it was waited for
+   */
+  toDatabase(ms: number, askedAt?: number): number;
   toCaller(ms: number): number;
 }
 
@@ -47,7 +51,7 @@ export function databaseTime(): DatabaseTime {
       askedAt = answeredAt;
       wall = Date.now() - answeredAt;
     },
-    toDatabase: (ms) => ms + apart(),
+    toDatabase: (ms, askedAt) => ms + apart() + (askedAt === undefined ? 0 : Math.round(performance.now() - askedAt)),
     toCaller: (ms) => ms - apart(),
   };
 }
