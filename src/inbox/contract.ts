@@ -29,9 +29,14 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * Keeps in order what operators look into, a bounded part at a time and behind the deliveries. Receivers and processors
    * call it about once a minute; absent where there is nothing to keep.
    *
-   * @param options - `isOpen` is asked before each part; with `false` it stops
+   * @param options - `isOpen` is asked before each part; with `false` it stops. `upTo` is the `seq` of the last event that
+   * matters; unless set, it goes on while there are new ones
    */
-  upkeep?(options: { readonly now: () => number; readonly isOpen: () => boolean }): Promise<void>;
+  upkeep?(options: {
+    readonly now: () => number;
+    readonly isOpen: () => boolean;
+    readonly upTo?: number;
+  }): Promise<void>;
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;
 }

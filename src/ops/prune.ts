@@ -32,7 +32,8 @@ const REST = 4;
  * Makes tombstones of settled events: their bodies go, what errors said and other bodies under their ids; that they are
  * known stays, so redeliveries are still duplicates. Works in batches so small that deliveries hardly notice, and rests
  * several times as long after each. The audit's line is written first and counts along, so it is right for a run that was
- * killed too; run it again to go on.
+ * killed too; run it again to go on. Behind that counts are summed up and new events indexed, as where functions only receive
+ * nobody else does that.
  *
  * @param criteria - which events; `processed` ones alone unless `states` says otherwise
  * @throws ConfigurationError for criteria that cannot be meant
@@ -67,10 +68,23 @@ export async function pruneEvents(
     pruned += step.pruned;
     onProgress?.(pruned);
     after = step.next;
-    if (after === null || signal?.aborted === true) return { pruned, audit };
+    if (after === null || signal?.aborted === true) break;
     batch = nextBatch(batch, step);
     await delay(REST * step.heldMs);
   }
+  await keepUp(inbox, by, signal);
+  return { pruned, audit };
+}
+
+/**
+ * What processors and receivers have an inbox do once a minute. Where there are only functions none of them lives that long, and a
+ * prune on a schedule is what there is.
+ */
+export async function keepUp(inbox: Inbox, by: By, signal?: AbortSignal): Promise<void> {
+  if (inbox.upkeep === undefined) return;
+  const [newest] = (await operationsOf(inbox).search({}, { limit: 1 })).events;
+  const isOpen = (): boolean => signal?.aborted !== true;
+  await inbox.upkeep({ now: () => by.now ?? Date.now(), isOpen, upTo: newest?.seq ?? 0 });
 }
 
 /** As many events as should take as long as it shall; at most twice as many as before, since one quick step says little. */

@@ -2,16 +2,25 @@ import { ConfigurationError } from '../errors.ts';
 
 /** The endpoint of receivers and processors that name none. */
 export const DEFAULT_ENDPOINT = 'default';
+/** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
+const MAX_CHARACTERS = 255;
 
 /** @throws ConfigurationError `INVALID_OPTION` for anything that cannot be the name of one endpoint */
 export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
-  if (typeof endpoint === 'string' && endpoint !== '' && endpoint !== '*') return;
-  const given = endpoint === '' ? 'an empty text' : typeof endpoint === 'string' ? "'*'" : typeof endpoint;
+  const given = mistaken(endpoint);
+  if (given === null) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
     `endpoint must name a webhook registration, such as 'shop-a', not ${given}. Leave it out for '${DEFAULT_ENDPOINT}'; ` +
       "'*' is for processors, alone, and means every endpoint.",
   );
+}
+
+function mistaken(endpoint: unknown): string | null {
+  if (typeof endpoint !== 'string') return typeof endpoint;
+  if (endpoint === '') return 'an empty text';
+  if (endpoint === '*') return "'*'";
+  return endpoint.length > MAX_CHARACTERS ? `a text of more than ${MAX_CHARACTERS} characters` : null;
 }
 
 /**

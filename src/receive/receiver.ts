@@ -23,7 +23,7 @@ import { createVerifier, type VerifiedDelivery, type VerifierOptions } from './v
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
   readonly inbox: Inbox<Database>;
-  /** The name of this webhook registration, for a merchant with several; `default` unless set. */
+  /** The name of this webhook registration, for a merchant with several; at most 255 characters, `default` unless set. */
   readonly endpoint?: string;
   /** What to run for each type of event, once `start()` was called; in inline mode, while the delivery waits. */
   readonly handlers?: Handlers<Database>;

@@ -66,6 +66,15 @@ it('passes over an event that is rerun between finding it and its turn', async (
   expect(await inbox.get(KEY)).toMatchObject({ state: 'pending', body: orderEvent('evt').body });
 });
 
+it('indexes what came in behind that, as a processor does once a minute', async () => {
+  const events = Array.from({ length: 4 }, (_, n) => orderEvent(`evt_${n}`, { order: `ord_${n}` }));
+  await handled(inbox, { outcome: 'processed' }, ...events);
+  const indexed = () => database.prepare('SELECT 1 FROM hookbox_terms').all().length;
+  expect(indexed()).toBe(0);
+  await pruneEvents(inbox, { settledBefore: LATER }, ADA);
+  expect(indexed()).toBeGreaterThanOrEqual(events.length);
+});
+
 describe('the size of a batch', () => {
   it('grows while batches are quick, to at most twice as many each time, and up to a bound', async () => {
     const { limits } = await watchedPruning(12, (limit) => limit / 10_000);

@@ -107,6 +107,7 @@ describe.each([
 describe('an endpoint that is none', () => {
   it.each([
     ['an empty text', ''],
+    ['a text of 256 characters', 'x'.repeat(256)],
     ['an empty list', []],
     ['a list with an empty text', ['shop-a', '']],
     ["a list with '*'", ['shop-a', '*']],

@@ -25,7 +25,8 @@ export function pruneCommand(): Command {
     .addHelpText(
       'after',
       '\nA pruned event cannot be rerun, and is exported without its body. When it is sent again, it is a duplicate.\n' +
-        'Deliveries go on meanwhile. What holds the inbox keeps its size and uses the room again.',
+        'Deliveries go on meanwhile. What holds the inbox keeps its size and uses the room again.\n' +
+        'Then it sums up counts and indexes new events: where only functions receive, run it once an hour.',
     )
     .action(async (options: PruneCommandOptions) => {
       const { prune } = await import('./prune.ts');

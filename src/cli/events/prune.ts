@@ -1,4 +1,5 @@
 import { pruneEvents, type PruneCriteria } from '../../ops/index.ts';
+import { keepUp } from '../../ops/prune.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { requireConsent, typedCount } from './confirm.ts';
 import { shownInbox } from '../shared/db-option.ts';
@@ -48,6 +49,7 @@ export async function prune(options: PruneCommandOptions): Promise<ExitCode> {
   if (signal.aborted) return EXIT.interrupted;
   const what = `${plural(total, 'event')} (${(state ?? ['processed']).join(', ')} before ${timeText(criteria.settledBefore)})`;
   if (dryRun || total === 0) {
+    if (!dryRun) await keepUp(inbox, by, signal);
     if (json) printJson({ pruned: total, audit: null });
     tell(total === 0 ? `Nothing in ${shownInbox(options)} is to be pruned.` : `would prune ${what}`);
     return EXIT.ok;

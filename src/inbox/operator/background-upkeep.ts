@@ -12,11 +12,12 @@ const MINUTES_KEPT_MS = 25 * 60 * 60_000;
  * Keeps handy what operators look into: enters new events into the index of entities and merchants, and puts old counts
  * together.
  *
- * @param isOpen - asked before each step; with `false` it stops
+ * @param how - `isOpen` is asked before each step; with `false` it stops. `upTo` is the `seq` of the last event that matters: without
+ * it, there may always be more where events keep coming in
  */
 export async function keepHandy(
   operations: Pick<Operations, 'indexNew' | 'coarsen'>,
-  { now, isOpen }: { readonly now: () => number; readonly isOpen: () => boolean },
+  { now, isOpen, upTo }: { readonly now: () => number; readonly isOpen: () => boolean; readonly upTo?: number },
 ): Promise<void> {
   let coarsenedAt = -Infinity;
   for (let left = Infinity; left > 0 && isOpen();) {
@@ -27,7 +28,7 @@ export async function keepHandy(
       coarsenedAt = startedAt;
     }
     const indexingAt = performance.now();
-    left = await operations.indexNew(BATCH);
+    left = await operations.indexNew(BATCH, upTo);
     if (left > 0) await delay(REST * (performance.now() - indexingAt), undefined, { ref: false });
   }
 }

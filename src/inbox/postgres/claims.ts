@@ -7,12 +7,13 @@ import { carriedOut, type Store } from './store.ts';
 
 /** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
 export async function claimDue(store: Store, asked: NumberedClaim, limit: number): Promise<readonly ClaimedEvent[]> {
+  const askedAt = performance.now();
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
-        const request = onDatabaseClock(store, asked);
+        const request = onDatabaseClock(store, asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
         const step = await carriedOut(scene, (engine) => claim(engine, request, limit, { freshUpTo: null }));
         claimed = step === 'more' ? [] : step;
@@ -31,12 +32,13 @@ export async function claimByKey(
   key: EventKey,
   asked: NumberedClaim,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
+  const askedAt = performance.now();
   for (;;) {
     let claimed: ClaimedEvent | undefined;
     const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
-        const request = onDatabaseClock(store, asked);
+        const request = onDatabaseClock(store, asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
         const step = await carriedOut(scene, (engine) => claimOne(engine, key, request));
         claimed = typeof step === 'string' ? undefined : step;
@@ -50,13 +52,16 @@ export async function claimByKey(
   }
 }
 
-/** As the database has the times of a request. */
-function onDatabaseClock({ time }: Store, request: NumberedClaim): NumberedClaim {
-  const { now, ranOutBy, takenSince } = request;
+/**
+ * As the database has the times of a request. Its leases count from now: one that counted from when it was asked for might have
+ * run out before it was given. What others hold is judged as of then, as they may have had to wait too.
+ */
+function onDatabaseClock({ time }: Store, request: NumberedClaim, askedAt: number): NumberedClaim {
+  const { now, ranOutBy = now, takenSince } = request;
   return {
     ...request,
-    now: time.toDatabase(now),
-    ...(ranOutBy !== undefined && { ranOutBy: time.toDatabase(ranOutBy) }),
+    now: time.toDatabase(now, askedAt),
+    ranOutBy: time.toDatabase(ranOutBy),
     ...(takenSince !== undefined && { takenSince: time.toDatabase(takenSince) }),
   };
 }

@@ -8,18 +8,45 @@ import type { Session } from './driver/session.ts';
 export interface DatabaseTime {
   /** Asks the database for the time, where that is needed. */
   follow(session: Session): Promise<void>;
-  /** A time of the caller's clock, as the database has it. */
-  toDatabase(ms: number): number;
+  /**
+   * A time of the caller's clock, as the database has it.
+   *
+   * @param askedAt - what it was then on the monotonic clock: what is granted counts from now, however long it was waited for
+   */
+  toDatabase(ms: number, askedAt?: number): number;
   toCaller(ms: number): number;
+  /** Told the time with each transaction that begins. */
+  readonly clock?: ServerClock;
 }
+
+/** The clock of the database, as far as this process knows it. */
+export interface ServerClock {
+  /** @param askedAt - on the monotonic clock, as `answeredAt` */
+  heard(ms: number, askedAt: number, answeredAt: number): void;
+  /** A connection was lost: the next one may lead to another server, with another clock. */
+  lost(): void;
+}
+
+/** Its time in milliseconds. */
+export const CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms';
 
 /** Of callers whose times are taken as they are. */
 export const callersTime: DatabaseTime = { follow: async () => {}, toDatabase: (ms) => ms, toCaller: (ms) => ms };
 
-/** Clocks drift by less than a millisecond in that. */
-const ASK_EVERY_MS = 60_000;
+/** The database's clock may be set too, or another server take over. Whoever changes something has just heard of it, with BEGIN. */
+const ASK_EVERY_MS = 1_000;
 /** A clock that ticks by milliseconds is up to one behind, and the process may be held up between a look at one and at the other. */
 const NOTHING_MS = 5;
+const MOST_LOOKS = 5;
+
+/** How far the monotonic clock is ahead of the machine's; looked at again where the process was held up between the two. */
+function monotonicAhead(): number {
+  for (let left = MOST_LOOKS; ; left -= 1) {
+    const monotonic = performance.now();
+    const ahead = monotonic - Date.now();
+    if (left === 0 || performance.now() - monotonic < 1) return ahead;
+  }
+}
 
 export function databaseTime(): DatabaseTime {
   /** what to add to the monotonic clock of this process, which nobody sets */
@@ -30,24 +57,32 @@ export function databaseTime(): DatabaseTime {
   let carriedBy = 0;
   const apart = (): number => {
     if (offset === null) throw new Error('the time of the database is not known yet');
-    const now = offset + performance.now() - Date.now();
+    const now = offset + monotonicAhead();
     // All by the same: what was at one time stays at one time.
     if (Math.abs(now - carriedBy) > NOTHING_MS) carriedBy = Math.round(now);
     return carriedBy;
+  };
+  const clock: ServerClock = {
+    heard(ms, from, to) {
+      askedAt = to;
+      wall = Date.now() - to;
+      // It said so at some time in between. What may still be true stays: a slow answer moves no time.
+      const [least, most] = [ms - 1 - to, ms + 1 - from];
+      if (offset === null || offset < least || offset > most) offset = (least + most) / 2;
+    },
+    lost() {
+      askedAt = -Infinity;
+    },
   };
   return {
     async follow(session) {
       const now = performance.now();
       if (offset !== null && now - askedAt < ASK_EVERY_MS && Math.abs(Date.now() - now - wall) < 1_000) return;
-      const row = await session.row<{ ms: number }>(
-        'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms',
-      );
-      const answeredAt = performance.now();
-      offset = (row?.ms ?? 0) - (now + answeredAt) / 2;
-      askedAt = answeredAt;
-      wall = Date.now() - answeredAt;
+      const row = await session.row<{ ms: number }>(CLOCK);
+      clock.heard(row?.ms ?? 0, now, performance.now());
     },
-    toDatabase: (ms) => ms + apart(),
+    toDatabase: (ms, asked) => ms + apart() + (asked === undefined ? 0 : Math.round(performance.now() - asked)),
     toCaller: (ms) => ms - apart(),
+    clock,
   };
 }

@@ -184,6 +184,7 @@ export function storeOn(
     connectionsOf(source),
     { named: prepares },
     { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
+    time.clock,
   );
   const known = { latest: new LatestTime(t), given: new GivenLeases() };
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });

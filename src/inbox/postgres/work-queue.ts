@@ -25,18 +25,20 @@ export function workQueue(store: Store): Part {
   const sweeps = new Map<string, Sweep>();
 
   return {
-    renew: (leases, now, leaseMs) =>
-      leases.length === 0
-        ? Promise.resolve([])
-        : database.transaction({
-            before: (session) => writeAt(session, now),
-            async work(session) {
-              const place = scene(session, NO_LEASES);
-              // As settlements do, so that none waits for a renewal that waits for it.
-              await place.locks.takeOf(leases.map(({ seq }) => seq));
-              return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now), leaseMs));
-            },
-          }),
+    async renew(leases, now, leaseMs) {
+      if (leases.length === 0) return [];
+      const askedAt = performance.now();
+      return database.transaction({
+        before: (session) => writeAt(session, now),
+        async work(session) {
+          const place = scene(session, NO_LEASES);
+          // As settlements do, so that none waits for a renewal that waits for it.
+          await place.locks.takeOf(leases.map(({ seq }) => seq));
+          // From when it is granted, as with claims.
+          return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now, askedAt), leaseMs));
+        },
+      });
+    },
     noteLateError: ({ seq, fence }, error) =>
       database.transaction({
         async work(session) {

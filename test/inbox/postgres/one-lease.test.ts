@@ -85,3 +85,49 @@ it.each([
 it('would hold two without either', async () => {
   expect(await without('queue_one_lease', () => leases(false))).toBe(2);
 });
+
+/**
+ * A claim that has found an event locks the slot that it saw. In between another body moves the event into the queue of another
+ * entity: the lock is one of the wrong slot, and only the index holds back who claims an older event of that entity meanwhile.
+ */
+async function leasesOfMoved(): Promise<number> {
+  const event = (id: string, entity: string, ms: number, verified: boolean) =>
+    incoming({ id, entity, created: { ms, ns: 0 }, receivedAt: ms, verified, body: JSON.stringify({ entity }) });
+  const found = Promise.withResolvers<void>();
+  const moved = Promise.withResolvers<void>();
+  const atCommit = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isClaiming = false;
+  const held = gatedPool(pool, (text) => {
+    if (!isClaiming) return null;
+    if (text.includes('SKIP LOCKED')) {
+      found.resolve();
+      return moved.promise;
+    }
+    if (text !== 'COMMIT') return null;
+    atCommit.resolve();
+    return goOn.promise;
+  });
+  await using slow = machine(held);
+  await using quick = machine(pool);
+  await quick.accept(event('moved', 'order_1', 1_000, false), later());
+  isClaiming = true;
+  const claims = [slow.claim(request, 1)];
+  await found.promise;
+  expect(await quick.accept(event('moved', 'order_2', 1_000, true), later())).toMatchObject({ replaced: true });
+  moved.resolve();
+  await atCommit.promise;
+  await quick.accept(event('older', 'order_2', 500, true), later());
+  claims.push(quick.claim(request, 1));
+  await Promise.race([claims[1], delay(1_000)]);
+  goOn.resolve();
+  return (await Promise.all(claims)).flat().length;
+}
+
+it('holds one lease of an entity to which an event has moved while it was claimed, by the unique index', async () => {
+  expect(await leasesOfMoved()).toBe(1);
+});
+
+it('would hold two there without the index, whatever is locked', async () => {
+  expect(await without('queue_one_lease', leasesOfMoved)).toBe(2);
+});

@@ -16,8 +16,8 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
   | { readonly pool: PostgresPool<Connection> }
   | { readonly connect: () => Promise<Connection> };
 
-/** Of an inbox that opens its own. */
-const MOST_CONNECTIONS = 10;
+/** Of an inbox that opens its own: as many as ten handlers with a transaction each need, and two for what else is asked. */
+const MOST_CONNECTIONS = 12;
 const CONNECT_MS = 10_000;
 
 export function connectionsOf(source: PostgresSource): Connections {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { CLOCK, type ServerClock } from '../database-time.ts';
 import type { PostgresConnection } from './client.ts';
 import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
@@ -50,12 +51,14 @@ export class Database {
   readonly #connections: Connections;
   readonly #preparing: Preparing;
   readonly #opening: Opening;
+  readonly #clock: ServerClock | undefined;
   #opened: Promise<void> | undefined;
 
-  constructor(connections: Connections, preparing: Preparing, opening: Opening) {
+  constructor(connections: Connections, preparing: Preparing, opening: Opening, clock?: ServerClock) {
     this.#connections = connections;
     this.#preparing = preparing;
     this.#opening = opening;
+    this.#clock = clock;
   }
 
   /**
@@ -66,7 +69,7 @@ export class Database {
     let isUnsure = false;
     return this.#untilDone(async (session) => {
       await before?.(session);
-      await session.exec(BEGIN);
+      await this.#begin(session);
       if (isUnsure) {
         const done = await wasDone?.(session);
         if (done !== undefined) {
@@ -80,6 +83,13 @@ export class Database {
       await committed(session);
       return result;
     });
+  }
+
+  /** What is written in a transaction has the database's time as of its beginning, which comes along with it. */
+  async #begin(session: Session): Promise<void> {
+    const askedAt = performance.now();
+    const [told] = await session.inOneMessage<{ ms: unknown }>(this.#clock === undefined ? [BEGIN] : [BEGIN, CLOCK]);
+    if (told !== undefined) this.#clock?.heard(Number(told.ms), askedAt, performance.now());
   }
 
   /** Statements that are transactions of their own. Each may be asked again after a connection was lost. */
@@ -111,6 +121,7 @@ export class Database {
       return await use(session, spoil);
     } catch (failure) {
       spoil();
+      this.#clock?.lost();
       throw failure;
     } finally {
       this.#connections.giveBack(session.connection, isSpoiled);
@@ -124,7 +135,10 @@ export class Database {
         return await this.#once(work);
       } catch (failure) {
         if (!isInstance(failure, DatabaseFailure) || failure.fault === 'refused') throw failure;
-        if (failure.fault === 'lost') lost += 1;
+        if (failure.fault === 'lost') {
+          lost += 1;
+          this.#clock?.lost();
+        }
         if (lost > MOST_LOST || again === MOST_AGAIN) throw failure;
         await delay(Math.random() * (failure.fault === 'lost' ? LOST_MS : AGAIN_MS * again));
       }
