@@ -5,6 +5,7 @@ import { settle } from '../rules/settle.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
+import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -122,10 +123,13 @@ async function runInside<T>(
   id: string,
 ): Promise<Ended<T>> {
   let ended: { readonly result: T } | { readonly thrown: unknown };
+  const { connection, takeBack } = lent(session.connection);
   try {
-    ended = { result: await work(session.connection) };
+    ended = { result: await work(connection) };
   } catch (thrown) {
     ended = { thrown };
+  } finally {
+    takeBack();
   }
   const open = await transactionOf(session);
   if (open === id && 'result' in ended) return ended;

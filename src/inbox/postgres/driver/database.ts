@@ -171,8 +171,13 @@ export class Database {
   }
 }
 
-/** Postgres answers COMMIT with ROLLBACK where a statement before it has failed. */
+/**
+ * Postgres answers COMMIT with ROLLBACK where a statement before it has failed, and with COMMIT also where there is no
+ * transaction: whatever has ended ours, it is as if the answer were lost. A `pg` that does not say is trusted; to ask Postgres
+ * for the transaction's number would take one more round trip, or a number for who only reads.
+ */
 export async function committed(session: Session): Promise<void> {
+  if (session.connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
   const command = await session.exec('COMMIT');
   if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
 }
