@@ -4,12 +4,15 @@ import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.t
 import { settle } from '../rules/settle.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
+import { IDLE_TIMEOUT } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+/** The function takes as long as it takes, but from here on locks are held that others wait for. */
+const BEGIN_END = `${IDLE_TIMEOUT}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;
@@ -163,7 +166,7 @@ async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): 
 /** The function cannot be run again only because a pooler is found out now to keep no prepared statements. */
 async function endProcessed(store: Store, session: Session, lease: Lease, now: number): Promise<boolean> {
   const end = (): Promise<boolean> => endAttempt(store, session, lease, { outcome: 'processed' }, now);
-  const [, ended] = await Promise.allSettled([session.exec('SAVEPOINT hookbox_end'), end()]);
+  const [, ended] = await Promise.allSettled([session.exec(BEGIN_END), end()]);
   if (ended.status === 'fulfilled') return ended.value;
   const failure: unknown = ended.reason;
   if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'unprepared') throw failure;

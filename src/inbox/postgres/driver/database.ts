@@ -5,6 +5,9 @@ import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 import { Session, type Preparing } from './session.ts';
 
+/** A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good. */
+export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
+
 /**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
@@ -15,8 +18,7 @@ export const BEGIN = [
   ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
   'SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL jit = off',
-  // A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good.
-  `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+  IDLE_TIMEOUT,
 ].join('; ');
 
 /** So often a transaction is begun anew because of others. */
