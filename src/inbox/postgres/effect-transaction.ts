@@ -4,15 +4,15 @@ import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.t
 import { settle } from '../rules/settle.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT } from './driver/database.ts';
+import { IDLE_TIMEOUT, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
-/** The function takes as long as it takes, but from here on locks are held that others wait for. */
-const BEGIN_END = `${IDLE_TIMEOUT}; SAVEPOINT hookbox_end`;
+/** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
+const BEGIN_END = `${IDLE_TIMEOUT}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;

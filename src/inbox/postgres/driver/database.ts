@@ -9,6 +9,13 @@ import { Session, type Preparing } from './session.ts';
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
 
 /**
+ * What is answered is on disk, whatever somebody has left set on a connection of the pool. Nothing is lowered: one may wait for
+ * standbys as well. In this way it answers with no row.
+ */
+export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
+  WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
+
+/**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
  * statement has an index to go by.
@@ -19,7 +26,11 @@ export const BEGIN = [
   'SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL jit = off',
   IDLE_TIMEOUT,
+  SYNCED,
 ].join('; ');
+
+const DENIED = '42501';
+const OTHER_FAILURE = { fault: 'refused', code: null } as const;
 
 /** So often a transaction is begun anew because of others. */
 const MOST_AGAIN = 25;
@@ -139,8 +150,9 @@ export class Database {
     try {
       return await work(session);
     } catch (failure) {
-      const fault = isInstance(failure, DatabaseFailure) ? failure.fault : 'refused';
-      isBroken = fault === 'lost' || !(await rolledBack(session));
+      const { fault, code } = isInstance(failure, DatabaseFailure) ? failure : OTHER_FAILURE;
+      // Somebody may have left another role on it.
+      isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
       throw failure;
     } finally {
       this.#connections.giveBack(session.connection, isBroken);
