@@ -94,6 +94,29 @@ describe('a connection of the pool on which somebody has set synchronous_commit'
 });
 
 describe('a connection of the pool that somebody has left', () => {
+  it.each([
+    ['in a transaction that has failed', 'BEGIN; SELECT 1 / 0'],
+    ['in one that only reads', 'BEGIN READ ONLY; SELECT 1'],
+  ])('%s is dropped for another one', async (_, left) => {
+    const only = await scratchPool({ max: 1 });
+    await using inbox = open(only);
+    await inbox.get(KEY);
+    const leave = async (): Promise<void> => {
+      const client = await only.connect();
+      await client.query(left).catch(() => {});
+      client.release();
+    };
+    await leave();
+    expect(await inbox.accept(incoming({ receivedAt: START }), later())).toMatchObject({ result: 'stored' });
+    await leave();
+    const [event] = await inbox.claim({ ...EVERYTHING, now: START, leaseMs: 1_000, ordered: true }, 1);
+    if (event === undefined) throw new Error('nothing was claimed');
+    await leave();
+    const attempt = { now: () => START, signal: new AbortController().signal };
+    expect(await inbox.transaction(event.lease, () => 'done', attempt)).toBe('done');
+    expect((await inbox.get(KEY))?.state).toBe('processed');
+  });
+
   it('with another role is not asked twice', async () => {
     const role = schemaName();
     await pool.query(`CREATE ROLE ${role}`);
