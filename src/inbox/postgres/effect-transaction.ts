@@ -8,6 +8,7 @@ import { IDLE_TIMEOUT, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
+import { transactionStatus } from './driver/transaction-status.ts';
 import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
@@ -220,13 +221,9 @@ async function resultOf<T>(store: Store, lease: Lease, ended: Ended<T>, now: () 
 async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
   for (const until = performance.now() + UNSURE_MS; ;) {
     try {
-      const row = await database.alone((session) =>
-        session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]),
-      );
-      if (row?.status !== 'in progress') return row?.status === 'committed';
+      const status = await database.alone((session) => transactionStatus(session, id));
+      if (status !== 'in progress') return status === 'committed';
     } catch (failure) {
-      // Of a server that has taken over and has never heard of it.
-      if (isInstance(failure, DatabaseFailure) && failure.code === '22023') return false;
       if (performance.now() > until) throw failure;
     }
     if (performance.now() > until) return false;
