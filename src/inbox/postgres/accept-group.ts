@@ -1,4 +1,4 @@
-import { InboxUnavailableError } from '../../errors.ts';
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
@@ -11,6 +11,10 @@ import type { Scene } from './engine/scene.ts';
 import { minuteInDatabase } from './sql/minutes.ts';
 import { slotOf } from './sql/slots.ts';
 import { carriedOut, type Store } from './store.ts';
+
+/** Deliveries of new events wait behind those of known ones, which wait no longer than this for whoever works on their events. */
+const LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'";
+const LOCK_TAKEN = '55P03';
 
 const STORED: Acceptance = Object.freeze({ result: 'stored', conflict: false, replaced: false });
 
@@ -66,12 +70,25 @@ async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<
   const known = events.filter((_, at) => stored[at] === false);
   const unsure = new Set(events.filter((_, at) => group[at]?.isUnsure === true));
   const again = known.length === 0 ? [] : await acceptKnown(store, known, unsure);
-  let next = 0;
-  return stored.map((isStored) => ({ result: isStored ? STORED : again[next++] }));
+  return stored.flatMap((isStored) => (isStored ? [{ result: STORED }] : again.splice(0, 1)));
+}
+
+/** What was stored beside those that are locked stays so, and is answered so. */
+async function acceptKnown(
+  store: Store,
+  events: readonly IncomingEvent[],
+  unsure: ReadonlySet<IncomingEvent>,
+): Promise<CommitOutcome[]> {
+  try {
+    return (await acceptAllKnown(store, events, unsure)).map((result) => ({ result }));
+  } catch (failure) {
+    if (!isInstance(failure, InboxUnavailableError)) throw failure;
+    return events.map(() => ({ failure }));
+  }
 }
 
 /** Deliveries whose keys are known, each by the rule, in the order of arrival. */
-async function acceptKnown(
+function acceptAllKnown(
   store: Store,
   events: readonly IncomingEvent[],
   unsure: ReadonlySet<IncomingEvent>,
@@ -79,8 +96,7 @@ async function acceptKnown(
   return store.database.transaction({
     async work(session) {
       const scene = store.scene(session, { ordered: false, exclusive: false });
-      await scene.locks.takeOfKeys(events);
-      await scene.locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
+      await takeLocks(scene, events);
       const engine = postgresEngine(scene);
       const acceptances: Acceptance[] = [];
       for (const event of events) {
@@ -92,6 +108,17 @@ async function acceptKnown(
       return acceptances;
     },
   });
+}
+
+/** @throws InboxUnavailableError when somebody keeps them: asked again and again, all others would wait on */
+async function takeLocks({ session, locks }: Scene, events: readonly IncomingEvent[]): Promise<void> {
+  try {
+    await Promise.all([session.exec(LOCK_TIMEOUT), locks.takeOfKeys(events)]);
+    await locks.take(events.map(({ endpoint, entity, id }) => slotOf(endpoint, entity, id)));
+  } catch (failure) {
+    if (!isInstance(failure, DatabaseFailure) || failure.code !== LOCK_TAKEN) throw failure;
+    throw new InboxUnavailableError('FAILED', 'the event is locked by another process');
+  }
 }
 
 /** The answer to a commit of ours was lost: the event is there as we have sent it. */

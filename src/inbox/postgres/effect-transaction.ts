@@ -4,11 +4,16 @@ import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.t
 import { settle } from '../rules/settle.ts';
 import type { Lease, Settlement } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
+import { IDLE_TIMEOUT, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
+import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
+import { transactionStatus } from './driver/transaction-status.ts';
 import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
+/** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
+const BEGIN_END = `${IDLE_TIMEOUT}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;
@@ -122,10 +127,13 @@ async function runInside<T>(
   id: string,
 ): Promise<Ended<T>> {
   let ended: { readonly result: T } | { readonly thrown: unknown };
+  const { connection, takeBack } = lent(session.connection);
   try {
-    ended = { result: await work(session.connection) };
+    ended = { result: await work(connection) };
   } catch (thrown) {
     ended = { thrown };
+  } finally {
+    takeBack();
   }
   const open = await transactionOf(session);
   if (open === id && 'result' in ended) return ended;
@@ -159,7 +167,7 @@ async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): 
 /** The function cannot be run again only because a pooler is found out now to keep no prepared statements. */
 async function endProcessed(store: Store, session: Session, lease: Lease, now: number): Promise<boolean> {
   const end = (): Promise<boolean> => endAttempt(store, session, lease, { outcome: 'processed' }, now);
-  const [, ended] = await Promise.allSettled([session.exec('SAVEPOINT hookbox_end'), end()]);
+  const [, ended] = await Promise.allSettled([session.exec(BEGIN_END), end()]);
   if (ended.status === 'fulfilled') return ended.value;
   const failure: unknown = ended.reason;
   if (!isInstance(failure, DatabaseFailure) || failure.fault !== 'unprepared') throw failure;
@@ -213,13 +221,9 @@ async function resultOf<T>(store: Store, lease: Lease, ended: Ended<T>, now: () 
 async function wasCommitted({ database }: Store, id: string): Promise<boolean> {
   for (const until = performance.now() + UNSURE_MS; ;) {
     try {
-      const row = await database.alone((session) =>
-        session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]),
-      );
-      if (row?.status !== 'in progress') return row?.status === 'committed';
+      const status = await database.alone((session) => transactionStatus(session, id));
+      if (status !== 'in progress') return status === 'committed';
     } catch (failure) {
-      // Of a server that has taken over and has never heard of it.
-      if (isInstance(failure, DatabaseFailure) && failure.code === '22023') return false;
       if (performance.now() > until) throw failure;
     }
     if (performance.now() > until) return false;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from './database.ts';
 import type { Session } from './session.ts';
+import { transactionStatus } from './transaction-status.ts';
 
 /** For so long a transaction whose COMMIT was not answered is waited for; then it counts as done. */
 const UNSURE_MS = 10_000;
@@ -27,8 +28,8 @@ export function appendOnce(
 
 async function wasCommitted(session: Session, id: string | undefined): Promise<boolean> {
   for (const until = performance.now() + UNSURE_MS; ; await delay(LOOK_MS)) {
-    const row = await session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]);
-    if (row?.status !== 'in progress') return row?.status === 'committed';
+    const status = await transactionStatus(session, id);
+    if (status !== 'in progress') return status === 'committed';
     if (performance.now() > until) return true;
   }
 }

@@ -7,6 +7,8 @@ export interface PostgresClient {
 export interface PostgresConnection extends PostgresClient {
   /** it takes queries before it has answered those before them */
   readonly pipeline?: boolean;
+  /** `T` in a transaction, `E` in one that has failed, `I` in none; an older `pg` does not say */
+  getTransactionStatus?(): string | null;
   on(event: 'error', listener: (failure: Error) => void): unknown;
   removeListener(event: 'error', listener: (failure: Error) => void): unknown;
   /** gives it back to its pool; with `true` it is thrown away */

@@ -6,6 +6,16 @@ import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
 import { Session, type Preparing } from './session.ts';
 
+/** A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good. */
+export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
+
+/**
+ * What is answered is on disk, whatever somebody has left set on a connection of the pool. Nothing is lowered: one may wait for
+ * standbys as well. In this way it answers with no row.
+ */
+export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
+  WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
+
 /**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
@@ -16,9 +26,12 @@ export const BEGIN = [
   ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
   'SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL jit = off',
-  // A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good.
-  `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+  IDLE_TIMEOUT,
+  SYNCED,
 ].join('; ');
+
+const DENIED = '42501';
+const OTHER_FAILURE = { fault: 'refused', code: null } as const;
 
 /** So often a transaction is begun anew because of others. */
 const MOST_AGAIN = 25;
@@ -151,8 +164,9 @@ export class Database {
     try {
       return await work(session);
     } catch (failure) {
-      const fault = isInstance(failure, DatabaseFailure) ? failure.fault : 'refused';
-      isBroken = fault === 'lost' || !(await rolledBack(session));
+      const { fault, code } = isInstance(failure, DatabaseFailure) ? failure : OTHER_FAILURE;
+      // Somebody may have left another role on it.
+      isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
       throw failure;
     } finally {
       this.#connections.giveBack(session.connection, isBroken);
@@ -185,8 +199,13 @@ export class Database {
   }
 }
 
-/** Postgres answers COMMIT with ROLLBACK where a statement before it has failed. */
+/**
+ * Postgres answers COMMIT with ROLLBACK where a statement before it has failed, and with COMMIT also where there is no
+ * transaction: whatever has ended ours, it is as if the answer were lost. A `pg` that does not say is trusted; to ask Postgres
+ * for the transaction's number would take one more round trip, or a number for who only reads.
+ */
 export async function committed(session: Session): Promise<void> {
+  if (session.connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
   const command = await session.exec('COMMIT');
   if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
 }

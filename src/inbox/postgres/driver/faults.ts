@@ -29,8 +29,11 @@ export class DatabaseFailure extends Error {
 /** Serialization, deadlock, a lock that was not free, and our own unique indexes: of two that meet, one is told so. */
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
-/** A server that ends, starts, is a standby by now, has no connection left, or whose time-outs have ended what was asked. */
-const LOST = /^(08...|57...|53300|25006|25P03|25P04)$/;
+/**
+ * A server that ends, starts, is a standby by now, has no connection left, or whose time-outs have ended what was asked; and a
+ * connection that somebody has left in a transaction, which has failed or only reads.
+ */
+const LOST = /^(08...|57...|53300|25001|25006|25P02|25P03|25P04)$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 function codeOf(cause: unknown): string | null {

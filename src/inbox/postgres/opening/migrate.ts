@@ -1,5 +1,5 @@
 import { InboxOpenError } from '../../../errors.ts';
-import { committed } from '../driver/database.ts';
+import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
 import { migrations } from './migrations.ts';
@@ -11,7 +11,11 @@ export const NEWEST = migrations.at(-1)?.version ?? 0;
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
 
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
+const BEGIN = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
+  IDLE_TIMEOUT,
+].join('; ');
 const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK})`;
 
 /** The schema of an inbox, by its name and by its tables. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Asked } from '../driver/database.ts';
 import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
+import { transactionStatus } from '../driver/transaction-status.ts';
 import type { Store } from '../store.ts';
 
 const LOOK_MS = 20;
@@ -33,8 +34,8 @@ export async function doneOnce<T>({ database }: Store, { before, work }: Omit<As
 /** @throws DatabaseFailure when it is still under way: a server may go on with what nobody waits for */
 async function wasCommitted(session: Session, id: string): Promise<boolean> {
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
-    const row = await session.row<{ status: string | null }>('SELECT pg_xact_status($1::xid8) AS status', [id]);
-    if (row?.status !== 'in progress') return row?.status === 'committed';
+    const status = await transactionStatus(session, id);
+    if (status !== 'in progress') return status === 'committed';
     await delay(LOOK_MS);
   }
   throw new DatabaseFailure(new Error('a transaction is still under way'));
