@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InboxOpenError, isInstance } from '../../../errors.ts';
-import type { PostgresConnection } from './client.ts';
-import type { Connections } from './connections.ts';
+import { isInstance } from '../../../errors.ts';
 import { DatabaseFailure } from './faults.ts';
-import { Session, type Preparing } from './session.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 /**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
@@ -38,24 +37,20 @@ export interface Asked<T> {
   readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
 }
 
-export interface Opening {
-  /** Asked before anything else, until it has succeeded once. */
-  readonly open: (session: Session) => Promise<void>;
-  /** What is said to who may not even connect. */
-  readonly refusalOf: (failure: DatabaseFailure) => Error;
-}
-
 /** Transactions on connections that may end at any time. */
 export class Database {
-  readonly #connections: Connections;
-  readonly #preparing: Preparing;
-  readonly #opening: Opening;
-  #opened: Promise<void> | undefined;
+  readonly #sessions: Sessions;
+  readonly #answerMs: number;
 
-  constructor(connections: Connections, preparing: Preparing, opening: Opening) {
-    this.#connections = connections;
-    this.#preparing = preparing;
-    this.#opening = opening;
+  /** @param answerMs - for so long each answer is waited for */
+  constructor(sessions: Sessions, answerMs: number) {
+    this.#sessions = sessions;
+    this.#answerMs = answerMs;
+  }
+
+  /** The same one, for what may take longer. */
+  waiting(answerMs: number): Database {
+    return new Database(this.#sessions, answerMs);
   }
 
   /**
@@ -102,7 +97,7 @@ export class Database {
    * @param use - says with `spoil` that nobody is to have it after that; so is one where it fails
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>): Promise<T> {
-    const session = await this.#take();
+    const session = await this.#sessions.take(this.#answerMs);
     let isSpoiled = false;
     const spoil = (): void => {
       isSpoiled = true;
@@ -113,7 +108,7 @@ export class Database {
       spoil();
       throw failure;
     } finally {
-      this.#connections.giveBack(session.connection, isSpoiled);
+      this.#sessions.giveBack(session, isSpoiled);
     }
   }
 
@@ -132,7 +127,7 @@ export class Database {
   }
 
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.#take();
+    const session = await this.#sessions.take(this.#answerMs);
     let isBroken = false;
     try {
       return await work(session);
@@ -141,33 +136,12 @@ export class Database {
       isBroken = fault === 'lost' || !(await rolledBack(session));
       throw failure;
     } finally {
-      this.#connections.giveBack(session.connection, isBroken);
-    }
-  }
-
-  async #take(): Promise<Session> {
-    const session = new Session(await this.#connection(), this.#preparing);
-    try {
-      await (this.#opened ??= this.#opening.open(session));
-      return session;
-    } catch (failure) {
-      this.#opened = undefined;
-      this.#connections.giveBack(session.connection, true);
-      throw failure;
-    }
-  }
-
-  async #connection(): Promise<PostgresConnection> {
-    try {
-      return await this.#connections.take();
-    } catch (failure) {
-      if (isInstance(failure, InboxOpenError)) throw failure;
-      throw this.#opening.refusalOf(new DatabaseFailure(failure));
+      this.#sessions.giveBack(session, isBroken);
     }
   }
 
   close(): Promise<void> {
-    return this.#connections.close();
+    return this.#sessions.close();
   }
 }
 

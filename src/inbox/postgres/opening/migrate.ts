@@ -1,4 +1,5 @@
 import { InboxOpenError } from '../../../errors.ts';
+import { MIGRATION_MS } from '../driver/answer-of.ts';
 import { committed } from '../driver/database.ts';
 import type { Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
@@ -61,7 +62,7 @@ export async function migrate(session: Session, { schema, tables }: Place): Prom
     }
     const [next] = missing ?? migrations;
     if (next === undefined) isDone = true;
-    else await session.exec(statementsOf(next, tables));
+    else await session.exec(statementsOf(next, tables), MIGRATION_MS);
     await committed(session);
   }
 }
