@@ -29,8 +29,11 @@ export class DatabaseFailure extends Error {
 /** Serialization, deadlock, a lock that was not free, and our own unique indexes: of two that meet, one is told so. */
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
-/** A server that ends, starts, is a standby by now, has no connection left, or whose time-outs have ended what was asked. */
-const LOST = /^(08...|57...|53300|25006|25P03|25P04)$/;
+/**
+ * A server that ends, starts, is a standby by now (which knows no READ WRITE), has no connection left, or whose time-outs have
+ * ended what was asked.
+ */
+const LOST = /^(08...|57...|53300|0A000|25006|25P03|25P04)$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 function codeOf(cause: unknown): string | null {
@@ -47,7 +50,7 @@ function faultOf(code: string | null): Fault {
 }
 
 /** What is said of rights, names, limits and connections quotes no value of a query. */
-const PLAIN = /^(08|25|26|28|3D|3F|40|42|53|55|57)/;
+const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 /** What `pg` itself says. */
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 

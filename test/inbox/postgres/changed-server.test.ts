@@ -1,0 +1,88 @@
+import { Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+
+const KEY = { endpoint: 'default', id: 'evt_1' };
+const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
+const schema = schemaName();
+let pool: Pool;
+
+beforeAll(async () => {
+  pool = new Pool({ connectionString: await postgresUrl() });
+  pool.on('error', () => {});
+  await using inbox = on(pool);
+  await inbox.get(KEY);
+});
+
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+
+beforeEach(() => emptySchema(pool, schema));
+
+function on(source: { connect(): Promise<PoolClient> }): Inbox<PoolClient> {
+  return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
+}
+
+type Asked = { readonly text: string };
+
+/** A client whose queries go another way. */
+function through(client: PoolClient, query: (asked: Asked) => Promise<unknown>): PoolClient {
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === 'query') return query;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+it.each(['0A000', '25006'])(
+  'a pool whose connections have stayed with a standby, which says %s, comes to the primary by itself',
+  async (code) => {
+    const one = await scratchPool({ max: 1 });
+    const ofStandby = new WeakSet<PoolClient>();
+    let isStandby = true;
+    const source = {
+      async connect() {
+        const client = await one.connect();
+        if (isStandby) ofStandby.add(client);
+        return through(client, async (asked) => {
+          if (!ofStandby.has(client) || !asked.text.startsWith('BEGIN')) return client.query(asked);
+          throw Object.assign(new Error('cannot set transaction read-write mode during recovery'), { code });
+        });
+      },
+    };
+    await using inbox = on(source);
+    await inbox.nextDue(EVERYTHING).catch(() => {});
+    isStandby = false;
+    expect(await inbox.accept(incoming({ receivedAt: START }), later())).toMatchObject({ result: 'stored' });
+    expect(await inbox.claim(REQUEST, 1)).toMatchObject([{ id: 'evt_1' }]);
+  },
+);
+
+it('what a newer version has added to a table is no reason to fail, nor to drop a connection', async () => {
+  const own = schemaName();
+  onTestFinished(() => dropSchema(pool, own));
+  const one = await scratchPool({ max: 1 });
+  await using inbox = inboxOnPostgres<PoolClient>({ pool: one }, { ...SETTINGS, schema: own });
+  const bulks = async (): Promise<readonly unknown[]> => [
+    await inbox.operations?.bulks({ limit: 5 }),
+    await inbox.operations?.bulk(1),
+  ];
+  const before = await bulks();
+  let dropped = 0;
+  one.on('remove', () => {
+    dropped += 1;
+  });
+  await pool.query(`ALTER TABLE ${tablesIn(own).bulks} ADD COLUMN of_a_newer_version text`);
+  expect(await bulks()).toEqual(before);
+  expect(dropped).toBe(0);
+});
