@@ -2,7 +2,7 @@ import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
@@ -85,4 +85,26 @@ it('what a newer version has added to a table is no reason to fail, nor to drop 
   await pool.query(`ALTER TABLE ${tablesIn(own).bulks} ADD COLUMN of_a_newer_version text`);
   expect(await bulks()).toEqual(before);
   expect(dropped).toBe(0);
+});
+
+it('a role that only reads unless told otherwise works as any other', async () => {
+  const role = schemaName();
+  await pool.query(
+    `CREATE ROLE ${role} LOGIN; ALTER ROLE ${role} SET default_transaction_read_only = on;
+     GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role};
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${role}`,
+  );
+  onTestFinished(async () => {
+    await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+  const url = new URL(await postgresUrl());
+  url.username = role;
+  const reading = await scratchPool({ connectionString: url.href });
+  await using inbox = on(reading);
+  await inbox.accept(incoming({ receivedAt: START }), later());
+  const [claimed] = await inbox.claim(REQUEST, 1);
+  if (claimed === undefined) throw new Error('nothing was claimed');
+  const work = (client: PoolClient) => client.query('SELECT 1');
+  await inbox.transaction(claimed.lease, work, { now: () => START, signal: new AbortController().signal });
+  expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'processed' }]);
 });
