@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
@@ -107,4 +108,44 @@ it('a role that only reads unless told otherwise works as any other', async () =
   const work = (client: PoolClient) => client.query('SELECT 1');
   await inbox.transaction(claimed.lease, work, { now: () => START, signal: new AbortController().signal });
   expect(await inbox.attempts(KEY)).toMatchObject([{ outcome: 'processed' }]);
+});
+
+it('a read whose BEGIN is refused asks nothing more of its connection once somebody else may have it', async () => {
+  let isRefused = false;
+  let held = 0;
+  const strays: string[] = [];
+  const source = {
+    async connect() {
+      const client = await pool.connect();
+      held += 1;
+      let isOurs = true;
+      const watched = through(client, async (asked) => {
+        if (!isOurs) strays.push(asked.text);
+        if (isRefused && asked.text.startsWith('BEGIN')) {
+          isRefused = false;
+          throw Object.assign(new Error('refused by the test'), { code: '54000' });
+        }
+        const result = await client.query(asked);
+        await delay(5); // so that the next statement comes later
+        return result;
+      });
+      return new Proxy(watched, {
+        get(target, name) {
+          if (name !== 'release') return Reflect.get(target, name) as unknown;
+          return (destroy?: boolean) => {
+            isOurs = false;
+            held -= 1;
+            client.release(destroy);
+          };
+        },
+      });
+    },
+  };
+  await using inbox = on(source);
+  await inbox.accept(incoming({ receivedAt: START }), later());
+  isRefused = true;
+  await expect(inbox.list()).rejects.toThrow('54000');
+  expect(held).toBe(0);
+  await delay(100);
+  expect(strays).toEqual([]);
 });

@@ -85,9 +85,12 @@ export class Database {
   /** Reads, by the plans of `transaction`; there is nothing to be unsure of. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#untilDone(async (session) => {
-      const [, result] = await Promise.all([session.exec(BEGIN), work(session)]);
+      // Also where BEGIN fails nothing may be asked of a connection that somebody else has by then.
+      const [begun, read] = await Promise.allSettled([session.exec(BEGIN), work(session)]);
+      if (begun.status === 'rejected') throw begun.reason;
+      if (read.status === 'rejected') throw read.reason;
       await session.exec('COMMIT');
-      return result;
+      return read.value;
     });
   }
 
