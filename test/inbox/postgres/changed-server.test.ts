@@ -149,3 +149,34 @@ it('a read whose BEGIN is refused asks nothing more of its connection once someb
   await delay(100);
   expect(strays).toEqual([]);
 });
+
+it('a list goes by nothing that it knows of a server that is gone, whose last numbers its successor gives out again', async () => {
+  const one = await scratchPool({ max: 1, application_name: schema });
+  await using inbox = on(one);
+  await using other = on(pool);
+  const t = tablesIn(schema);
+  for (const id of ['a', 'b', 'c']) await inbox.accept(incoming({ id }), later());
+  expect(await inbox.list()).toHaveLength(3);
+  // The successor has never heard of the last two, and the connections are gone.
+  await pool.query(
+    `DELETE FROM ${t.queue} WHERE seq > 1; DELETE FROM ${t.events} WHERE seq > 1;
+     ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH 2`,
+  );
+  const { promise: gone, resolve: removed } = Promise.withResolvers<void>();
+  one.on('remove', () => removed());
+  await pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [schema]);
+  await gone;
+  // The second is numbered and not committed yet while the third is.
+  const slow = await pool.connect();
+  onTestFinished(() => slow.release());
+  const columns = 'endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body';
+  await slow.query(
+    `BEGIN; INSERT INTO ${t.events} (${columns})
+     SELECT endpoint, 'd', type, created_ms, created_ns, entity, slot, verified, received_ms, body FROM ${t.events}`,
+  );
+  await other.accept(incoming({ id: 'e' }), later());
+  const listed = inbox.list({ after: 1, limit: 1 });
+  await Promise.race([listed, delay(200)]);
+  await slow.query('COMMIT');
+  expect((await listed).map(({ id }) => id)).toEqual(['d']);
+});
