@@ -144,6 +144,11 @@ export class GroupCommit<Job> {
     });
   }
 
+  /** For how long the group that was begun last has been under way; 0 where none is. */
+  get underWayMs(): number {
+    return this.#groupsUnderWay === 0 ? 0 : performance.now() - this.#lastBegunAt;
+  }
+
   get #isDrained(): boolean {
     return this.#waiting.length === 0 && this.#underWay === 0;
   }

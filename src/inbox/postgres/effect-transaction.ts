@@ -150,7 +150,7 @@ async function transactionOf(session: Session): Promise<string | null> {
   try {
     // Without a name: here nobody could ask again.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
-    const { rows } = await session.connection.query({ text, rowMode: 'array' });
+    const { rows } = await session.answered({ text, rowMode: 'array' });
     const [[id] = []] = rows as readonly (readonly [string | null])[]; // the column of the statement
     return id ?? null;
   } catch (cause) {
@@ -192,7 +192,7 @@ async function endAttempt(
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */
 async function commit<T>(session: Session, result: T, id: string): Promise<Ended<T>> {
   try {
-    const { command } = await session.connection.query({ text: 'COMMIT' });
+    const { command } = await session.answered({ text: 'COMMIT' });
     return command === 'COMMIT' ? { result } : { thrown: new Error(CAUGHT) };
   } catch (failure) {
     return new DatabaseFailure(failure).fault === 'lost' ? { unsure: result, id } : { thrown: failure };

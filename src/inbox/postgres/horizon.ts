@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresConnection } from './driver/client.ts';
 import type { Session } from './driver/session.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -13,15 +14,16 @@ const LOOK_MS = 2;
  */
 export class Horizon {
   readonly #t: Tables;
-  #reached = 0;
+  /** On another connection there may be another server, which has taken over without the last events, and gives out their numbers again. */
+  readonly #reached = new WeakMap<PostgresConnection, number>();
 
   constructor(t: Tables) {
     this.#t = t;
   }
 
-  /** as far as it has been followed here */
-  get reached(): number {
-    return this.#reached;
+  /** as far as it has been followed on this connection */
+  reached({ connection }: Session): number {
+    return this.#reached.get(connection) ?? 0;
   }
 
   /**
@@ -32,14 +34,15 @@ export class Horizon {
   async follow(session: Session, waitMs: number): Promise<number> {
     const highest = await session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${this.#t.events}`);
     const end = highest?.seq ?? 0;
-    if (end <= this.#reached) return this.#reached;
+    const reached = this.reached(session);
+    if (end <= reached) return reached;
     const writers = await this.#writers(session, null);
     for (const until = performance.now() + waitMs; ; await delay(LOOK_MS)) {
       if (writers.length === 0 || (await this.#writers(session, writers)).length === 0) break;
-      if (performance.now() > until) return this.#reached;
+      if (performance.now() > until) return reached;
     }
-    this.#reached = Math.max(end, this.#reached);
-    return this.#reached;
+    this.#reached.set(session.connection, end);
+    return end;
   }
 
   /** Who writes events just now; of some, who still does. */

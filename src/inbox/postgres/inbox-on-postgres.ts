@@ -2,6 +2,8 @@ import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { keepHandy } from '../operator/background-upkeep.ts';
+import type { Operations } from '../operator/operations.ts';
+import { PING_LIMIT_MS } from '../operator/pinger.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
 import { Unheard } from '../unheard.ts';
@@ -10,9 +12,11 @@ import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
+import { ANSWER_MS, OPERATORS_MS } from './driver/answer-of.ts';
 import { connectionsOf, type PostgresSource } from './driver/connections.ts';
 import { Database } from './driver/database.ts';
 import { asUnavailable } from './driver/faults.ts';
+import { Sessions } from './driver/sessions.ts';
 import { toText } from './driver/values.ts';
 import { effectTransaction } from './effect-transaction.ts';
 import { GivenLeases } from './given-leases.ts';
@@ -38,20 +42,25 @@ export interface InboxSettings {
   readonly time: DatabaseTime;
   /** where to listen to other machines; `null` for nowhere, and then they are not told either */
   readonly listenAt: string | null;
+  /** for so long an answer of Postgres is waited for that others wait behind; ten seconds unless set */
+  readonly answerMs?: number;
 }
 
 /** Roughly what a waiting delivery holds beside its body. */
 const OVERHEAD_BYTES = 512;
 
-/** A server that does not answer any more is not waited for. */
+/** So many answers `close` waits for, of what is under way; then for connections to end. A server may not answer any more. */
+const ANSWERS_AT_CLOSE = 2;
 const CLOSE_MS = 5_000;
+
+const UNANSWERED = `deliveries have waited for Postgres for more than ${PING_LIMIT_MS / 1_000} s`;
 
 /** The parts of an inbox, put together. */
 export function inboxOnPostgres<Connection extends PostgresConnection>(
   source: PostgresSource<Connection>,
-  { schema, migrates, prepares, maxWaiting, maxWaitingBytes, time, listenAt }: InboxSettings,
+  { maxWaiting, maxWaitingBytes, listenAt, ...settings }: InboxSettings,
 ): Inbox<Connection> {
-  const store = storeOn(source, { schema, migrates, prepares, time });
+  const store = storeOn(source, settings);
   const { database, given } = store;
 
   const listeners = new Set<() => void>();
@@ -59,7 +68,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     for (const listener of listeners) listener();
   };
 
-  const wakeUp = listenAt === null ? null : new WakeUp(database, listenAt, schema, notify);
+  const wakeUp = listenAt === null ? null : new WakeUp(database, listenAt, settings.schema, notify);
   const stored = (): void => {
     notify();
     wakeUp?.tell();
@@ -104,12 +113,23 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   async function stop(): Promise<void> {
     isClosed = true;
-    await Promise.all([arrivals.close(), settlements.close()]);
-    await Promise.allSettled(underWay);
+    const { answerMs = ANSWER_MS } = settings;
+    await atMost(ANSWERS_AT_CLOSE * answerMs, Promise.allSettled([arrivals.close(), settlements.close(), ...underWay]));
     await atMost(CLOSE_MS, Promise.all([wakeUp?.close(), database.close()]));
   }
 
-  const operations = postgresOperations({ store, ask: asked, notify: stored });
+  // Operators wait longer than deliveries may.
+  const patient: Store = { ...store, database: database.waiting(OPERATORS_MS) };
+  const { prune } = workQueue(patient);
+  const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
+  const operations: Operations = {
+    ...operators,
+    async ping() {
+      // It may be answered on another connection than the one that deliveries wait for.
+      if (arrivals.underWayMs > PING_LIMIT_MS) throw new InboxUnavailableError('DEADLINE', UNANSWERED);
+      await operators.ping();
+    },
+  };
 
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
@@ -123,7 +143,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       return acceptance;
     },
     get: (key) => asked(() => eventOf(store, key)),
-    list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(store, after, limit)),
+    list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
     claim: (request, limit) => claiming(request, (numbered) => claimDue(store, numbered, limit)),
     claimOne: (key, request) => claiming(request, (numbered) => claimByKey(store, key, numbered)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
@@ -150,7 +170,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       if (moved) stored();
       return moved;
     },
-    prune: (endpoints, processedBefore, limit) => asked(() => queue.prune(endpoints, processedBefore, limit)),
+    prune: (endpoints, processedBefore, limit) => asked(() => prune(endpoints, processedBefore, limit)),
     onPending(listener) {
       wakeUp?.listen();
       listeners.add(listener);
@@ -174,18 +194,21 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   }
 }
 
+type StoreSettings = Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time' | 'answerMs'>;
+
 /** The tables of an inbox, without what makes an inbox of them. */
 export function storeOn(
   source: PostgresSource,
-  { schema, migrates, prepares, time }: Pick<InboxSettings, 'schema' | 'migrates' | 'prepares' | 'time'>,
+  { schema, migrates, prepares, time, answerMs = ANSWER_MS }: StoreSettings,
 ): Store {
   const t = tablesIn(schema);
-  const database = new Database(
+  const sessions = new Sessions(
     connectionsOf(source),
     { named: prepares },
     { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
-    time.clock,
+    answerMs,
   );
+  const database = new Database(sessions, answerMs, time.clock);
   const known = { latest: new LatestTime(t), given: new GivenLeases() };
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });
 }

@@ -14,8 +14,9 @@ export async function listAfter(
   const text = `${selectStored(t, 'events.seq > $1 AND events.seq <= $2')} ORDER BY events.seq LIMIT $3`;
   const rows = await database.read(async (session) => {
     await time.follow(session);
-    if (horizon.reached > after) {
-      const ready = await session.rows(text, [after, horizon.reached, limit]);
+    const reached = horizon.reached(session);
+    if (reached > after) {
+      const ready = await session.rows(text, [after, reached, limit]);
       if (ready.length >= limit) return ready;
     }
     return session.rows(text, [after, await horizon.follow(session, WAIT_MS), limit]);

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Database } from './driver/database.ts';
-import { driver, type ListeningClient } from './driver/connections.ts';
+import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
 /** NOTIFY takes one lock over all commits of the server, so a process sends it seldom, and never in a commit of its own work. */
 const EVERY_MS = 50;
@@ -63,7 +63,7 @@ export class WakeUp {
   async #connect(): Promise<void> {
     try {
       const { Client } = await driver();
-      const client = new Client({ connectionString: this.#url, keepAlive: true });
+      const client = new Client({ connectionString: this.#url, connectionTimeoutMillis: CONNECT_MS, ...ALIVE });
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ payload }) => this.#heard(payload ?? ''));

@@ -32,6 +32,8 @@ export interface PostgresQuery {
   readonly name?: string;
   /** each row is a list of its columns */
   readonly rowMode?: 'array';
+  /** in so many milliseconds it has failed, if it is not answered */
+  readonly query_timeout?: number;
   /** how columns are read, whatever the merchant's own settings of `pg` are */
   readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
 }

@@ -18,7 +18,9 @@ export type PostgresSource<Connection extends PostgresConnection = PostgresConne
 
 /** Of an inbox that opens its own: as many as ten handlers with a transaction each need, and two for what else is asked. */
 const MOST_CONNECTIONS = 12;
-const CONNECT_MS = 10_000;
+export const CONNECT_MS = 10_000;
+/** After so long without a word the system asks whether the other side is there: whoever asks for nothing finds out by that. */
+export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
   const connect = connecting(source);
@@ -62,7 +64,7 @@ function ownPool(url: string): Connecting {
   let opened: Promise<PostgresPool & { end(): Promise<void> }> | undefined;
   const open = async (): Promise<PostgresPool & { end(): Promise<void> }> => {
     const { Pool } = await driver();
-    const settings = { connectionString: url, max: MOST_CONNECTIONS, connectionTimeoutMillis: CONNECT_MS };
+    const settings = { connectionString: url, max: MOST_CONNECTIONS, connectionTimeoutMillis: CONNECT_MS, ...ALIVE };
     // One that serves nobody keeps no process alive.
     const pool = new Pool({ ...settings, pipeline: true, allowExitOnIdle: true });
     // Idle connections fail when Postgres restarts; the pool drops them by itself.

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
-import type { PostgresConnection } from './client.ts';
-import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
-import { Session, type Preparing } from './session.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 /** A process that is stopped half way must not keep what it has locked: everybody would leave it alone for good. */
 export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15s'`;
@@ -52,26 +51,22 @@ export interface Asked<T> {
   readonly wasDone?: (session: Session) => Promise<{ readonly result: T } | undefined>;
 }
 
-export interface Opening {
-  /** Asked before anything else, until it has succeeded once. */
-  readonly open: (session: Session) => Promise<void>;
-  /** What is said to who may not even connect. */
-  readonly refusalOf: (failure: DatabaseFailure) => Error;
-}
-
 /** Transactions on connections that may end at any time. */
 export class Database {
-  readonly #connections: Connections;
-  readonly #preparing: Preparing;
-  readonly #opening: Opening;
+  readonly #sessions: Sessions;
+  readonly #answerMs: number;
   readonly #clock: ServerClock | undefined;
-  #opened: Promise<void> | undefined;
 
-  constructor(connections: Connections, preparing: Preparing, opening: Opening, clock?: ServerClock) {
-    this.#connections = connections;
-    this.#preparing = preparing;
-    this.#opening = opening;
+  /** @param answerMs - for so long each answer is waited for */
+  constructor(sessions: Sessions, answerMs: number, clock?: ServerClock) {
+    this.#sessions = sessions;
+    this.#answerMs = answerMs;
     this.#clock = clock;
+  }
+
+  /** The same one, for what may take longer. */
+  waiting(answerMs: number): Database {
+    return new Database(this.#sessions, answerMs, this.#clock);
   }
 
   /**
@@ -113,9 +108,12 @@ export class Database {
   /** Reads, by the plans of `transaction`; there is nothing to be unsure of. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#untilDone(async (session) => {
-      const [, result] = await Promise.all([session.exec(BEGIN), work(session)]);
+      // Also where BEGIN fails nothing may be asked of a connection that somebody else has by then.
+      const [begun, read] = await Promise.allSettled([session.exec(BEGIN), work(session)]);
+      if (begun.status === 'rejected') throw begun.reason;
+      if (read.status === 'rejected') throw read.reason;
       await session.exec('COMMIT');
-      return result;
+      return read.value;
     });
   }
 
@@ -125,7 +123,7 @@ export class Database {
    * @param use - says with `spoil` that nobody is to have it after that; so is one where it fails
    */
   async lend<T>(use: (session: Session, spoil: () => void) => Promise<T>): Promise<T> {
-    const session = await this.#take();
+    const session = await this.#sessions.take(this.#answerMs);
     let isSpoiled = false;
     const spoil = (): void => {
       isSpoiled = true;
@@ -137,7 +135,7 @@ export class Database {
       this.#clock?.lost();
       throw failure;
     } finally {
-      this.#connections.giveBack(session.connection, isSpoiled);
+      this.#sessions.giveBack(session, isSpoiled);
     }
   }
 
@@ -159,7 +157,7 @@ export class Database {
   }
 
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.#take();
+    const session = await this.#sessions.take(this.#answerMs);
     let isBroken = false;
     try {
       return await work(session);
@@ -169,33 +167,12 @@ export class Database {
       isBroken = fault === 'lost' || code === DENIED || !(await rolledBack(session));
       throw failure;
     } finally {
-      this.#connections.giveBack(session.connection, isBroken);
-    }
-  }
-
-  async #take(): Promise<Session> {
-    const session = new Session(await this.#connection(), this.#preparing);
-    try {
-      await (this.#opened ??= this.#opening.open(session));
-      return session;
-    } catch (failure) {
-      this.#opened = undefined;
-      this.#connections.giveBack(session.connection, true);
-      throw failure;
-    }
-  }
-
-  async #connection(): Promise<PostgresConnection> {
-    try {
-      return await this.#connections.take();
-    } catch (failure) {
-      if (isInstance(failure, InboxOpenError)) throw failure;
-      throw this.#opening.refusalOf(new DatabaseFailure(failure));
+      this.#sessions.giveBack(session, isBroken);
     }
   }
 
   close(): Promise<void> {
-    return this.#connections.close();
+    return this.#sessions.close();
   }
 }
 

@@ -30,16 +30,30 @@ export class DatabaseFailure extends Error {
 const AGAIN = new Set(['40001', '40P01', '55P03', '23505']);
 const UNPREPARED = new Set(['26000', '42P05']);
 /**
- * A server that ends, starts, is a standby by now, has no connection left, or whose time-outs have ended what was asked; and a
- * connection that somebody has left in a transaction, which has failed or only reads.
+ * A server that ends, starts, is a standby by now (which knows no READ WRITE), has no connection left, or whose time-outs have
+ * ended what was asked; and a connection that somebody has left in a transaction, which has failed or only reads.
  */
-const LOST = /^(08...|57...|53300|25001|25006|25P02|25P03|25P04)$/;
+const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
+const SAID = [
+  [/password must be a (non-empty )?string/, '28P01', 'this server asks for a password, and none is given'],
+  [
+    /does not support SSL/,
+    '08001',
+    'this server does not speak TLS, which the connection asks for: turn ssl on there, or leave sslmode out of the URL',
+  ],
+] as const;
 
 function codeOf(cause: unknown): string | null {
   if (typeof cause !== 'object' || cause === null) return null;
   const code: unknown = Reflect.get(cause, 'code');
-  return typeof code === 'string' ? code : null;
+  return typeof code === 'string' ? code : (saidBy(cause)?.[1] ?? null);
+}
+
+function saidBy(cause: unknown): (typeof SAID)[number] | undefined {
+  return isInstance(cause, Error) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
 }
 
 function faultOf(code: string | null): Fault {
@@ -50,12 +64,12 @@ function faultOf(code: string | null): Fault {
 }
 
 /** What is said of rights, names, limits and connections quotes no value of a query. */
-const PLAIN = /^(08|25|26|28|3D|3F|40|42|53|55|57)/;
+const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 /** What `pg` itself says. */
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 function wordsOf(cause: unknown, code: string | null): string {
-  const message = isInstance(cause, Error) ? cause.message : '';
+  const message = saidBy(cause)?.[2] ?? (isInstance(cause, Error) ? cause.message : '');
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
   return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection, PostgresQuery, PostgresResult } from './client.ts';
 import { DatabaseFailure } from './faults.ts';
 import { types } from './values.ts';
@@ -8,16 +9,28 @@ export interface Preparing {
   named: boolean;
 }
 
+/** `pg` awaits what was asked of a connection that pipelines before it ends it; a moment later nobody waits for it. */
+const CUT_OFF_MS = 1_000;
+
 /** One connection while it is ours: statements are asked in their order, and several may be under way. */
 export class Session {
   readonly connection: PostgresConnection;
   readonly #preparing: Preparing;
+  readonly #answerMs: number;
+  #unansweredAt: number | null = null;
   /** when the last one that was asked is over, where one has to wait for the other */
   #over: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: PostgresConnection, preparing: Preparing) {
+  /** @param answerMs - for so long an answer is waited for; then the connection counts as lost */
+  constructor(connection: PostgresConnection, preparing: Preparing, answerMs: number) {
     this.connection = connection;
     this.#preparing = preparing;
+    this.#answerMs = answerMs;
+  }
+
+  /** when something was asked that was not answered in time: nothing more is to be asked of the connection, by anybody */
+  get unansweredAt(): number | null {
+    return this.#unansweredAt;
   }
 
   /** The rows of a statement; whoever asks says what they look like. */
@@ -35,8 +48,8 @@ export class Session {
   }
 
   /** Statements without parameters, which Postgres takes in one message; answers with what it says of the last one. */
-  async exec(text: string): Promise<string> {
-    const result: unknown = await this.#inTurn({ text });
+  async exec(text: string, answerMs?: number): Promise<string> {
+    const result: unknown = await this.#inTurn({ text }, answerMs);
     const last: unknown = Array.isArray(result) ? result.at(-1) : result;
     const command: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'command') : '';
     return String(command);
@@ -47,8 +60,8 @@ export class Session {
    *
    * @returns the rows that they have selected, whose integers may be text
    */
-  async inOneMessage<Row>(texts: readonly string[]): Promise<readonly Row[]> {
-    const result: unknown = await this.#inTurn({ text: texts.join('; ') });
+  async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
+    const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
     return results.flatMap(({ rows }) => rows as readonly Row[]); // the columns of those that select
   }
@@ -59,11 +72,23 @@ export class Session {
   }
 
   /** A connection that pipelines takes the next before it has answered the last; of others `pg` wants one at a time. */
-  #inTurn(query: PostgresQuery): Promise<PostgresResult> {
-    if (this.connection.pipeline === true) return this.connection.query(query).catch(this.#failed);
-    const answered = this.#over.then(() => this.connection.query(query)).catch(this.#failed);
+  #inTurn(query: PostgresQuery, answerMs?: number): Promise<PostgresResult> {
+    if (this.connection.pipeline === true) return this.answered(query, answerMs).catch(this.#failed);
+    const answered = this.#over.then(() => this.answered(query, answerMs)).catch(this.#failed);
     this.#over = answered.catch(() => {});
     return answered;
+  }
+
+  /** A query as it is, at once, which fails as `pg` has it. */
+  async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
+    if (this.#unansweredAt !== null) throw new Error(SILENT);
+    const askedAt = performance.now();
+    const isPipelined = this.connection.pipeline === true;
+    const limited = isPipelined ? { ...query, query_timeout: answerMs + CUT_OFF_MS } : query;
+    const answer = await answerOf(this.connection.query(limited), answerMs);
+    if (answer !== LATE) return answer;
+    this.#unansweredAt ??= askedAt;
+    throw new Error(SILENT);
   }
 
   readonly #failed = (cause: unknown): never => {
@@ -72,6 +97,9 @@ export class Session {
     throw failure;
   };
 }
+
+/** As `pg` says it. */
+const SILENT = 'Query read timeout';
 
 const names = new Map<string, string>();
 

@@ -1,5 +1,8 @@
-import { InboxOpenError } from '../../../errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { MIGRATION_MS } from '../driver/answer-of.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';
+import { DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { literal, quoted, type Tables } from '../sql/tables.ts';
 import { migrations } from './migrations.ts';
@@ -10,13 +13,16 @@ export const NEWEST = migrations.at(-1)?.version ?? 0;
 /** Whoever migrates holds it, so that of several processes that start one does and the others find it done. */
 const LOCK = 5_417_090_261;
 const LOCK_TIMEOUT_MS = 10_000;
+/** Whoever waits for a table that a long transaction has in use holds up all who come after: not for long, and not at once again. */
+const TABLE_TIMEOUT_MS = 1_500;
+const AGAIN_MS = 2_000;
 
 const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
   IDLE_TIMEOUT,
 ].join('; ');
-const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK})`;
+const TAKE_LOCK = `SELECT pg_advisory_xact_lock(${LOCK}); SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`;
 
 /** The schema of an inbox, by its name and by its tables. */
 export interface Place {
@@ -55,7 +61,8 @@ export async function missingMigrations(
 /** Does all that is missing, each in a transaction of its own. */
 export async function migrate(session: Session, { schema, tables }: Place): Promise<void> {
   for (let isDone = false; !isDone;) {
-    await session.exec(`${BEGIN}; ${TAKE_LOCK}`);
+    // Postgres gives up first.
+    await session.exec(`${BEGIN}; ${TAKE_LOCK}`, 2 * LOCK_TIMEOUT_MS);
     const missing = await missingMigrations(session, { schema, tables });
     if (missing === null) {
       // A role that may not create schemas may own this one.
@@ -65,8 +72,21 @@ export async function migrate(session: Session, { schema, tables }: Place): Prom
     }
     const [next] = missing ?? migrations;
     if (next === undefined) isDone = true;
-    else await session.exec(statementsOf(next, tables));
+    else await made(session, statementsOf(next, tables));
     await committed(session);
+  }
+}
+
+/** Where somebody has a table in use it lets go of everything and pauses, before whoever has asked does so again. */
+async function made(session: Session, statements: string): Promise<void> {
+  try {
+    await session.exec(statements, MIGRATION_MS);
+  } catch (failure) {
+    if (isInstance(failure, DatabaseFailure) && failure.code === '55P03') {
+      await session.exec('ROLLBACK');
+      await delay(AGAIN_MS * (0.5 + Math.random()));
+    }
+    throw failure;
   }
 }
 

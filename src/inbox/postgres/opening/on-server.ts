@@ -1,6 +1,8 @@
 import { connectionsOf } from '../driver/connections.ts';
+import { ANSWER_MS } from '../driver/answer-of.ts';
 import { Database } from '../driver/database.ts';
 import { asUnavailable } from '../driver/faults.ts';
+import { Sessions } from '../driver/sessions.ts';
 import type { Session } from '../driver/session.ts';
 import { connectionRefusal } from './open.ts';
 
@@ -11,7 +13,9 @@ import { connectionRefusal } from './open.ts';
  */
 export async function onServer<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {
   const nothing = async (): Promise<void> => {};
-  const database = new Database(connectionsOf(url), { named: false }, { open: nothing, refusalOf: connectionRefusal });
+  const opening = { open: nothing, refusalOf: connectionRefusal };
+  const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);
+  const database = new Database(sessions, ANSWER_MS);
   try {
     return await database.alone(work);
   } catch (failure) {

@@ -4,7 +4,7 @@ import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
 import type { Migration } from './schema/migration.ts';
-import { askedServer, faultsOf, type Server } from './server.ts';
+import { askedServer, faultsOf, hiddenTables, type Server } from './server.ts';
 
 /**
  * Looks at the server, and makes the tables unless somebody else is to.
@@ -38,6 +38,7 @@ async function refusing<T>(session: Session, schema: string, work: () => Promise
     const server = await askedServer(session);
     role = quoted(server.role);
     refuseServer(server);
+    refuseHidden(await hiddenTables(session, schema), schema, role);
     return await work();
   } catch (failure) {
     throw isInstance(failure, DatabaseFailure) ? refusalOf(failure, schema, role) : failure;
@@ -47,6 +48,16 @@ async function refusing<T>(session: Session, schema: string, work: () => Promise
 function refuseServer(server: Server): void {
   const [worst] = faultsOf(server);
   if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}`);
+}
+
+function refuseHidden([first]: readonly string[], schema: string, role: string): void {
+  if (first === undefined) return;
+  const table = `${quoted(schema)}.${quoted(first)}`;
+  throw new InboxOpenError(
+    'ACCESS_DENIED',
+    `Row-level security hides what is in ${table} from the role ${role}, so that nothing would be handled. For each table of ` +
+      `the schema ${schema}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY; or once: ALTER ROLE ${role} BYPASSRLS.`,
+  );
 }
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {

@@ -11,6 +11,10 @@ type Part = Pick<
   'filling' | 'saveSnapshot' | 'seal' | 'bulk' | 'startBulk' | 'saveWorked' | 'endBulk' | keyof OldBulks
 >;
 
+/** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
+export const COLUMNS =
+  'id, act, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts, audit';
+
 /** One whose snapshot is complete. */
 export const COMPLETE = `id = $1 AND state <> 'filling'`;
 
@@ -23,7 +27,7 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
   return {
     filling(id) {
       // One that was created at 0 was given up.
-      const text = `SELECT * FROM ${t.bulks} WHERE id = $1 AND state = 'filling' AND created_ms > 0 FOR UPDATE`;
+      const text = `SELECT ${COLUMNS} FROM ${t.bulks} WHERE id = $1 AND state = 'filling' AND created_ms > 0 FOR UPDATE`;
       return asked(
         session.row<BulkRow>(text, [id]).then((row) => {
           if (row === undefined) return null;
@@ -39,7 +43,7 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
         JSON.stringify(breakdown),
       ]),
     seal: (id) => run(`UPDATE ${t.bulks} SET state = 'previewed' WHERE id = $1`, [id]),
-    bulk: (id) => asked(findBulk(session, `SELECT * FROM ${t.bulks} WHERE ${COMPLETE} FOR UPDATE`, id)),
+    bulk: (id) => asked(findBulk(session, `SELECT ${COLUMNS} FROM ${t.bulks} WHERE ${COMPLETE} FOR UPDATE`, id)),
     startBulk: (id, audit, now) =>
       run(`UPDATE ${t.bulks} SET state = 'running', started_ms = $2, audit = $3 WHERE id = $1`, [id, now, audit]),
     saveWorked: (id, worked, counts) =>

@@ -22,7 +22,7 @@ import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { doneOnce } from '../done-once.ts';
 import { fillingEngine, runningEngine } from './bulk-engine.ts';
-import { bulkRecords, COMPLETE, findBulk, storedBulk } from './bulk-records.ts';
+import { bulkRecords, COLUMNS, COMPLETE, findBulk, storedBulk } from './bulk-records.ts';
 
 const NO_LEASES = { ordered: false, exclusive: false } as const;
 /** What is more waits for the next preview. */
@@ -102,7 +102,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       const bulk = await ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          return findBulk(session, `SELECT * FROM ${t.bulks} WHERE ${COMPLETE}`, id);
+          return findBulk(session, `SELECT ${COLUMNS} FROM ${t.bulks} WHERE ${COMPLETE}`, id);
         }),
       );
       return bulk && toCaller(bulk);
@@ -110,7 +110,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
 
     async bulks(page) {
       const { before, limit } = pageBounds(page);
-      const text = `SELECT * FROM ${t.bulks} WHERE id < $1 AND state <> 'filling' ORDER BY id DESC LIMIT $2`;
+      const text = `SELECT ${COLUMNS} FROM ${t.bulks} WHERE id < $1 AND state <> 'filling' ORDER BY id DESC LIMIT $2`;
       const rows = await ask(() =>
         database.read(async (session) => {
           await time.follow(session);

@@ -1,0 +1,105 @@
+import { createServer } from 'node:net';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { tablesIn, quoted } from '../../../src/inbox/postgres/sql/tables.ts';
+import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
+import { rewrittenPool } from './rewritten-pool.ts';
+
+const KEY = { endpoint: 'default', id: 'evt_1' };
+let url: string;
+let pool: Pool;
+
+beforeAll(async () => {
+  url = await postgresUrl();
+  pool = new Pool({ connectionString: url });
+});
+
+afterAll(() => pool.end());
+
+async function ownSchema(): Promise<string> {
+  const schema = schemaName();
+  await using inbox = postgresInbox({ pool }, { schema });
+  await inbox.get(KEY);
+  onTestFinished(() => dropSchema(pool, schema));
+  return schema;
+}
+
+async function refusal(source: string, schema: string): Promise<unknown> {
+  await using inbox = postgresInbox(source, { schema, listen: false });
+  return inbox.get(KEY).then(
+    () => 'it was opened',
+    (failure: unknown) => failure,
+  );
+}
+
+it('a server that asks for a password where none is given', async () => {
+  const role = schemaName();
+  // As `pg` has it when Postgres asks by SCRAM.
+  const words = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string';
+  await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
+  await expect(inbox.get(KEY)).rejects.toMatchObject({
+    code: 'ACCESS_DENIED',
+    message: expect.stringMatching(/asks for a password, and none is given.*Look at the role and the password/),
+  });
+});
+
+it('a server that does not speak TLS', async () => {
+  const server = createServer((socket) => socket.on('data', () => socket.write('N')).on('error', () => {}));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const source = `postgres://hookbox:a-secret@127.0.0.1:${port}/postgres?sslmode=no-verify`;
+  const failure = await refusal(source, schemaName());
+  expect(failure).toMatchObject({ message: expect.stringMatching(/does not speak TLS.*sslmode/) });
+  expect(String(failure)).not.toContain('a-secret');
+});
+
+it('tables whose rows are hidden by row-level security, so that nothing would ever be claimed', async () => {
+  const schema = await ownSchema();
+  const { queue } = tablesIn(schema);
+  const role = schemaName();
+  await pool.query(
+    `CREATE ROLE ${role} LOGIN; GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role};
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${role};
+     ALTER TABLE ${queue} ENABLE ROW LEVEL SECURITY`,
+  );
+  onTestFinished(async () => {
+    await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+  const theirs = new URL(url);
+  theirs.username = role;
+  expect(await refusal(theirs.href, schema)).toMatchObject({
+    code: 'ACCESS_DENIED',
+    message: expect.stringMatching(/Row-level security.*DISABLE ROW LEVEL SECURITY/),
+  });
+  // Whoever owns them, and whoever has a policy, sees them.
+  expect(await refusal(url, schema)).toBe('it was opened');
+  await pool.query(`CREATE POLICY all_of_it ON ${queue} USING (true) WITH CHECK (true)`);
+  expect(await refusal(theirs.href, schema)).toBe('it was opened');
+});
+
+it('a migration that waits for a table in use lets go again and again, and is done in the end', async () => {
+  const schema = await ownSchema();
+  const t = tablesIn(schema);
+  await pool.query(
+    `DELETE FROM ${t.migrations} WHERE version = 5; DROP TABLE ${t.bulks}, ${t.bulk_events}, ${t.imported};
+     DROP INDEX ${quoted(schema)}.shelf_prunable`,
+  );
+  const holder = await pool.connect();
+  await holder.query(`BEGIN; LOCK TABLE ${t.shelf} IN ROW EXCLUSIVE MODE`);
+  const asked: string[] = [];
+  const fast = rewrittenPool(pool, (text) => {
+    asked.push(text);
+    return text.replace(/lock_timeout = 1500/, 'lock_timeout = 100');
+  });
+  await using inbox = postgresInbox({ pool: fast }, { schema });
+  const opened = inbox.accept(incoming(), later());
+  const rollbacks = () => asked.filter((text) => text === 'ROLLBACK').length;
+  await expect.poll(rollbacks, { timeout: 15_000 }).toBeGreaterThan(1);
+  await holder.query('COMMIT');
+  holder.release();
+  expect(await opened).toMatchObject({ result: 'stored' });
+});

@@ -1,0 +1,45 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A way to a server on which connections can go silent, as where a router has forgotten them or a host is gone: nobody says so. */
+export interface SilentDoor extends AsyncDisposable {
+  readonly url: string;
+  /** how many were opened so far */
+  readonly opened: () => number;
+  /** Those that are open say nothing any more; new ones work. */
+  readonly silence: () => void;
+}
+
+export async function silentDoor(url: string): Promise<SilentDoor> {
+  const { port, hostname } = new URL(url);
+  const sockets: Socket[] = [];
+  let silent = 0;
+  let opened = 0;
+  const server = createServer((client) => {
+    const number = opened;
+    opened += 1;
+    const behind = connect(Number(port), hostname);
+    sockets.push(client, behind);
+    const passOn = (from: Socket, to: Socket): void => {
+      from.on('data', (bytes) => number >= silent && to.write(bytes));
+      from.on('error', () => {});
+      from.on('close', () => number >= silent && to.destroy());
+    };
+    passOn(client, behind);
+    passOn(behind, client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const there = new URL(url);
+  there.hostname = '127.0.0.1';
+  there.port = String((server.address() as AddressInfo).port);
+  return {
+    url: there.href,
+    opened: () => opened,
+    silence() {
+      silent = opened;
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
