@@ -12,7 +12,7 @@ import { oneLine } from '../../printable.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
-import { refuseFolder } from '../shared/read-input.ts';
+import { requireFile } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
@@ -91,6 +91,6 @@ async function isThere(options: DbOptions): Promise<boolean> {
 }
 
 function refuseMissing(path: string): void {
-  refuseFolder(path);
+  requireFile(path);
   if (!existsSync(path)) throw new CommandError(`There is no file ${oneLine(path)}.`, EXIT.notFound);
 }
