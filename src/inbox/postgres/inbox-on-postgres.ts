@@ -20,6 +20,7 @@ import { LatestTime } from './latest-time.ts';
 import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
+import { placeOf } from './opening/place.ts';
 import { postgresOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
@@ -183,7 +184,10 @@ export function storeOn(
   const database = new Database(
     connectionsOf(source),
     { named: prepares },
-    { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
+    {
+      open: (session) => openSchema(session, { schema, tables: t, migrates }),
+      refusalOf: (failure) => connectionRefusal(failure, placeOf(source)),
+    },
   );
   const known = { latest: new LatestTime(t), given: new GivenLeases() };
   return storeOf({ database, t, moves: movesOf(t), time, ...known, index: SEARCH_INDEX });

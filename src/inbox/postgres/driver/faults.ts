@@ -51,8 +51,16 @@ const PLAIN = /^(08|25|26|28|3D|3F|40|42|53|55|57)/;
 /** What `pg` itself says. */
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
+/** Its parts are then others than it seems to have, so nothing of it is told. */
+const UNREADABLE =
+  'the URL of Postgres cannot be read. In its password write @ / # ? % and space as %40 %2F %23 %3F %25 %20';
+const NO_PASSWORD = /password must be a (?:non-empty )?string/i;
+
 function wordsOf(cause: unknown, code: string | null): string {
   const message = isInstance(cause, Error) ? cause.message : '';
+  if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
+  if (code === null && NO_PASSWORD.test(message))
+    return 'Postgres asks for a password, and the URL or the pool has none';
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
   return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;

@@ -1,6 +1,6 @@
 import { connectionsOf } from '../driver/connections.ts';
 import { Database } from '../driver/database.ts';
-import { asUnavailable } from '../driver/faults.ts';
+import { asUnavailable, type DatabaseFailure } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { connectionRefusal } from './open.ts';
 
@@ -11,7 +11,9 @@ import { connectionRefusal } from './open.ts';
  */
 export async function onServer<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {
   const nothing = async (): Promise<void> => {};
-  const database = new Database(connectionsOf(url), { named: false }, { open: nothing, refusalOf: connectionRefusal });
+  // Who asks says where.
+  const refusalOf = (failure: DatabaseFailure): Error => connectionRefusal(failure, null);
+  const database = new Database(connectionsOf(url), { named: false }, { open: nothing, refusalOf });
   try {
     return await database.alone(work);
   } catch (failure) {

@@ -78,8 +78,12 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
   }
 }
 
-/** What is said to who may not even connect. */
-export function connectionRefusal(failure: DatabaseFailure): InboxOpenError | DatabaseFailure {
+/**
+ * What is said to who may not even connect.
+ *
+ * @param place - where that was; `null` for who knows
+ */
+export function connectionRefusal(failure: DatabaseFailure, place: string | null): InboxOpenError | DatabaseFailure {
   switch (failure.code) {
     case '28P01':
     case '28000':
@@ -90,6 +94,8 @@ export function connectionRefusal(failure: DatabaseFailure): InboxOpenError | Da
     case '3D000':
       return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create it, or name another one in the URL.`);
     default:
+      // Of a port, a name or a variable that is wrong nothing else tells.
+      if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;
       return failure;
   }
 }
