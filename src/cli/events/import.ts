@@ -80,8 +80,11 @@ function sumOf({ imported, known, different }: ImportCounts): number {
 
 /** After a move to another machine there is no inbox yet. */
 async function newOrExisting(options: DbOptions): Promise<Inbox> {
-  if (!(await isThere(options))) tell(`note: ${shownInbox(options)} is a new inbox.`);
-  return openInbox(options);
+  const isNew = !(await isThere(options));
+  const inbox = await openInbox(options);
+  // Only now, as it may not be to be had.
+  if (isNew) tell(`note: ${shownInbox(options)} is a new inbox.`);
+  return inbox;
 }
 
 async function isThere(options: DbOptions): Promise<boolean> {

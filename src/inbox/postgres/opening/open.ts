@@ -63,9 +63,7 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
     case '42501':
       return new InboxOpenError(
         'ACCESS_DENIED',
-        `${failure.message}. To have hookbox make its tables: GRANT CREATE ON DATABASE … TO ${role}. To work on those that ` +
-          `another role has made: GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ` +
-          `ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${role}.`,
+        `${failure.message}. ${grantsFor(failure.message, quoted(schema), role)}`,
       );
     case '42P07':
     case '42703':
@@ -76,6 +74,18 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
     default:
       return failure;
   }
+}
+
+/** Postgres says of what a right is missing, and not which one. */
+function grantsFor(denied: string, schema: string, role: string): string {
+  const byAnother = 'or run hookbox migrate with a role that may';
+  // There is no schema yet: rights on it come later.
+  if (/for database/.test(denied)) return `GRANT CREATE ON DATABASE … TO ${role}, ${byAnother}.`;
+  return (
+    `To make tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}, ${byAnother}. To work on those that another role has ` +
+    `made: GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` +
+    `${schema} TO ${role}.`
+  );
 }
 
 /**
