@@ -147,3 +147,12 @@ async function columnsOf(schema: string): Promise<readonly unknown[]> {
   );
   return [...rows, ...indexes.rows.map(({ indexdef }) => indexdef.replaceAll(schema, 'the schema'))];
 }
+
+it('of a file it says that it is one, and nothing of a schema that was not given', async () => {
+  const ran = await runHookbox(['migrate', '--db', 'shop.db']);
+  expect(ran).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'error: hookbox migrate is for an inbox in Postgres, and --db is a file.\n',
+  });
+});

@@ -111,6 +111,68 @@ describe('the password of a URL', () => {
   });
 });
 
+/** What a URL looks like in a hurry: whole, of another tool, quoted in a file of variables, with a space, as parameters. */
+const HURRIED = [
+  `postgres://ada:${PASSWORD}@127.0.0.1:1/shop`,
+  `jdbc:postgresql://ada:${PASSWORD}@127.0.0.1:1/shop`,
+  `"postgres://ada:${PASSWORD}@127.0.0.1:1/shop"`,
+  `postgres://ada:one ${PASSWORD}@127.0.0.1:1/shop`,
+  `jdbc:postgresql://127.0.0.1:1/shop?user=ada&password=${PASSWORD}`,
+];
+/** Where a URL may end up that was meant for HOOKBOX_DB. */
+const MISPLACED: readonly (readonly string[])[] = [
+  ['events', 'import', 'URL', '--db', 'shop.db'],
+  ['events', 'export', '--db', 'shop.db', '--out', 'URL'],
+  ['events', 'backup', 'URL', '--db', 'shop.db'],
+  ['events', 'show', 'URL', '--db', 'shop.db'],
+  ['events', 'list', 'URL'],
+  ['events', 'URL'],
+  ['URL'],
+  ['events', 'list', '--schema', 'URL'],
+  ['fixtures', 'capture', 'evt_dead_1', '--db', 'shop.db', '--out', 'URL'],
+  ['migrate', 'URL'],
+  ['migrate', '--schema', 'URL', '--db', 'URL'],
+  ['replay', 'URL', '--db', 'shop.db', '--dry-run'],
+  ['replay', '--all', '--to', 'URL', '--db', 'shop.db'],
+  ['sandbox', '--db', 'URL', '--port', '0'],
+  ['sandbox', '--to', 'URL', '--port', '0'],
+  ['scenario', 'run', 'URL'],
+  ['serve', 'URL', '--db', 'shop.db', '--port', '0'],
+  ['sign', 'URL'],
+  ['trigger', 'URL'],
+  ['trigger', 'order.created', '--secret-file', 'URL'],
+  ['check', 'URL'],
+  ['verify', 'URL', '--signature', '00'],
+  ['doctor', '--port', '0', '--db', 'URL'],
+];
+
+describe('a URL in a wrong place is not repeated', () => {
+  it.each(MISPLACED.map((args) => [args.join(' '), args] as const))('hookbox %s', async (_, args) => {
+    await stockedInbox(join(there.cwd, 'shop.db'));
+    for (const url of HURRIED) {
+      const given = args.map((arg) => (arg === 'URL' ? url : arg));
+      const { code, stdout, stderr } = await runHookbox(given, { cwd: there.cwd });
+      expect.soft(code, url).not.toBe(0);
+      expect.soft(`${stdout}${stderr}`, url).not.toMatch(new RegExp(`${PASSWORD}|ada\\b`));
+      expect.soft(stderr, url).not.toBe('');
+    }
+  });
+
+  it.each(['jdbc:', '"', 'DATABASE_URL='])('nor is HOOKBOX_DB, where it begins with %s', async (before) => {
+    const HOOKBOX_DB = `${before}postgresql://ada:${PASSWORD}@127.0.0.1:1/shop`;
+    for (const args of [['events', 'list'], ['migrate'], ['doctor', '--port', '0', '--json'], ['ui', '--port', '0']]) {
+      if (fromSource && args[0] === 'ui') continue;
+      const ran = await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB } });
+      expect(ran).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'error: --db is the path of a file, or a URL that begins with postgres:// or postgresql://.\n',
+      });
+    }
+    expect(readdirSync(there.cwd)).toEqual([]);
+  });
+});
+
 describe('which inbox is meant', () => {
   it('is what --db says, or else HOOKBOX_DB, or else a file of this folder', async () => {
     await there.makeInbox();

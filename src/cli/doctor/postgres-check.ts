@@ -37,11 +37,12 @@ async function look(session: Session, options: DbOptions): Promise<readonly Find
   const times = await askedTimes(session);
   const rights = await askedRights(session, schema);
   const there = `Postgres ${versionText(server.version)} at ${shownInbox(options)}`;
+  const mayWork = judgeRights(rights, schema);
   return [
     ok('server', `${there} answers in ${times.tookMs.toFixed(1)} ms`),
     ...judgeServer(server),
-    judgeRights(rights, schema),
-    ...(mayLook(rights) ? [await checkMigrations(session, schema)] : []),
+    mayWork,
+    ...(mayLook(rights) ? [await checkMigrations(session, schema, mayWork.status === 'ok')] : []),
     judgeApart(times.apartMs),
     ...((await isPooled(session)) ? [POOLED] : []),
   ];
@@ -67,10 +68,12 @@ export function judgeServer(server: Server): readonly Finding[] {
 }
 
 /** What the tables of the schema are to this hookbox. */
-async function checkMigrations(session: Session, schema: string): Promise<Finding> {
+async function checkMigrations(session: Session, schema: string, byItself: boolean): Promise<Finding> {
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
-    const then = 'the next start brings it there, or hookbox migrate';
+    const then = byItself
+      ? 'the next start brings it there, or hookbox migrate'
+      : 'hookbox migrate brings it there, with a role that may make tables';
     if (missing === null) return ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`);
     if (missing.length === 0) return ok('migrations', `the schema ${schema} has version ${NEWEST}`);
     const versions = missing.map(({ version }) => version).join(', ');

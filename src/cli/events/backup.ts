@@ -7,11 +7,13 @@ import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption, stopping } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { printJson, tell } from '../shared/output.ts';
+import { refuseUrl } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
 
 /** Copies the inbox into a new file, and resolves with how to exit. */
 export async function backUp(file: string, options: InboxOptions & ByOptions): Promise<ExitCode> {
+  refuseUrl(file);
   if (isInPostgres(options)) throw usageError(copyInPostgres(namedInbox(options), file));
   const signal = interruption();
   signal.addEventListener('abort', () => tell(stopping('Finishing the backup first')));

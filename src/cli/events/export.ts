@@ -12,7 +12,7 @@ import { oneLine, printableJson } from '../../printable.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
 import { tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
-import { refuseFolder } from '../shared/read-input.ts';
+import { requireFile } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { eventFilterOf } from './filter-from-options.ts';
 import type { ByOptions, FilterOptions } from './event-options.ts';
@@ -88,7 +88,7 @@ function isOfFile(failure: unknown): boolean {
 }
 
 function refuseExisting(out: string, force: boolean): void {
-  refuseFolder(out);
+  requireFile(out);
   if (!force && existsSync(out))
     throw new CommandError(`${oneLine(out)} is there already. Give another --out, or --force.`);
 }

@@ -12,7 +12,7 @@ import { oneLine } from '../../printable.ts';
 import { openInbox } from '../shared/open-inbox.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
-import { refuseFolder } from '../shared/read-input.ts';
+import { requireFile } from '../shared/read-input.ts';
 import { byOf } from './by.ts';
 import { linesOf } from '../../ops/import-lines.ts';
 import type { ByOptions, InboxOptions } from './event-options.ts';
@@ -80,8 +80,11 @@ function sumOf({ imported, known, different }: ImportCounts): number {
 
 /** After a move to another machine there is no inbox yet. */
 async function newOrExisting(options: DbOptions): Promise<Inbox> {
-  if (!(await isThere(options))) tell(`note: ${shownInbox(options)} is a new inbox.`);
-  return openInbox(options);
+  const isNew = !(await isThere(options));
+  const inbox = await openInbox(options);
+  // Only now, as it may not be to be had.
+  if (isNew) tell(`note: ${shownInbox(options)} is a new inbox.`);
+  return inbox;
 }
 
 async function isThere(options: DbOptions): Promise<boolean> {
@@ -91,6 +94,6 @@ async function isThere(options: DbOptions): Promise<boolean> {
 }
 
 function refuseMissing(path: string): void {
-  refuseFolder(path);
+  requireFile(path);
   if (!existsSync(path)) throw new CommandError(`There is no file ${oneLine(path)}.`, EXIT.notFound);
 }

@@ -27,7 +27,8 @@ export async function migrate({ db, schema = USUAL_SCHEMA, ...how }: MigrateOpti
     return EXIT.ok;
   }
   const options = { db, schema };
-  if (!isInPostgres(options)) throw usageError('hookbox migrate is for an inbox in Postgres, and --db is a file.');
+  // Without the schema, which would be spoken of though nobody has given it.
+  if (!isInPostgres({ db })) throw usageError('hookbox migrate is for an inbox in Postgres, and --db is a file.');
 
   try {
     const missing = await onServer(db, (session) => lookAtSchema(session, place));

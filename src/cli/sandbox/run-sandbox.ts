@@ -6,7 +6,7 @@ import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
 import { addressOf, isLoopbackHost, listen, stopListening } from '../shared/listen.ts';
 import { tell } from '../shared/output.ts';
-import { refuseFolder } from '../shared/read-input.ts';
+import { requireFile } from '../shared/read-input.ts';
 import { givenSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { isLoopback, targetOf } from '../shared/target-url.ts';
 import { whyUnreachable } from '../shared/unreachable.ts';
@@ -44,7 +44,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   const { db, port, host, json = false, to, allowRemote = false } = options;
   const target = to === undefined ? null : targetOf(to, allowRemote);
   const signing = signingOf(options);
-  if (db !== undefined) refuseFolder(db);
+  if (db !== undefined) requireFile(db);
   const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
   const stopped = stopSignal();
   const token = randomBytes(24).toString('base64url');

@@ -6,7 +6,7 @@ import { messageOf } from '../../errors.ts';
 import { assertHandlers, type Handlers } from '../../processing/handlers.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
-import { refuseFolder } from '../shared/read-input.ts';
+import { requireFile } from '../shared/read-input.ts';
 
 /**
  * The handlers that a module exports: as its default, or as `handlers`.
@@ -16,7 +16,7 @@ import { refuseFolder } from '../shared/read-input.ts';
 export async function loadHandlers(file: string): Promise<Handlers> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
-  refuseFolder(path);
+  requireFile(path);
   // What handlers print is not the command's data.
   globalThis.console = new Console(process.stderr);
   const handlers = exportedHandlers(await imported(path, file));

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { isPostgresUrl, shownDatabase } from '../../host/postgres-url.ts';
+import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { usageError } from './exit.ts';
 
@@ -44,7 +44,7 @@ export const USUAL_SCHEMA = 'hookbox';
  */
 export function isInPostgres({ db, schema }: DbOptions): boolean {
   if (isPostgresUrl(db)) return true;
-  if (/^\w[\w+.-]+:\/\//.test(db)) {
+  if (isUrl(db)) {
     throw usageError('--db is the path of a file, or a URL that begins with postgres:// or postgresql://.');
   }
   if (schema !== undefined) throw usageError('--schema is for an inbox in Postgres, and --db is a file.');

@@ -3,7 +3,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError } from './exit.ts';
-import { refuseFolder } from './read-input.ts';
+import { requireFile } from './read-input.ts';
 
 /**
  * Opens an inbox, or makes it.
@@ -18,7 +18,7 @@ export async function openInbox(options: DbOptions): Promise<Inbox> {
 
 /** As `openInbox` does, where it is known that it is no URL. */
 export function openFile(file: string): Inbox {
-  refuseFolder(file);
+  requireFile(file);
   try {
     // A command serves nobody else whom its disk could hold up, and is sooner there without a thread.
     return sqliteInbox(file, { thread: false });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { styleText } from 'node:util';
 import { messageOf } from '../../errors.ts';
+import { withoutPasswords } from '../../host/postgres-url.ts';
 import { isPrintable, oneLine, printableJson } from '../../printable.ts';
 import { CommandError, EXIT } from './exit.ts';
 
@@ -63,9 +64,12 @@ export function printBytes(bytes: Uint8Array): void {
   process.stdout.write(bytes);
 }
 
-/** Everything that is not data: what is going on, and what to do about it; each on a line of its own, as in `print`. */
+/**
+ * Everything that is not data: what is going on, and what to do about it; each on a line of its own, as in `print`. It may repeat
+ * an argument that is wrong, and so a URL that was meant for another one.
+ */
 export function tell(...lines: readonly (string | readonly string[])[]): void {
-  process.stderr.write(printable(lines.flat()));
+  process.stderr.write(printable(lines.flat().map(withoutPasswords)));
 }
 
 /** How a text is styled. */

@@ -59,7 +59,8 @@ export function toldOf(failure: unknown, options: DbOptions): unknown {
   const { schema = USUAL_SCHEMA } = options;
   const where = `the schema ${schema} of ${shownInbox(options)}`;
   if (isInstance(failure, InboxUnavailableError)) {
-    return new CommandError(`${shownInbox(options)} cannot be used: ${failure.message}.`);
+    const why = failure.message.replace(`: ${shownInbox(options)}`, '');
+    return new CommandError(`${shownInbox(options)} cannot be used: ${why}.`);
   }
   if (!isInstance(failure, InboxOpenError)) return failure;
   switch (failure.code) {

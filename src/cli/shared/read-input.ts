@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf } from '../../errors.ts';
+import { isUrl } from '../../host/postgres-url.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
 import { oneLine } from '../../printable.ts';
 import { tell } from './output.ts';
@@ -12,7 +13,7 @@ import { tell } from './output.ts';
  */
 export async function readInput(path: string): Promise<Buffer> {
   if (path === '-') return buffer(process.stdin);
-  refuseFolder(path);
+  requireFile(path);
   try {
     return readFileSync(path);
   } catch (failure) {
@@ -28,10 +29,16 @@ export function noteWhenEmpty(body: Uint8Array): void {
 /**
  * What cannot be looked at is left to the code that opens it.
  *
- * @throws CommandError for a folder where a file is expected
+ * @throws CommandError for a folder or a URL where a file is expected
  */
-export function refuseFolder(path: string): void {
+export function requireFile(path: string): void {
+  refuseUrl(path);
   if (isFolder(path)) throw usageError(`${oneLine(path)} is a folder. Give the path of a file.`);
+}
+
+/** @throws CommandError for a URL where a file is expected; it is not quoted, as it may have a password in it */
+export function refuseUrl(path: string): void {
+  if (isUrl(path)) throw usageError('Give the path of a file here, and no URL.');
 }
 
 function isFolder(path: string): boolean {

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { messageOf } from '../../errors.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
 import { tell } from './output.ts';
-import { refuseFolder } from './read-input.ts';
+import { requireFile } from './read-input.ts';
 
 /** Where the user says the secret is. */
 export interface SecretOptions {
@@ -48,7 +48,7 @@ export function givenSecret({ secretFile }: SecretOptions): string | null {
  * @throws CommandError for a file that cannot be read, or is empty
  */
 export function secretFromFile(path: string, what = 'secret'): string {
-  refuseFolder(path);
+  requireFile(path);
   let text;
   try {
     text = readFileSync(path, 'utf8');

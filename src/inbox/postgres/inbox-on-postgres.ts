@@ -24,6 +24,7 @@ import { LatestTime } from './latest-time.ts';
 import { listAfter } from './listing.ts';
 import { movesOf } from './moves.ts';
 import { connectionRefusal, openSchema } from './opening/open.ts';
+import { placeOf } from './opening/place.ts';
 import { postgresOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import { settleGroup, type SettlementJob } from './settlements.ts';
@@ -205,7 +206,10 @@ export function storeOn(
   const sessions = new Sessions(
     connectionsOf(source),
     { named: prepares },
-    { open: (session) => openSchema(session, { schema, tables: t, migrates }), refusalOf: connectionRefusal },
+    {
+      open: (session) => openSchema(session, { schema, tables: t, migrates }),
+      refusalOf: (failure) => connectionRefusal(failure, placeOf(source)),
+    },
     answerMs,
   );
   const database = new Database(sessions, answerMs, time.clock);

@@ -61,6 +61,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   source: PostgresSource<Connection> | undefined,
   options: PostgresInboxOptions = {},
 ): Inbox<Connection> {
+  assertKnown(source, options);
   const { schema = 'hookbox', migrate = true, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   positive('maxWaiting', maxWaiting);
@@ -76,6 +77,44 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
     time: databaseTime(),
     listenAt: listeningUrl(source, listen),
   });
+}
+
+/** An object with every option once, so that TypeScript says which one is missing here. */
+const OPTIONS: Readonly<Record<keyof PostgresInboxOptions, true>> = {
+  schema: true,
+  migrate: true,
+  prepare: true,
+  listen: true,
+  maxWaiting: true,
+  maxWaitingBytes: true,
+};
+
+/** What is not known would do nothing, and be missed late: `migrate: false` beside the pool would migrate. */
+function assertKnown(source: unknown, options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError('INVALID_OPTION', 'The second argument of postgresInbox is an object with options.');
+  }
+  // What is not written as { pool } or { connect }, such as a pool itself, has more to it.
+  const isWritten = typeof source === 'object' && source !== null && Object.getPrototypeOf(source) === Object.prototype;
+  const besides = isWritten ? unknownKey(source, (key) => key === 'pool' || key === 'connect') : undefined;
+  const other = unknownKey(options, (key) => Object.hasOwn(OPTIONS, key));
+  const unknown = besides ?? other;
+  if (unknown === undefined) return;
+  const known = Object.keys(OPTIONS).join(', ');
+  const what = besides === undefined ? `There is no option ${named(unknown)}` : `${named(unknown)} is not read here`;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `postgresInbox: ${what}. Options are the second argument: postgresInbox({ pool }, { schema }). There are ${known}.`,
+  );
+}
+
+function unknownKey(given: object, isKnown: (key: string) => boolean): string | undefined {
+  return Object.keys(given).find((key) => !isKnown(key));
+}
+
+/** What is no name may be anything, also a URL. */
+function named(key: string): string {
+  return /^\w{1,40}$/.test(key) ? `\`${key}\`` : 'of that name';
 }
 
 function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {

@@ -96,7 +96,9 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'inbox-failing': {
     cause: 'The inbox could not be written to.',
-    advice: 'See Health: the disk is full or read-only, or the file was moved or replaced.',
+    advice:
+      'See Health. Of a file: the disk is full or read-only, or it was moved or replaced. Of Postgres: it was away, full, or ' +
+      'refused the role.',
   },
 };
 

@@ -237,6 +237,17 @@ describe('an inbox in Postgres says what to change', () => {
     }
   });
 
+  it.each([
+    ['options beside a pool', () => [{ pool, migrate: false, schema: 'shop' }], 'migrate'],
+    ['options beside a function', () => [{ connect: () => pool.connect(), listen: url }], 'listen'],
+    ['a wrong word in the second argument', () => [{ pool }, { migrations: false }], 'migrations'],
+    ['another wrong word beside a URL', () => [url, { shema: 'shop' }], 'shema'],
+  ])('of %s, which would be passed over', (_, given, key) => {
+    const create = () => Reflect.apply(postgresInbox, undefined, given());
+    expect(create).toThrow(ConfigurationError);
+    expect(create).toThrow(new RegExp(`\`${key}\`.*Options are the second argument`));
+  });
+
   it('goes on trying: what was missing may have been mended', async () => {
     const schema = scratchSchema();
     const role = await scratchRole();

@@ -38,7 +38,7 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
-  [/password must be a (non-empty )?string/, '28P01', 'this server asks for a password, and none is given'],
+  [/password must be a (non-empty )?string/, '28P01', 'this server asks for a password, and the URL or the pool has none'],
   [
     /does not support SSL/,
     '08001',
@@ -68,7 +68,12 @@ const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 /** What `pg` itself says. */
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
+/** Its parts are then others than it seems to have, so nothing of it is told. */
+const UNREADABLE =
+  'the URL of Postgres cannot be read. In its password write @ / # ? % and space as %40 %2F %23 %3F %25 %20';
+
 function wordsOf(cause: unknown, code: string | null): string {
+  if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
   const message = saidBy(cause)?.[2] ?? (isInstance(cause, Error) ? cause.message : '');
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;

@@ -1,7 +1,7 @@
 import { connectionsOf } from '../driver/connections.ts';
 import { ANSWER_MS } from '../driver/answer-of.ts';
 import { Database } from '../driver/database.ts';
-import { asUnavailable } from '../driver/faults.ts';
+import { asUnavailable, type DatabaseFailure } from '../driver/faults.ts';
 import { Sessions } from '../driver/sessions.ts';
 import type { Session } from '../driver/session.ts';
 import { connectionRefusal } from './open.ts';
@@ -13,7 +13,11 @@ import { connectionRefusal } from './open.ts';
  */
 export async function onServer<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {
   const nothing = async (): Promise<void> => {};
-  const opening = { open: nothing, refusalOf: connectionRefusal };
+  const opening = {
+    open: nothing,
+    // Who asks says where.
+    refusalOf: (failure: DatabaseFailure) => connectionRefusal(failure, null),
+  };
   const sessions = new Sessions(connectionsOf(url), { named: false }, opening, ANSWER_MS);
   const database = new Database(sessions, ANSWER_MS);
   try {

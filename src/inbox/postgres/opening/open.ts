@@ -74,9 +74,7 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
     case '42501':
       return new InboxOpenError(
         'ACCESS_DENIED',
-        `${failure.message}. To have hookbox make its tables: GRANT CREATE ON DATABASE … TO ${role}. To work on those that ` +
-          `another role has made: GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ` +
-          `ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${role}.`,
+        `${failure.message}. ${grantsFor(failure.message, quoted(schema), role)}`,
       );
     case '42P07':
     case '42703':
@@ -89,8 +87,24 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
   }
 }
 
-/** What is said to who may not even connect. */
-export function connectionRefusal(failure: DatabaseFailure): InboxOpenError | DatabaseFailure {
+/** Postgres says of what a right is missing, and not which one. */
+function grantsFor(denied: string, schema: string, role: string): string {
+  const byAnother = 'or run hookbox migrate with a role that may';
+  // There is no schema yet: rights on it come later.
+  if (/for database/.test(denied)) return `GRANT CREATE ON DATABASE … TO ${role}, ${byAnother}.`;
+  return (
+    `To make tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}, ${byAnother}. To work on those that another role has ` +
+    `made: GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` +
+    `${schema} TO ${role}.`
+  );
+}
+
+/**
+ * What is said to who may not even connect.
+ *
+ * @param place - where that was; `null` for who knows
+ */
+export function connectionRefusal(failure: DatabaseFailure, place: string | null): InboxOpenError | DatabaseFailure {
   switch (failure.code) {
     case '28P01':
     case '28000':
@@ -101,6 +115,8 @@ export function connectionRefusal(failure: DatabaseFailure): InboxOpenError | Da
     case '3D000':
       return new InboxOpenError('CANNOT_OPEN', `${failure.message}. Create it, or name another one in the URL.`);
     default:
+      // Of a port, a name or a variable that is wrong nothing else tells.
+      if (place !== null && failure.fault === 'lost') failure.message += `: ${place}`;
       return failure;
   }
 }

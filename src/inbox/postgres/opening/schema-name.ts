@@ -9,6 +9,6 @@ export function assertSchema(schema: unknown): void {
   if (bytes > 0 && bytes <= MOST_OF_A_NAME && !String(schema).includes('\0')) return;
   throw new ConfigurationError(
     'INVALID_OPTION',
-    `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? JSON.stringify(schema) : typeof schema}.`,
+    `schema must be a name of 1 to ${MOST_OF_A_NAME} bytes, not ${typeof schema === 'string' ? `one of ${bytes}` : typeof schema}.`,
   );
 }
