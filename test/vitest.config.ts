@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
-  'test/inbox/postgres/{through-pgbouncer,one-connection}.test.ts',
+  'test/inbox/postgres/{through-pgbouncer,one-connection,processes/churn}.test.ts',
   'test/hosts/**',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
