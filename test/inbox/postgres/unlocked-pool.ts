@@ -19,5 +19,5 @@ export function unlockedPool(pool: { connect(): Promise<PoolClient> }): Pick<Poo
       });
     },
   };
-  return source as Pick<Pool, 'connect'>; // nobody connects with a callback
+  return source;
 }
