@@ -2,6 +2,7 @@ import { commandStart } from './tables/command-start.ts';
 import { events } from './tables/events.ts';
 import { handled } from './tables/handled.ts';
 import { operators } from './tables/operators.ts';
+import { postgres } from './tables/postgres.ts';
 import { pruning } from './tables/pruning.ts';
 import { replay } from './tables/replay.ts';
 import { servers } from './tables/servers.ts';
@@ -22,4 +23,5 @@ export const tables: readonly Table[] = [
   replay,
   operators,
   pruning,
+  postgres,
 ];
