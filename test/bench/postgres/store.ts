@@ -1,5 +1,5 @@
 // Stores events as fast as it can: node store.ts <url> together|each|by-hand <callers> <seconds to warm up> <seconds>
-// together: the inbox, whose events share a statement. each: the inbox's own statement, for one event. by-hand: a row in one
+// together: the inbox, whose events share a statement. each: the inbox's own transaction, for one event. by-hand: a row in one
 // table, as a merchant would write it.
 import { randomUUID } from 'node:crypto';
 import { postgresInbox } from 'hookbox/postgres';
@@ -16,14 +16,14 @@ type Store = (event: IncomingEvent) => Promise<unknown>;
 const [url = '', how, ...numbers] = process.argv.slice(2);
 const [count = 1, warmUp = 1, seconds = 1] = numbers.map(Number);
 const pool = new Pool({ connectionString: url, max: 10 });
-const inbox = postgresInbox({ pool }, { listen: false });
+const inbox = postgresInbox(url, { listen: false }); // with a pool of ten of its own
 
 const DEADLINE_MS = 30_000;
 
 async function storing(): Promise<Store> {
   if (how === 'together') return (event) => inbox.accept(event, performance.now() + DEADLINE_MS);
   if (how === 'each') {
-    const store = storeOn({ pool }, { schema: 'hookbox', migrates: true, prepares: true, time: databaseTime() });
+    const store = storeOn(url, { schema: 'hookbox', migrates: true, prepares: true, time: databaseTime() });
     return async (event) => {
       const [outcome] = await acceptGroup(store, [{ event, receivedAt: null, isUnsure: false }]);
       if (typeof outcome !== 'object' || 'failure' in outcome) throw new Error('An event was not stored.');

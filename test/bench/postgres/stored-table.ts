@@ -11,7 +11,7 @@ import { startTogether } from './start-together.ts';
 
 const WAYS = [
   { how: 'together', title: 'hookbox, what comes together in one statement', into: 'hookbox.events' },
-  { how: 'each', title: "hookbox's own statement, each event alone", into: 'hookbox.events' },
+  { how: 'each', title: "hookbox's own transaction, each event alone", into: 'hookbox.events' },
   { how: 'by-hand', title: 'by hand: INSERT … ON CONFLICT, one table', into: 'by_hand' },
 ] as const;
 const PROCESSES = [1, 4];
