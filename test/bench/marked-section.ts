@@ -1,10 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-const START = '<!-- bench:start -->';
-const END = '<!-- bench:end -->';
-
 /** Puts text between the two marker comments of a page; everything a person wrote around them stays. */
-export async function writeMarkedSection(page: URL, text: string): Promise<void> {
+export async function writeMarkedSection(page: URL, name: string, text: string): Promise<void> {
+  const [START, END] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`];
   const before = await readFile(page, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     return `# Benchmarks\n\n${START}\n${END}\n`;

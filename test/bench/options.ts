@@ -31,6 +31,13 @@ export interface Options {
   readonly write: boolean;
 }
 
+/** What is to be known of a table to choose it. */
+interface NamedTable {
+  readonly name: string;
+  /** what is written together */
+  readonly section?: string;
+}
+
 const usage = (tables: readonly string[]): string => `npm run bench -- [options]
   --only a,b            only these tables: ${tables.join(', ')}
   --rows a,b            only these servers in the table of servers (rows.ts)
@@ -46,10 +53,11 @@ const usage = (tables: readonly string[]): string => `npm run bench -- [options]
   --ten-million         also measure with 10,000,000 events in the file: 12 GB of disk and ten minutes more
   --generator NAME      wrk or autocannon
   --json FILE           also write everything that was measured
-  --write               put the tables into docs/benchmarks.md`;
+  --write               put the tables into docs/benchmarks.md; with --only postgres these alone`;
 
 /** Reads the command line; prints the usage and ends the process when it is wrong. */
-export function readOptions(args: readonly string[], tables: readonly string[]): Options {
+export function readOptions(args: readonly string[], tables: readonly NamedTable[]): Options {
+  const all = tables.map(({ name }) => name);
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -73,14 +81,18 @@ export function readOptions(args: readonly string[], tables: readonly string[]):
       },
     });
     if (values.help) {
-      process.stdout.write(`${usage(tables)}\n`);
+      process.stdout.write(`${usage(all)}\n`);
       process.exit(0);
     }
     const only = names(values.only);
-    if (values.write && (values.quick || only.length > 0 || values.rows !== '')) {
-      throw new Error('--write replaces all tables of the page: leave out --only, --rows and --quick.');
+    const isCut =
+      only.length > 0 && bySection(tables).some((names) => names.some(isIn(only)) && !names.every(isIn(only)));
+    if (values.write && (values.quick || isCut || values.rows !== '')) {
+      throw new Error(
+        '--write replaces all tables of a part of the page: leave out --only, but for postgres, --rows and --quick.',
+      );
     }
-    for (const name of only) if (!tables.includes(name)) throw new Error(`There is no table ${name}.`);
+    for (const name of only) if (!all.includes(name)) throw new Error(`There is no table ${name}.`);
     const number = (given: string | undefined, quick: number, usual: number): number =>
       given === undefined ? (values.quick ? quick : usual) : wholeNumber(given);
     return {
@@ -103,9 +115,18 @@ export function readOptions(args: readonly string[], tables: readonly string[]):
       write: values.write,
     };
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage(tables)}\n`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage(all)}\n`);
     process.exit(2);
   }
+}
+
+/** The names of the tables that are written together. */
+function bySection(tables: readonly NamedTable[]): readonly (readonly string[])[] {
+  return [...Map.groupBy(tables, ({ section }) => section).values()].map((all) => all.map(({ name }) => name));
+}
+
+function isIn(names: readonly string[]): (name: string) => boolean {
+  return (name) => names.includes(name);
 }
 
 function names(list: string): string[] {

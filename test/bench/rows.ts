@@ -82,6 +82,14 @@ export const handled: Row = {
   handles: true,
 };
 
+/** Stored on a server, whose URL it finds in its environment. */
+export const storedOnPostgres: Row = {
+  ...stored,
+  name: 'stored-postgres',
+  title: 'hookbox, stored (Hono, Postgres)',
+  server: 'hookbox-postgres',
+};
+
 /** What a merchant would write by hand to be as safe. */
 export const handWritten: Row = {
   name: 'express-insert',

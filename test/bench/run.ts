@@ -32,10 +32,7 @@ import { scratchFolder } from './scratch-folder.ts';
 import { makeSyncDelay } from './sync-delay/sync-delay.ts';
 import { tables } from './tables.ts';
 
-const options = readOptions(
-  process.argv.slice(2),
-  tables.map(({ name }) => name),
-);
+const options = readOptions(process.argv.slice(2), tables);
 const folder = scratchFolder();
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 const disturbance = new Disturbance(options.patienceMs, progress);
@@ -53,23 +50,30 @@ const bench: Bench = {
 const machine = describeMachine(bench.generator, await disturbance.freeCores(availableParallelism()));
 const fdatasync = await disturbance.alone(() => measureFdatasyncApart(folder));
 const sections = [];
-for (const { name, measure } of tables) {
+for (const { name, section = 'bench', measure } of tables) {
   if (options.only.length > 0 && !options.only.includes(name)) continue;
   progress(`# ${name}`);
-  sections.push({ name, ...(await measure(bench)) });
+  sections.push({ name, section, ...(await measure(bench)) });
 }
 
+/** Each part of the page says where it was measured, and how its goals were met. */
+const pages = [...Map.groupBy(sections, ({ section }) => section)].map(([name, parts]) => ({
+  name,
+  text: [
+    machineText(machine, fdatasync.value, disturbance),
+    ...parts.map((section) => section.text),
+    goalsTable(parts.flatMap((section) => section.goals)),
+  ].join('\n\n'),
+}));
+
 const goals = sections.flatMap((section) => section.goals);
-const text = [
-  machineText(machine, fdatasync.value, disturbance),
-  ...sections.map((section) => section.text),
-  goalsTable(goals),
-].join('\n\n');
-process.stdout.write(`${text}\n`);
+process.stdout.write(`${pages.map(({ text }) => text).join('\n\n')}\n`);
 if (options.json !== undefined) {
   await writeFile(options.json, `${JSON.stringify({ machine, fdatasync, options, sections, goals }, null, 2)}\n`);
 }
-if (options.write) await writeMarkedSection(new URL('../../docs/benchmarks.md', import.meta.url), text);
+for (const { name, text } of options.write ? pages : []) {
+  await writeMarkedSection(new URL('../../docs/benchmarks.md', import.meta.url), name, text);
+}
 if (sections.some(({ disturbed }) => disturbed) && !options.allowDisturbed) {
   progress('Something else ran on this machine, so not everything is shown (--allow-disturbed shows it, marked).');
   process.exitCode = 1;

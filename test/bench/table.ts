@@ -5,6 +5,8 @@ import type { Goal } from './goals.ts';
 export interface Table {
   /** as `--only` names it */
   readonly name: string;
+  /** the marked section of the page that it is written into, with its goals; that of most tables unless set */
+  readonly section?: string;
   readonly measure: (bench: Bench) => Promise<Section>;
 }
 

@@ -2,6 +2,7 @@ import { commandStart } from './tables/command-start.ts';
 import { events } from './tables/events.ts';
 import { handled } from './tables/handled.ts';
 import { operators } from './tables/operators.ts';
+import { postgres } from './tables/postgres.ts';
 import { pruning } from './tables/pruning.ts';
 import { replay } from './tables/replay.ts';
 import { sandbox } from './tables/sandbox.ts';
@@ -24,4 +25,5 @@ export const tables: readonly Table[] = [
   operators,
   pruning,
   sandbox,
+  postgres,
 ];

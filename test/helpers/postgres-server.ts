@@ -20,21 +20,38 @@ host all guarded 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
 `;
 
-/** A real server on a folder of its own, in memory where there is room. */
+/** Many connect, and little is stored. */
+const FOR_TESTS = ['max_connections=300', 'shared_buffers=64MB'];
+
+export interface ServerOptions {
+  /** beside those of all tests, or those that Postgres comes with */
+  readonly settings?: readonly string[];
+  /** a folder on a disk; there it has the settings that Postgres comes with */
+  readonly onDisk?: string | undefined;
+}
+
+/** A real server on a folder of its own, in memory where there is room, unless told otherwise. */
 export class PostgresServer implements AsyncDisposable {
+  readonly #settings: readonly string[];
   readonly #folder: Disposable & { readonly path: string };
   readonly #native: string;
   readonly port: number;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: Disposable & { readonly path: string }, native: string, port: number) {
+  private constructor(
+    folder: Disposable & { readonly path: string },
+    native: string,
+    port: number,
+    settings: readonly string[],
+  ) {
     this.#folder = folder;
     this.#native = native;
     this.port = port;
+    this.#settings = settings;
   }
 
-  static async start(): Promise<PostgresServer> {
-    const folder = ownFolder();
+  static async start({ settings = [], onDisk }: ServerOptions = {}): Promise<PostgresServer> {
+    const folder = ownFolder(onDisk);
     if (OWNER.uid !== undefined) chownSync(folder.path, OWNER.uid, OWNER.gid);
     const native = nativeFor(folder.path);
     const data = join(folder.path, 'data');
@@ -45,7 +62,8 @@ export class PostgresServer implements AsyncDisposable {
     );
     if (made.status !== 0) throw new Error(`initdb has failed: ${made.error?.message ?? ''}${made.stderr}`);
     writeFileSync(join(data, 'pg_hba.conf'), RULES);
-    const server = new PostgresServer(folder, native, await freePort());
+    const given = onDisk === undefined ? [...FOR_TESTS, ...settings] : settings;
+    const server = new PostgresServer(folder, native, await freePort(), given);
     await server.run();
     return server;
   }
@@ -60,9 +78,8 @@ export class PostgresServer implements AsyncDisposable {
     const given = [
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
-      'max_connections=300',
-      'shared_buffers=64MB',
       'log_min_messages=fatal',
+      ...this.#settings,
       ...settings,
     ];
     this.#process = spawn(

@@ -22,6 +22,7 @@ const IN_PROCESS = new URL('../sandbox/in-process.ts', import.meta.url);
 /** The service on a laptop: how much it takes, how much it sends, and how soon it is there. */
 export const sandbox: Table = {
   name: 'sandbox',
+  section: 'bench:sandbox',
   async measure(bench) {
     const contenders: readonly Contender<number>[] = [
       ...NAMES.map((name) => ({

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import { toText } from '../../../src/inbox/postgres/driver/values.ts';
 import { toKey } from '../../../src/inbox/postgres/sql/keys.ts';
-import { slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
+import { SLOTS, slotOf } from '../../../src/inbox/postgres/sql/slots.ts';
 import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 
 /** Puts many dead events there at once, each with its one attempt, without running anything. */
@@ -51,4 +51,23 @@ export async function bury(pool: Pool, t: Tables, id: string): Promise<void> {
   const seqs = rows.map(({ seq }) => seq);
   await pool.query(`UPDATE ${t.shelf} SET pruned = true WHERE seq = ANY($1)`, [seqs]);
   await pool.query(`UPDATE ${t.attempts} SET prunable = false WHERE seq = ANY($1)`, [seqs]);
+}
+
+/** What many events leave behind that were processed, each of an entity of its own. */
+export async function plantProcessed(pool: Pool, t: Tables, count: number, receivedAt: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO ${t.events} (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
+     SELECT 'default', 'processed_' || n, 'order.created', n, 0, 'order::processed_' || n, n % ${SLOTS}, true, $2::bigint, '{}'
+     FROM generate_series(1, $1::integer) AS n`,
+    [count, receivedAt],
+  );
+  await pool.query(
+    `INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable)
+     SELECT seq, 1, 'auto', 'processed', 1, endpoint, received_ms, received_ms, true
+     FROM ${t.events} WHERE id LIKE 'processed%'`,
+  );
+  await pool.query(
+    `INSERT INTO ${t.entities} (entity, endpoint, created_ms, created_ns)
+     SELECT entity, endpoint, created_ms, 0 FROM ${t.events} WHERE id LIKE 'processed%'`,
+  );
 }

@@ -1,0 +1,42 @@
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+
+type Claimable = Pick<Inbox, 'accept' | 'claim' | 'settle'>;
+
+const ERROR = { name: 'Error', message: 'fails', stack: null };
+const HOUR_MS = 3_600_000;
+const LEASE_MS = 60_000;
+
+/** One event has failed and runs again in an hour; so many of its entity wait for that. */
+export async function manyBehind(inbox: Claimable, count: number, now: number): Promise<void> {
+  for (let n = 0; n <= count; n += 1_000) {
+    const events = Array.from({ length: Math.min(1_000, count + 1 - n) }, (_, more) => {
+      const created = { ms: now + n + more, ns: 0 };
+      return incoming({ id: `behind_${n + more}`, entity: 'order::fails', created, receivedAt: now });
+    });
+    await Promise.all(events.map((event) => inbox.accept(event, later())));
+  }
+  const request = { ...EVERYTHING, leaseMs: LEASE_MS, ordered: true, now };
+  const [front, ...others] = await inbox.claim(request, 10);
+  if (front?.id !== 'behind_0' || others.length > 0) throw new Error('The first one is the only one whose turn it is.');
+  await inbox.settle(front.lease, { outcome: 'retry', error: ERROR, dueAt: now + HOUR_MS }, now);
+  // Of each of the others it is found out once that it waits.
+  const waiting = await inbox.claim(request, 10);
+  if (waiting.length > 0) throw new Error('Nothing may be claimed.');
+}
+
+/** Stores so many events, each of an entity of its own, and claims them, which is what is looked at; they are processed. */
+export async function claimAfresh(
+  inbox: Claimable,
+  names: readonly string[],
+  now: number,
+  lookAt: <T>(claim: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const events = names.map((name) => incoming({ id: name, entity: `order::${name}`, receivedAt: now }));
+  await Promise.all(events.map((event) => inbox.accept(event, later())));
+  const request = { ...EVERYTHING, leaseMs: LEASE_MS, ordered: true, now };
+  const claimed = await lookAt(() => inbox.claim(request, names.length));
+  if (claimed.length !== names.length) throw new Error(`Of ${names.length} events ${claimed.length} were claimed.`);
+  await Promise.all(claimed.map(({ lease }) => inbox.settle(lease, { outcome: 'processed' }, now)));
+}
