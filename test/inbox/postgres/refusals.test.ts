@@ -41,7 +41,9 @@ it('a server that asks for a password where none is given', async () => {
   await using inbox = postgresInbox({ pool: { connect: () => Promise.reject(new Error(words)) } }, { schema: role });
   await expect(inbox.get(KEY)).rejects.toMatchObject({
     code: 'ACCESS_DENIED',
-    message: expect.stringMatching(/asks for a password, and the URL or the pool has none.*Look at the role and the password/),
+    message: expect.stringMatching(
+      /asks for a password, and the URL or the pool has none.*Look at the role and the password/,
+    ),
   });
 });
 

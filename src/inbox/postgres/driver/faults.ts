@@ -38,7 +38,11 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
-  [/password must be a (non-empty )?string/, '28P01', 'this server asks for a password, and the URL or the pool has none'],
+  [
+    /password must be a (non-empty )?string/,
+    '28P01',
+    'this server asks for a password, and the URL or the pool has none',
+  ],
   [
     /does not support SSL/,
     '08001',
