@@ -157,7 +157,7 @@ it(`a sandbox that is killed ${KILLS} times under load has told of all it has do
 
 /** Starts a process and kills it at some time after it has sent so many events that there were not before. */
 async function killUnderLoad(script: string, file: string, url: string, sent: () => number): Promise<void> {
-  const enough = sent() + 16 + Math.random() * 32;
+  const enough = sent() + 16 + Math.random() * 12;
   const child = spawn(process.execPath, [script, file, url], { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = once(child, 'close');
   const looks = setInterval(() => {
