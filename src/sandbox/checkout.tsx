@@ -1,11 +1,9 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { nameOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
-import { createGuard, SAFE_HEADERS } from '../page/safety/request-guard.ts';
 import type { Assumptions } from './assumptions.ts';
+import { createOwnPage } from './own-page.ts';
 import { completeSetupIntent, findSetupIntent, type SetupIntent } from './payments.ts';
-import { isAccepted, ONLY_HTTPS } from './secure-transport.ts';
 import { CARDS, type PaymentOutcome } from './seed.ts';
 import type { Store } from './store.ts';
 
@@ -26,16 +24,7 @@ const WORDS: Readonly<Record<PaymentOutcome, string>> = {
  * forms of other sites are refused, and no card number is ever asked for.
  */
 export function createCheckout(store: Store, assumptions: Assumptions, logger: Logger): Hono {
-  const app = new Hono();
-  const guard = createGuard({}, false);
-
-  app.use(async (c, next) => {
-    for (const [name, value] of Object.entries(SAFE_HEADERS)) c.header(name, value);
-    if (!isAccepted(c.req.raw, c.env, assumptions)) return c.text(ONLY_HTTPS, 403);
-    const why = guard(c.req.raw, null);
-    if (why !== null) return c.text(why, 403);
-    return next();
-  });
+  const app = createOwnPage(assumptions, logger, 'a checkout');
 
   app.get('/checkout/:id', (c) => {
     const intent = findSetupIntent(store, c.req.param('id'));
@@ -53,10 +42,6 @@ export function createCheckout(store: Store, assumptions: Assumptions, logger: L
     return c.redirect(new URL(c.req.url).pathname, 303);
   });
 
-  app.onError((failure, c) => {
-    logger.error({ error: nameOf(failure) }, 'the sandbox could not show a checkout');
-    return c.text('Something went wrong.', 500);
-  });
   return app;
 }
 
