@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { AssetName } from './assets.ts';
+import { PageHead } from './page-head.tsx';
 import type { Visitor } from './visit.ts';
 
 /** What one page has around its screens that another has not. */
@@ -32,20 +33,9 @@ interface LayoutParts {
 export function Layout({ look, base, site, title, current, visitor, flash, content }: LayoutParts) {
   return (
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>
-          {title} · {site}
-        </title>
-        <link rel="icon" href="data:," />
-        {look.styles.map((name) => (
-          <link rel="stylesheet" href={`${base}/assets/${name}`} />
-        ))}
+      <PageHead title={`${title} · ${site}`} styles={look.styles.map((name) => `${base}/assets/${name}`)}>
         <script src={`${base}/assets/page.js`} defer />
-      </head>
+      </PageHead>
       <body data-live={`${base}/live`}>
         <a class="skip" href="#main">
           Skip to the content

@@ -1,4 +1,5 @@
 import { eventTypes } from '../../../events/event-types.ts';
+import { PageHead } from '../../../page/page-head.tsx';
 import { ASSUMPTIONS, type AssumptionId, type Assumptions } from '../../assumptions.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../operations.ts';
 import type { OpenApiDocument } from '../document.ts';
@@ -20,15 +21,7 @@ export function InterfacePage({ document, assumptions, server }: InterfacePagePa
   const { paths = {}, webhooks = {}, components: { schemas = {} } = {} } = document;
   return (
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>Interface · sandbox</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href={PAGE_STYLE} />
-      </head>
+      <PageHead title="Interface · sandbox" styles={[PAGE_STYLE]} />
       <body>
         <a class="skip" href="#main">
           Skip to the content
