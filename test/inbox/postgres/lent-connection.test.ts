@@ -117,6 +117,7 @@ it('a connection is a client of pg in all else', async () => {
   await using inbox = open(pool);
   const lease = await claimed(inbox);
   const work = async (client: PoolClient) => {
+    // oxlint-disable-next-line typescript/unbound-method -- people do this, and pg lets them
     const { query } = client;
     expect(client.constructor.name).toBe('Client');
     expect(client.escapeIdentifier('a"b')).toBe('"a""b"');
@@ -134,6 +135,7 @@ it.each(['commits', 'fails'])('when a function %s, a query that it has kept back
   const lease = await claimed(inbox);
   const kept: { client?: PoolClient; query?: PoolClient['query'] } = {};
   const work = async (client: PoolClient) => {
+    // oxlint-disable-next-line typescript/unbound-method -- people do this, and pg lets them
     Object.assign(kept, { client, query: client.query });
     if (end === 'fails') throw new Error('it fails');
   };
