@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
 import { buildEvent, deliverTo } from '../../src/testing/index.ts';
 import { onPostgres, PASSWORD } from './on-postgres.ts';
@@ -171,6 +172,18 @@ describe('a URL in a wrong place is not repeated', () => {
     }
     expect(readdirSync(there.cwd)).toEqual([]);
   });
+});
+
+it('what was not stored is laid to Postgres, and not to a disk', async () => {
+  {
+    await using inbox = postgresInbox(there.url, { schema: there.schema });
+    const refused = { endpoint: 'default', reason: 'inbox-failing', bytes: null, sha256: null, source: null };
+    await inbox.operations?.noteRejected([{ ...refused, count: 3, at: Date.now() }]);
+  }
+  const { code, stdout, stderr } = await there.hookbox(['events', 'rejected']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('inbox-failing') });
+  expect(stderr).toContain('Postgres was away');
+  expect(stderr).not.toMatch(/disk|file/);
 });
 
 describe('which inbox is meant', () => {

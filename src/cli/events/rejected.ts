@@ -33,7 +33,7 @@ export async function rejected(options: RejectedOptions): Promise<ExitCode> {
     deliveries.map(rowOf),
   );
   for (const reason of new Set(deliveries.map((each) => each.reason))) {
-    const { cause, advice } = causeOfRejection(reason);
+    const { cause, advice } = causeOfRejection(reason, inbox);
     tell('', `${oneLine(reason)}: ${cause}`, `  ${advice}`);
   }
   return EXIT.ok;

@@ -1,15 +1,17 @@
+import type { Inbox } from '../../inbox/contract.ts';
 import { isReason, type Reason } from '../../receive/outcome.ts';
 import { oneLine } from '../../printable.ts';
 
 interface Cause {
   readonly cause: string;
-  /** what to do about it */
-  readonly advice: string;
+  /** what to do about it; where the inbox itself is to blame, by what keeps it */
+  readonly advice: string | { readonly file: string; readonly postgres: string };
 }
 
 const FORGED_OR_SECRET =
   'A few from addresses you do not know are forged: nothing to do. All of them: see “Signature does not match” in the documentation, or run hookbox verify --explain.';
 const LATER = 'The service sends it again. If it goes on:';
+const LOOK = 'The log says why, and so does Health while it lasts:';
 
 /** Why deliveries were not taken in, in an operator’s words. Deliveries that were stored are not among them. */
 const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
@@ -76,7 +78,10 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   overloaded: {
     cause: 'Too many deliveries were waiting to be stored.',
-    advice: `${LATER} look at the answer latency on the Overview and at the disk.`,
+    advice: {
+      file: `${LATER} look at the answer latency on the Overview and at the disk.`,
+      postgres: `${LATER} look at the answer latency on the Overview and at what Postgres is busy with.`,
+    },
   },
   closing: {
     cause: 'The receiver was shutting down.',
@@ -84,7 +89,10 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   deadline: {
     cause: 'It could not be stored in time.',
-    advice: `${LATER} look at the disk, and at what else holds a lock on the file.`,
+    advice: {
+      file: `${LATER} look at the disk, and at what else holds a lock on the file.`,
+      postgres: `${LATER} see whether Postgres answers and how fast, and what else locks the tables of the inbox.`,
+    },
   },
   internal: {
     cause: 'Something failed unexpectedly.',
@@ -96,19 +104,24 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
   },
   'inbox-failing': {
     cause: 'The inbox could not be written to.',
-    advice:
-      'See Health. Of a file: the disk is full or read-only, or it was moved or replaced. Of Postgres: it was away, full, or ' +
-      'refused the role.',
+    advice: {
+      file: `${LOOK} the disk is full or read-only, or the file was moved or replaced.`,
+      postgres: `${LOOK} Postgres was away, full or read-only, or refused the role.`,
+    },
   },
 };
 
-/** In words, also for the reasons of another version of hookbox. */
-export function causeOfRejection(reason: string): Cause {
+/** In words, also for the reasons of another version of hookbox, and of the inbox that was to store it. */
+export function causeOfRejection(
+  reason: string,
+  { file }: Pick<Inbox, 'file'>,
+): { readonly cause: string; readonly advice: string } {
   const known = isReason(reason) ? CAUSES[reason] : undefined;
-  return (
-    known ?? {
-      cause: oneLine(reason, 80),
-      advice: 'This version of hookbox does not know it: another version has recorded it.',
-    }
-  );
+  if (known === undefined) {
+    const advice = 'This version of hookbox does not know it: another version has recorded it.';
+    return { cause: oneLine(reason, 80), advice };
+  }
+  const { cause, advice } = known;
+  if (typeof advice === 'string') return { cause, advice };
+  return { cause, advice: file === undefined ? advice.postgres : advice.file };
 }

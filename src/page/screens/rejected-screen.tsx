@@ -1,3 +1,4 @@
+import type { Inbox } from '../../inbox/contract.ts';
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
@@ -28,8 +29,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         </p>
         <Ranges current={range} />
         <div id="live">
-          <Rates figures={figures} rangeLabel={range.label} />
-          <Latest rejections={rejections} now={visit.now} />
+          <Rates figures={figures} rangeLabel={range.label} inbox={inbox} />
+          <Latest rejections={rejections} now={visit.now} inbox={inbox} />
         </div>
       </>
     ),
@@ -39,9 +40,11 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
 function Rates({
   figures: { rejectedByReason, rejectionRate, totals },
   rangeLabel,
+  inbox,
 }: {
   readonly figures: Stats;
   readonly rangeLabel: string;
+  readonly inbox: Inbox;
 }) {
   const reasons = Object.entries(rejectedByReason)
     .filter(([, count]) => count > 0)
@@ -76,7 +79,7 @@ function Rates({
                   <td data-label="deliveries">{number(count)}</td>
                   <td data-label="of the rejected">{percent(count / totals.rejected)}</td>
                   <td data-label="what it means, and what to do">
-                    <CauseAndAdvice reason={reason} />
+                    <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
                   </td>
                 </tr>
               ))}
@@ -88,7 +91,15 @@ function Rates({
   );
 }
 
-function Latest({ rejections, now }: { readonly rejections: readonly RejectedDelivery[]; readonly now: Date }) {
+function Latest({
+  rejections,
+  now,
+  inbox,
+}: {
+  readonly rejections: readonly RejectedDelivery[];
+  readonly now: Date;
+  readonly inbox: Inbox;
+}) {
   return (
     <section class="panel" id="latest">
       <h2>The latest</h2>
@@ -110,7 +121,7 @@ function Latest({ rejections, now }: { readonly rejections: readonly RejectedDel
           </thead>
           <tbody>
             {rejections.map((rejection) => (
-              <RejectionRow rejection={rejection} now={now} />
+              <RejectionRow rejection={rejection} now={now} cause={causeOfRejection(rejection.reason, inbox).cause} />
             ))}
           </tbody>
         </table>
@@ -119,12 +130,20 @@ function Latest({ rejections, now }: { readonly rejections: readonly RejectedDel
   );
 }
 
-function RejectionRow({ rejection, now }: { readonly rejection: RejectedDelivery; readonly now: Date }) {
-  const { seq, reason, count, firstAt, lastAt, endpoint, source, bytes: size, sha256 } = rejection;
+function RejectionRow({
+  rejection,
+  now,
+  cause,
+}: {
+  readonly rejection: RejectedDelivery;
+  readonly now: Date;
+  readonly cause: string;
+}) {
+  const { seq, count, firstAt, lastAt, endpoint, source, bytes: size, sha256 } = rejection;
   return (
     <tr id={`rejection-${seq}`}>
       <th scope="row">
-        <StoredText text={causeOfRejection(reason).cause} />
+        <StoredText text={cause} />
       </th>
       <td data-label="times">{number(count)}</td>
       <td data-label="last">
@@ -152,8 +171,7 @@ function RejectionRow({ rejection, now }: { readonly rejection: RejectedDelivery
   );
 }
 
-function CauseAndAdvice({ reason }: { readonly reason: string }) {
-  const { cause, advice } = causeOfRejection(reason);
+function CauseAndAdvice({ cause, advice }: ReturnType<typeof causeOfRejection>) {
   return (
     <>
       <StoredText text={cause} /> <span class="muted">{advice}</span>

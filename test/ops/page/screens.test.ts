@@ -318,10 +318,10 @@ describe('Rejected', () => {
     const refused = Object.keys(reasons).filter((reason) => {
       return ['rejected', 'unavailable'].includes(refusal(reason as Reason).kind);
     });
-    for (const reason of refused) expect(causeOfRejection(reason).cause, reason).toMatch(/^[A-Z].*\.$/);
+    for (const reason of refused) expect(causeOfRejection(reason, {}).cause, reason).toMatch(/^[A-Z].*\.$/);
     expect(refused.length).toBeGreaterThan(15);
     for (const reason of ['of-another-version', 'constructor', '__proto__']) {
-      expect(causeOfRejection(reason).cause).toBe(reason);
+      expect(causeOfRejection(reason, {}).cause).toBe(reason);
     }
   });
 });
