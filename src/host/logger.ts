@@ -36,23 +36,30 @@ function inline(facts: Readonly<Record<string, unknown>>, message: string): stri
 /**
  * Lets the first of each kind of line through and then one in ten seconds, with the number left out in between: a flood
  * of forged deliveries must not become a flood of log lines.
+ *
+ * @returns what answers whether it has let the line through
  */
-export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: number) => void) => void {
+export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: number) => void) => boolean {
   const kinds = new Map<string, { last: number; suppressed: number }>();
   return (kind, log) => {
     const now = performance.now();
     const before = kinds.get(kind);
     if (before !== undefined && now - before.last < everyMs) {
       before.suppressed += 1;
-      return;
+      return false;
     }
     kinds.set(kind, { last: now, suppressed: 0 });
     log(before?.suppressed ?? 0);
+    return true;
   };
 }
 
-/** Reports failures that may come again and again: each kind seldom. */
-export function failureLog(logger: Logger): (what: string, failure: unknown) => void {
+/**
+ * Reports failures that may come again and again: each kind seldom.
+ *
+ * @returns what answers whether it has written a line
+ */
+export function failureLog(logger: Logger): (what: string, failure: unknown) => boolean {
   const seldom = throttle();
   return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
 }

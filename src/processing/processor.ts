@@ -1,5 +1,6 @@
 import { consoleLogger, failureLog, unfailing, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
+import { outageLog } from '../host/outage-log.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Scope } from '../inbox/work.ts';
@@ -44,6 +45,8 @@ export interface Processor extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** What has failed is tried again each second: so many looks, one after the other, come after all of it. */
+const WELL_AGAIN = 3;
 /** Well under the ten minutes after which a processor counts as gone. */
 const ANNOUNCE_MS = TAKER_MS / 2;
 
@@ -83,6 +86,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
   const logFailure = failureLog(logger);
+  const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
   /** handlers that run; the end of others may still be written */
@@ -167,6 +171,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     if (doubt.look(now()) || hasFailed) return pump();
     if (busy >= concurrency) return;
     const due = await inbox.nextDue(scope);
+    outage.answered();
     if (due === null) return;
     const wait = due - now();
     if (wait <= 0) pump();
@@ -180,15 +185,20 @@ export function createProcessor(options: ProcessorOptions): Processor {
   /** Others may not have been able to renew their leases either. */
   function failed(what: string, failure: unknown): void {
     doubt.failed(now());
-    report(what, failure);
+    unanswered(what, failure);
   }
 
-  function report(what: string, failure: unknown): void {
-    if (state !== 'closed') logFailure(what, failure);
+  /** Of what is tried again and again until it is done. */
+  function unanswered(what: string, failure: unknown): void {
+    outage.failed(report(what, failure));
   }
 
-  function every(ms: number, what: string, task: () => Promise<void>): void {
-    timers.every(ms, task, (failure) => report(what, failure));
+  function report(what: string, failure: unknown): boolean {
+    return state !== 'closed' && logFailure(what, failure);
+  }
+
+  function every(ms: number, what: string, task: () => Promise<void>, told: typeof unanswered = report): void {
+    timers.every(ms, task, (failure) => told(what, failure));
   }
 
   async function start(): Promise<void> {
@@ -204,13 +214,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
     if (!isOpen()) return; // closed meanwhile
     stopListening = inbox.onPending(pump);
-    every(AGAIN_MS, 'cannot look for events', poll);
+    every(AGAIN_MS, 'cannot look for events', poll, unanswered);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
     every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);
     sweepOn()
       .then(() => announcer.tellWhatWasPutAway())
-      .catch((failure: unknown) => report('cannot look through what waits', failure));
+      .catch((failure: unknown) => void report('cannot look through what waits', failure));
     pump();
   }
 

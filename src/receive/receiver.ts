@@ -2,6 +2,7 @@ import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { outageLog } from '../host/outage-log.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
@@ -89,6 +90,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const processor = createProcessor(forProcessing);
 
   const log = deliveryLog(logger, endpoint);
+  const outage = outageLog(logger, 'the inbox stores deliveries again', { facts: { endpoint } });
+  const told = (): void => outage.failed(true);
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
@@ -110,7 +113,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
-      if (acceptance === LATE) return verifier.refuse('deadline');
+      if (acceptance === LATE) return verifier.refuse('deadline', { told });
       log.oddities(verified, acceptance);
 
       const { id } = verified;
@@ -123,7 +126,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (ran === 'nothing to run') return accepted(acceptance.result, id, isDuplicate);
       return ran === 'processed' ? accepted('processed', id, isDuplicate) : verifier.refuse(ran);
     } catch (failure) {
-      return verifier.refuse(reasonOf(failure), { cause: failure });
+      const reason = reasonOf(failure);
+      return verifier.refuse(reason, { cause: failure, ...(OUTAGES.has(reason) && { told }) });
     } finally {
       deadline?.met();
     }
@@ -141,6 +145,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     underWay.begin();
     try {
       const outcome = await takeIn(delivery, false);
+      if (!isRefusal(outcome)) outage.answered();
       statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
       return outcome;
@@ -185,6 +190,9 @@ const REASONS = {
   DEADLINE: 'deadline',
   FAILED: 'inbox-failing',
 } as const satisfies Record<InboxUnavailableError['code'], Reason>;
+
+/** Of these somebody waits to hear that they are over. */
+const OUTAGES: ReadonlySet<Reason> = new Set(['deadline', 'inbox-failing']);
 
 function reasonOf(failure: unknown): Reason {
   return failure instanceof InboxUnavailableError ? REASONS[failure.code] : 'internal';

@@ -14,6 +14,8 @@ export interface RefusalFacts {
   readonly body?: Uint8Array;
   /** what the merchant has to change: for the log only */
   readonly fix?: string | undefined;
+  /** called when the log has a line about it */
+  readonly told?: () => void;
 }
 
 /** The refusal for a reason, reported to the logger. */
@@ -27,7 +29,10 @@ export function reportedRefusals(logger: Logger): Refuse {
   const seldom = throttle();
   return (reason, more = {}) => {
     const refused = refusal(reason, more.details);
-    if (!REPORTED_ELSEWHERE.has(reason)) seldom(reason, (suppressed) => report(logger, refused, more, suppressed));
+    if (!REPORTED_ELSEWHERE.has(reason)) {
+      const isTold = seldom(reason, (suppressed) => report(logger, refused, more, suppressed));
+      if (isTold) more.told?.();
+    }
     return more.body === undefined ? refused : Object.defineProperty(refused, READ, { value: more.body });
   };
 }

@@ -1044,6 +1044,26 @@ describe('an inbox that fails', () => {
     expect((await event()).state).toBe('processed');
   });
 
+  it('and answers again: the log says so, once, when all of it has been done', async () => {
+    const broken = new Set<keyof Inbox>();
+    const again = () => log.lines.filter(({ message }) => message === 'the inbox answers again');
+    await started({ '*': () => {} }, { inbox: breaking(broken) });
+    await clock.advance(MINUTE);
+    expect(log.lines).toEqual([]);
+    for (const call of ['claim', 'nextDue', 'settle'] as const) broken.add(call);
+    await clock.advance(5_000);
+    expect(log.lines.map(({ level }) => level)).toEqual(['error']);
+    // It answers, but what a handler has done cannot be written yet.
+    for (const call of ['claim', 'nextDue'] as const) broken.delete(call);
+    await store(inbox, orderEvent('evt_1'));
+    await clock.advance(MINUTE);
+    expect(again()).toEqual([]);
+    broken.clear();
+    await clock.advance(MINUTE);
+    expect((await event()).state).toBe('processed');
+    expect(again()).toMatchObject([{ level: 'warn', facts: { failedForSeconds: expect.any(Number) } }]);
+  });
+
   it('when start() is called rejects it, and start() may be called again', async () => {
     const broken = new Set<keyof Inbox>(['announce']);
     await store(inbox, orderEvent('evt_1'));

@@ -299,6 +299,46 @@ describe('receive never rejects', () => {
     expect(JSON.stringify(outcome)).not.toContain('disk full');
   });
 
+  it.each([
+    ['FAILED', 'inbox-failing'],
+    ['DEADLINE', 'deadline'],
+  ] as const)('when the inbox stores again after %s, the log says so, once, and for how long', async (code, reason) => {
+    const memory = memoryInbox();
+    let isFailing = true;
+    const inbox = inboxWhose((event, deadline) =>
+      isFailing ? Promise.reject(new InboxUnavailableError(code, 'Postgres is away')) : memory.accept(event, deadline),
+    );
+    const receiver = receiving({ inbox, endpoint: 'shop-2' });
+    const again = 'the inbox stores deliveries again';
+    await receiver.receive(signed(body));
+    await receiver.receive({ body, signature: 'forged' }); // it asks the inbox for nothing
+    await receiver.receive(signed(body));
+    expect(lines.filter(({ message }) => message === again)).toEqual([]);
+    isFailing = false;
+    await receiver.receive(signed(body));
+    await receiver.receive(signed(body));
+    const told = lines.filter(({ facts, message }) => message === again || facts['reason'] === reason);
+    expect(told.map(({ level, message }) => [level, message])).toEqual([
+      ['error', 'delivery not taken in'],
+      ['warn', again],
+    ]);
+    expect(told[1]?.facts).toEqual({ endpoint: 'shop-2', failedForSeconds: expect.any(Number) });
+  });
+
+  it('when only some deliveries are stored: no more lines say so than say that it fails', async () => {
+    const memory = memoryInbox();
+    let asked = 0;
+    const inbox = inboxWhose((event, deadline) => {
+      asked += 1;
+      return asked % 2 === 1
+        ? Promise.reject(new InboxUnavailableError('FAILED', 'the event is locked'))
+        : memory.accept(event, deadline);
+    });
+    const receiver = receiving({ inbox });
+    for (let n = 0; n < 20; n += 1) await receiver.receive(signed(event(`evt_${n}`)));
+    expect(lines.map(({ message }) => message)).toEqual(['delivery not taken in', 'the inbox stores deliveries again']);
+  });
+
   it('and goes on after a failure', async () => {
     const memory = memoryInbox();
     let failing = true;

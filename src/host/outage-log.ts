@@ -1,0 +1,41 @@
+import type { Logger } from './logger.ts';
+
+/** What may fail for a while, with a line of its own when it is over. */
+export interface OutageLog {
+  /**
+   * It has failed.
+   *
+   * @param isTold - a line says so: without one, nobody waits to hear of the end
+   */
+  failed(isTold: boolean): void;
+  /** It was asked, and has not failed. */
+  answered(): void;
+}
+
+/**
+ * Says once for each outage that it is over.
+ *
+ * @param times - so many answers, one after the other, end an outage; one unless set
+ */
+export function outageLog(
+  logger: Logger,
+  message: string,
+  { facts = {}, times = 1 }: { readonly facts?: Readonly<Record<string, unknown>>; readonly times?: number } = {},
+): OutageLog {
+  let since: number | null = null;
+  let answers = 0;
+  return {
+    failed(isTold) {
+      answers = 0;
+      if (isTold) since ??= performance.now();
+    },
+    answered() {
+      if (since === null) return;
+      answers += 1;
+      if (answers < times) return;
+      const failedForSeconds = Math.round((performance.now() - since) / 1_000);
+      since = null;
+      logger.warn({ ...facts, failedForSeconds }, message);
+    },
+  };
+}
