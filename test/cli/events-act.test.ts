@@ -86,6 +86,15 @@ describe('hookbox events rerun and discard, by ids', () => {
     expect((await inboxOf(cwd, (inbox) => auditLines(inbox))).lines[0]).toMatchObject({ via: 'cli' });
   });
 
+  it('offers --force only for what it would take', async () => {
+    const cwd = await stockedFolder();
+    const waiting = await events(cwd, 'rerun', 'evt_new', 'evt_pruned');
+    expect(waiting.stdout).toContain('left alone: neither dead nor ignored by then  evt_new\n');
+    expect(waiting.stderr).not.toContain('--force');
+    const processed = await events(cwd, 'rerun', 'evt_new', 'evt_done', '--dry-run');
+    expect(processed.stderr).toBe('Add --force to rerun processed events, too.\n');
+  });
+
   it.each(['rerun', 'rerun --force', 'discard'])('%s foresees on a dry run what will happen', async (act) => {
     const cwd = await stockedFolder();
     await inboxOf(cwd, async (inbox) => {

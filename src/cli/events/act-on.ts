@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import { decideOnStored } from '../../inbox/rules/body-today.ts';
-import { askedByKey } from '../../inbox/rules/operator-acts.ts';
+import { askedByKey, mayBeDone } from '../../inbox/rules/operator-acts.ts';
 import {
   cancelBulk,
   discardEvents,
@@ -80,13 +80,18 @@ async function actOnIds(
 ): Promise<ExitCode> {
   const { json = false, dryRun = false } = options;
   const keys: EventKey[] = [];
+  /** those that a rerun leaves alone unless it is forced */
+  const forceable = new Set<string>();
+  const forced = askedByKey(act, true);
   for (const id of new Set(ids)) {
     const found = await foundEvent(inbox, id, options);
-    if (found !== null) keys.push({ endpoint: found.endpoint, id });
+    if (found === null) continue;
+    keys.push({ endpoint: found.endpoint, id });
+    if (mayBeDone(forced, found)) forceable.add(id);
   }
 
   let done = 0;
-  let left = 0;
+  let left = 0; // that --force would take
   for (let at = 0; at < keys.length && !signal.aborted; at += MOST_AT_ONCE) {
     const some = keys.slice(at, at + MOST_AT_ONCE);
     const results = dryRun ? await foreseen(inbox, act, some, options) : await acted(inbox, act, some, options);
@@ -94,7 +99,7 @@ async function actOnIds(
       if (json) printNdjson({ ...key, result });
       else print(`${styled(result === 'done' ? 'green' : 'yellow', worded(act, result, dryRun))}  ${idText(key)}`);
       if (result === 'done') done += 1;
-      if (result === 'not needed') left += 1;
+      if (result === 'not needed' && forceable.has(key.id)) left += 1;
     }
     await nextTurn(); // or Ctrl-C would never be heard
   }

@@ -1,6 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import type { EventKey } from '../../inbox/event.ts';
-import { listEvents } from '../../ops/index.ts';
+import { listEvents, type EventSummary } from '../../ops/index.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { usageError } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
@@ -15,7 +14,7 @@ export async function foundEvent(
   inbox: Inbox,
   id: string,
   options: DbOptions & { readonly endpoint?: string },
-): Promise<EventKey | null> {
+): Promise<EventSummary | null> {
   const { endpoint } = options;
   const { events } = await listEvents(inbox, { id, ...(endpoint !== undefined && { endpoint }) });
   const [found, ...others] = events;
