@@ -8,6 +8,7 @@ import { prettyJson, readablePayload } from '../../src/cli/events/readable-paylo
 import { eventFilterOf } from '../../src/cli/events/filter-from-options.ts';
 import { timelineLines } from '../../src/cli/events/timeline.ts';
 import { withFilter } from '../../src/cli/events/event-options.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
 import { EXACT, HOSTILE, sharedStockedFolder, stockedFolder, STOCKED } from './stocked-inbox.ts';
 
@@ -41,6 +42,16 @@ describe('hookbox events list', () => {
     expect(rows.find((row) => row.includes('evt_hostile'))).toContain('TypeError: \\u{1b}[31mred\\u{9b}2J');
     expect(stdout).toContain('pending (retrying)');
     expect(stdout).toContain('processed (pruned)');
+  });
+
+  it('says of an inbox without events that there are none, and not that none fit', async () => {
+    const cwd = scratchFolder();
+    await sqliteInbox(join(cwd, 'hookbox.db')).close();
+    const [all, some] = await Promise.all(
+      [[], ['--state', 'dead']].map((filter) => runHookbox(['events', 'list', ...filter], { cwd })),
+    );
+    expect(all).toEqual({ code: 0, stdout: '', stderr: 'There is no event in hookbox.db.\n' });
+    expect(some?.stderr).toBe('Nothing in hookbox.db fits.\n');
   });
 
   it('takes filters, and prints as JSON what listEvents returns', async () => {

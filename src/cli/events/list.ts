@@ -56,7 +56,8 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   }
   if (next !== null) tell(`${signal.aborted ? 'Stopped.' : 'There may be older ones.'} To go on, add --before ${next}`);
   else if (found === 0) {
-    tell(`Nothing in ${shownInbox(options)} fits.`);
+    const isEmpty = isEverything(filter) && before === undefined;
+    tell(isEmpty ? `There is no event in ${shownInbox(options)}.` : `Nothing in ${shownInbox(options)} fits.`);
     tellUnknownTypes(options.type);
   }
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
