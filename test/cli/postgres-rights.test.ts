@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
 import { onPostgres } from './on-postgres.ts';
 
 const there = onPostgres();
@@ -26,6 +28,26 @@ it('a role that may make no tables is told what is missing, and not what it has'
   const imported = await there.hookbox(['events', 'import', 'export.ndjson'], there.urlOf(role));
   expect(imported.stderr).toContain(grant);
   expect(imported.stderr).not.toContain('is a new inbox');
+});
+
+it('a role that may only look is told by what it may not do who says what to grant', async () => {
+  const role = await there.scratchRole();
+  await there.makeInbox();
+  await there.pool.query(
+    `GRANT USAGE ON SCHEMA ${quoted(there.schema)} TO ${role};
+     GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(there.schema)} TO ${role}`,
+  );
+  expect(await there.hookbox(['events', 'list'], there.urlOf(role))).toMatchObject({ code: 0, stderr: '' });
+  const acted = await there.hookbox(['events', 'discard', 'evt_1'], there.urlOf(role));
+  expect(acted).toMatchObject({ code: 1, stdout: '' });
+  expect(acted.stderr).toMatch(/permission denied for table \w+ \(42501\)\. .*hookbox doctor.* says what to grant/);
+
+  // So does what a server logs of a delivery.
+  await using inbox = postgresInbox(there.urlOf(role), { schema: there.schema, listen: false });
+  await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
+    code: 'FAILED',
+    message: expect.stringMatching(/42501.*hookbox doctor/),
+  });
 });
 
 it('the doctor says of such a role that the next start makes no tables', async () => {

@@ -4,7 +4,7 @@ import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
 import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
-import { DatabaseFailure } from './driver/faults.ts';
+import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
@@ -44,7 +44,8 @@ export async function acceptGroup(store: Store, group: readonly Arrival[]): Prom
 }
 
 function failed(failure: unknown): CommitOutcome {
-  if (failure instanceof InboxUnavailableError) return { failure };
+  const unavailable = asUnavailable(failure);
+  if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
   const words = failure instanceof Error ? failure.message : 'Postgres has not stored it';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }

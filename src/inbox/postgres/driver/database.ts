@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
-import { DatabaseFailure } from './faults.ts';
+import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -29,7 +29,6 @@ export const BEGIN = [
   SYNCED,
 ].join('; ');
 
-const DENIED = '42501';
 const OTHER_FAILURE = { fault: 'refused', code: null } as const;
 
 /** So often a transaction is begun anew because of others. */

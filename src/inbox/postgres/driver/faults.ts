@@ -84,7 +84,14 @@ function wordsOf(cause: unknown, code: string | null): string {
   return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;
 }
 
+export const DENIED = '42501';
+
 /** A failure as whoever has asked an inbox hears of it. */
 export function asUnavailable(failure: unknown): unknown {
-  return isInstance(failure, DatabaseFailure) ? new InboxUnavailableError('FAILED', failure.message) : failure;
+  if (!isInstance(failure, DatabaseFailure)) return failure;
+  // A role that may only look opens an inbox, and hears of the rest when it acts.
+  const advice = failure.code === DENIED ? `. ${TO_BE_GRANTED}` : '';
+  return new InboxUnavailableError('FAILED', `${failure.message}${advice}`);
 }
+
+const TO_BE_GRANTED = 'The role of this connection lacks a right; npx hookbox doctor, as that role, says what to grant';

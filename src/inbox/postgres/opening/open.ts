@@ -1,5 +1,5 @@
 import { InboxOpenError, isInstance } from '../../../errors.ts';
-import { DatabaseFailure } from '../driver/faults.ts';
+import { DatabaseFailure, DENIED } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
@@ -71,7 +71,7 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
 /** What Postgres says of rights and names, with what to do about it. */
 function refusalOf(failure: DatabaseFailure, schema: string, role: string): unknown {
   switch (failure.code) {
-    case '42501':
+    case DENIED:
       return new InboxOpenError(
         'ACCESS_DENIED',
         `${failure.message}. ${grantsFor(failure.message, quoted(schema), role)}`,
