@@ -43,7 +43,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(find('rights')?.what).toBe(`the role "hookbox" may make the schema ${there.schema}`);
     expect(find('migrations')?.what).toContain('holds no inbox yet');
     expect(find('server clock')).toMatchObject({ status: 'ok' });
-    for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler']) {
+    for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler', 'search_path']) {
       expect(find(check)).toBeUndefined();
     }
     expect(await there.isSchemaThere()).toBe(false);
@@ -168,6 +168,7 @@ describe('hookbox doctor on Postgres', () => {
       makesTables: false,
       tables: tableNames.length,
       closed: [],
+      isFirst: false,
     };
     expect(judgeRights(rights, 'hookbox')).toMatchObject({ status: 'ok' });
     expect(judgeRights({ ...rights, closed: ['queue'] }, 'hookbox')).toMatchObject({ status: 'problem' });

@@ -5,6 +5,7 @@ import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
 import { quoted } from '../../src/inbox/postgres/sql/tables.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { onPostgres } from './on-postgres.ts';
+import { runHookbox } from './run-hookbox.ts';
 
 const there = onPostgres();
 
@@ -48,6 +49,19 @@ it('a role that may only look is told by what it may not do who says what to gra
     code: 'FAILED',
     message: expect.stringMatching(/42501.*hookbox doctor/),
   });
+});
+
+it('the doctor says of a role that is named as the schema where its own tables would be made', async () => {
+  const role = await there.scratchRole();
+  await there.pool.query(`CREATE SCHEMA ${role} AUTHORIZATION ${role}`);
+  const doctor = async (): Promise<string> => {
+    const args = ['doctor', '--port', '0', '--schema', role];
+    return (await runHookbox(args, { cwd: there.cwd, env: { HOOKBOX_DB: there.urlOf(role) } })).stdout;
+  };
+  const said = `is made in ${role}, among the tables of the inbox, as the role is named as the schema is`;
+  expect(await doctor()).toContain(said);
+  await there.pool.query(`ALTER ROLE ${role} SET search_path = public`);
+  expect(await doctor()).not.toContain('among the tables of the inbox');
 });
 
 it('the doctor says of such a role that the next start makes no tables', async () => {

@@ -8,7 +8,7 @@ import { askedServer, faultsOf, versionText, type Server } from '../../inbox/pos
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { shownInbox, USUAL_SCHEMA, type DbOptions } from '../shared/db-option.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
-import { askedRights, judgeRights, mayLook } from './postgres-rights.ts';
+import { askedRights, judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
 
 /** Looks at a server, and changes nothing there. */
 export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {
@@ -42,6 +42,7 @@ async function look(session: Session, options: DbOptions): Promise<readonly Find
     ok('server', `${there} answers in ${times.tookMs.toFixed(1)} ms`),
     ...judgeServer(server),
     mayWork,
+    ...judgeSearchPath(rights, schema),
     ...(mayLook(rights) ? [await checkMigrations(session, schema, mayWork.status === 'ok')] : []),
     judgeApart(times.apartMs),
     ...((await isPooled(session)) ? [POOLED] : []),

@@ -1,6 +1,6 @@
 import type { Session } from '../../inbox/postgres/driver/session.ts';
 import { quoted, tableNames } from '../../inbox/postgres/sql/tables.ts';
-import { ok, problem, type Finding } from './finding.ts';
+import { ok, problem, warning, type Finding } from './finding.ts';
 
 /** What a role may do with a schema. */
 export interface Rights {
@@ -14,6 +14,8 @@ export interface Rights {
   readonly tables: number;
   /** those that it may not read and write */
   readonly closed: readonly string[];
+  /** what names no schema is made in this one, as where the role is named as it is */
+  readonly isFirst: boolean;
 }
 
 interface RightsRow extends Omit<Rights, 'tables' | 'closed'> {}
@@ -22,7 +24,9 @@ const RIGHTS = `
   SELECT current_user::text AS role, schema.oid IS NOT NULL AS there,
     has_database_privilege(current_database(), 'CREATE') AS "makesSchemas",
     coalesce(has_schema_privilege(schema.oid, 'USAGE'), false) AS uses,
-    coalesce(has_schema_privilege(schema.oid, 'CREATE'), false) AS "makesTables"
+    coalesce(has_schema_privilege(schema.oid, 'CREATE'), false) AS "makesTables",
+    coalesce(current_schema() = $1, false) OR current_user = $1 AND current_setting('search_path') LIKE '"$user"%'
+      AS "isFirst"
   FROM (SELECT 1) AS one LEFT JOIN pg_namespace AS schema ON nspname = $1`;
 
 const TABLES = `
@@ -35,7 +39,7 @@ const TABLES = `
 export async function askedRights(session: Session, schema: string): Promise<Rights> {
   const row = await session.row<RightsRow>(RIGHTS, [schema]);
   const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);
-  const none = { role: '', there: false, makesSchemas: false, uses: false, makesTables: false };
+  const none = { role: '', there: false, makesSchemas: false, uses: false, makesTables: false, isFirst: false };
   const closed = tables.filter(({ open }) => !open).map(({ name }) => name);
   return { ...(row ?? none), tables: tables.length, closed };
 }
@@ -70,4 +74,13 @@ export function judgeRights(
     return problem('rights', `the role ${who} may not make the tables that are missing`, advice);
   }
   return ok('rights', `the role ${who} may do what an inbox needs`);
+}
+
+/** Says where the merchant's own tables would be made by mistake; nothing where they would not. */
+export function judgeSearchPath({ role, isFirst }: Rights, schema: string): readonly Finding[] {
+  if (!isFirst) return [];
+  const own = role === schema ? ', as the role is named as the schema is' : '';
+  const what = `what names no schema is made in ${schema}, among the tables of the inbox${own}`;
+  const advice = `Name the role otherwise, or ALTER ROLE ${quoted(role)} SET search_path = public`;
+  return [warning('search_path', what, advice)];
 }
