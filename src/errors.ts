@@ -18,8 +18,8 @@ export class ConfigurationError extends HookboxError {
 }
 
 /**
- * An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`; an inbox of
- * `postgresInbox` opens when it is first asked for something, which rejects with it then.
+ * An inbox that cannot be opened; the message says what to change. Thrown by `sqliteInbox` and `memoryInbox`, and by
+ * `postgresInbox` where `pg` is not installed; its inbox opens when it is first asked for something, which rejects with it then.
  */
 export class InboxOpenError extends HookboxError {
   override readonly name = 'InboxOpenError';

@@ -4,7 +4,7 @@ import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import type { PostgresSource } from './driver/connections.ts';
+import { assertDriver, type PostgresSource } from './driver/connections.ts';
 import { inboxOnPostgres } from './inbox-on-postgres.ts';
 import { assertSchema } from './opening/schema-name.ts';
 
@@ -46,6 +46,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * @param source - a URL; or `{ pool }` with an open pool of `pg`, which stays the merchant's to close; or `{ connect }`, which
  * opens one connection for each use, as on hosts where a connection belongs to one request. A variable that is not set is refused.
  * @throws ConfigurationError `INVALID_OPTION` for an option that cannot work
+ * @throws InboxOpenError for a URL where `pg` is not installed
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -127,6 +128,7 @@ function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string &
 function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
     assertUrl(source);
+    assertDriver();
     return;
   }
   const isObject = typeof source === 'object' && source !== null;

@@ -1,4 +1,4 @@
-import { InboxOpenError } from '../../../errors.ts';
+import { InboxOpenError, isInstance } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
 
 /** Where connections come from. */
@@ -108,6 +108,32 @@ export async function driver(): Promise<Driver> {
     const { default: pg } = await import('pg');
     return pg;
   } catch {
-    throw new InboxOpenError('CANNOT_OPEN', 'hookbox/postgres needs the package pg. Run: npm install pg');
+    throw missing();
   }
+}
+
+function missing(): InboxOpenError {
+  return new InboxOpenError('CANNOT_OPEN', 'hookbox/postgres needs the package pg. Run: npm install pg');
+}
+
+/** This file, unless hookbox was made part of another one. */
+const OWN_NAME = /\/driver\/connections\.[jt]s$/;
+
+/**
+ * Looks whether `pg` is installed, without loading it, so that a server that lacks it does not start. A bundle may hold it, and
+ * have been moved since it was made: only where this file lies in its package does what is not found count.
+ *
+ * @throws InboxOpenError
+ */
+export function assertDriver(here = import.meta.url): void {
+  let why: unknown;
+  try {
+    // Asked for here, as runtimes that lack them are given connections.
+    const { existsSync } = process.getBuiltinModule('node:fs');
+    const { createRequire } = process.getBuiltinModule('node:module');
+    if (OWN_NAME.test(here) && existsSync(new URL(here))) createRequire(here).resolve('pg');
+  } catch (failure) {
+    why = failure;
+  }
+  if (isInstance(why, Error) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }
