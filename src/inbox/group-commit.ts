@@ -1,4 +1,5 @@
 import { InboxUnavailableError, messageOf } from '../errors.ts';
+import { unheld } from '../host/unheld-timer.ts';
 
 /** What became of one job: it is durable, or has failed; `busy` when somebody else has the lock and it is to be done again. */
 export type CommitOutcome = { readonly result: unknown } | { readonly failure: InboxUnavailableError } | 'busy';
@@ -252,11 +253,12 @@ export class GroupCommit<Job> {
   /** Once in a while, until the next group can be handed over. */
   #lookForLate(): void {
     if (this.#lateLook !== undefined) return;
-    this.#lateLook = setTimeout(() => {
+    const look = (): void => {
       this.#lateLook = undefined;
       this.#giveUpLate();
       if (this.#waiting.length > 0) this.#lookForLate();
-    }, LATE_LOOK_MS).unref();
+    };
+    this.#lateLook = unheld(setTimeout(look, LATE_LOOK_MS));
   }
 
   #giveUpLate(): void {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';
 import { latencyBucket } from '../inbox/rules/latency-buckets.ts';
@@ -48,7 +49,7 @@ export function deliveryStatistics(
 
   /** One timer at a time, which keeps no process alive. */
   function flushLater(): void {
-    timer ??= setTimeout(() => void flush(), FLUSH_MS).unref();
+    timer ??= unheld(setTimeout(() => void flush(), FLUSH_MS));
   }
 
   async function write(): Promise<void> {

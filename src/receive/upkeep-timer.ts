@@ -1,3 +1,4 @@
+import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
 
@@ -30,7 +31,7 @@ export function upkeepTimer(
 
   return {
     begin() {
-      if (inbox.upkeep !== undefined && isNeeded()) timer ??= setTimeout(() => void keepUp(), UPKEEP_EVERY_MS).unref();
+      if (inbox.upkeep !== undefined && isNeeded()) timer ??= unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS));
     },
     stop: () => clearTimeout(timer),
   };

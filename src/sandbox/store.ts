@@ -1,6 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { createForOwner } from '../host/owner-only.ts';
+import { isUrl } from '../host/postgres-url.ts';
 import { loadBetterSqlite } from '../inbox/sqlite/opening/better-sqlite.ts';
 import { distrustSchema, isBusy, sqliteCode, type SqliteDatabase } from '../inbox/sqlite/opening/database.ts';
 import { statement } from '../inbox/sqlite/sql/prepared-statement.ts';
@@ -155,7 +156,7 @@ function opened(
 }
 
 function openDatabase(file: string | undefined): SqliteDatabase {
-  if (file !== undefined && /^[a-z][a-z+.-]+:\/\//i.test(file)) {
+  if (file !== undefined && isUrl(file)) {
     // Not repeated: a URL may have a password.
     throw new ConfigurationError('INVALID_OPTION', 'A sandbox keeps its state in a file of its own, not at a URL.');
   }

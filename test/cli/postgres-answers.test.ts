@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
+import { inboxOnPostgres } from '../../src/inbox/postgres/inbox-on-postgres.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
+import { SETTINGS } from '../helpers/postgres.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { onPostgres } from './on-postgres.ts';
 import { runHookbox, type Ran } from './run-hookbox.ts';
@@ -19,8 +20,9 @@ async function answers(folder: string, args: readonly string[]): Promise<readonl
 async function bothStocked(): Promise<string> {
   const folder = scratchFolder();
   await stockedInbox(join(folder, 'hookbox.db'));
-  // What is given to work on in a transaction is of no matter here.
-  await using inbox = postgresInbox(there.url, { schema: there.schema }) as unknown as Inbox;
+  // By the clock of the test, as the file is: what it does at one time takes no time. What is given to work on in a transaction
+  // is of no matter here.
+  await using inbox = inboxOnPostgres(there.url, { ...SETTINGS, schema: there.schema }) as unknown as Inbox;
   await stock(inbox);
   return folder;
 }

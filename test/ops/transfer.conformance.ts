@@ -371,20 +371,26 @@ export function testTransfer(name: string, store: TransferStore): void {
         const progress: number[] = [];
         const batches: number[] = [];
         const operations = operationsOf(copy);
+        let delivered = (): void => {};
         const watched: Inbox = {
           ...copy,
           operations: {
             ...operations,
-            importSome: (records, options) => {
+            importSome: async (records, options) => {
               batches.push(records.length);
-              return operations.importSome(records, options);
+              const report = await operations.importSome(records, options);
+              await new Promise<void>((resolve) => (delivered = resolve));
+              return report;
             },
           },
         };
         const importing = importEvents(watched, many, ADA, {
           onProgress: ({ imported }) => void progress.push(imported),
         });
-        const { taken, result } = await deliverDuring(copy, importing, (n) => ({ id: `new_${n}` }));
+        const { taken, result } = await deliverDuring(copy, importing, (n) => {
+          delivered();
+          return { id: `new_${n}` };
+        });
         expect(result).toMatchObject({ imported: 452 });
         expect(batches).toEqual([100, 100, 100, 100, 52]);
         expect(progress).toEqual([100, 200, 300, 400, 452]);

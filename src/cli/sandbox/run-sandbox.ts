@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { isUrl } from '../../host/postgres-url.ts';
 import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
 import { usageError } from '../shared/exit.ts';
 import { stopSignal, type StopSignal } from '../shared/interruption.ts';
@@ -44,7 +45,7 @@ export async function runSandbox(options: RunSandboxOptions): Promise<StopSignal
   const { db, port, host, json = false, to, allowRemote = false } = options;
   const target = to === undefined ? null : targetOf(to, allowRemote);
   const signing = signingOf(options);
-  if (db !== undefined) requireFile(db);
+  if (db !== undefined && !isUrl(db)) requireFile(db);
   const isReopened = db !== undefined && existsSync(db) && statSync(db).size > 0;
   const stopped = stopSignal();
   const token = randomBytes(24).toString('base64url');

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
 
@@ -38,11 +39,11 @@ export class WakeUp {
   /** Something was stored here. */
   tell(): void {
     if (this.#isClosed || this.#sending !== undefined) return;
-    this.#sending = setTimeout(() => {
+    const send = (): void => {
       this.#sending = undefined;
       void this.#send(this.#own);
-    }, EVERY_MS * Math.random());
-    this.#sending.unref();
+    };
+    this.#sending = unheld(setTimeout(send, EVERY_MS * Math.random()));
   }
 
   /** Somebody here wants to hear of others. */
@@ -84,8 +85,7 @@ export class WakeUp {
   async #isHeard(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#echo = resolve;
-    const timeout = setTimeout(() => resolve(false), ECHO_MS);
-    timeout.unref();
+    const timeout = unheld(setTimeout(() => resolve(false), ECHO_MS));
     await this.#send(`${this.#own} echo`);
     const isThere = await promise;
     clearTimeout(timeout);
@@ -101,8 +101,7 @@ export class WakeUp {
   #lost(client: ListeningClient | undefined): void {
     if (this.#listening !== client || this.#isClosed) return;
     this.#listening = undefined;
-    this.#again = setTimeout(() => void this.#connect(), AGAIN_MS * (0.5 + Math.random()));
-    this.#again.unref();
+    this.#again = unheld(setTimeout(() => void this.#connect(), AGAIN_MS * (0.5 + Math.random())));
   }
 
   /** In a transaction that nobody waits for: a notification that is lost in a crash is missed by nobody. */

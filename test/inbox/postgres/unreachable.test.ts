@@ -1,15 +1,15 @@
 import { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { InboxUnavailableError } from '../../../src/errors.ts';
+import { InboxOpenError, InboxUnavailableError } from '../../../src/errors.ts';
 import { postgresInbox, type PostgresSource } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { postgresUrl } from '../../helpers/postgres.ts';
 
 const PASSWORD = 'a-password-of-the-merchant';
 
-async function failureOf(source: PostgresSource): Promise<string> {
+async function failureOf(source: PostgresSource, kind: new (...given: never[]) => Error = InboxUnavailableError): Promise<string> {
   await using inbox = postgresInbox(source);
   const failure: unknown = await inbox.list().catch((thrown: unknown) => thrown);
-  expect(failure).toBeInstanceOf(InboxUnavailableError);
+  expect(failure).toBeInstanceOf(kind);
   const said = `${String(failure)}${(failure as Error).stack}`;
   for (const secret of [PASSWORD, 'ada', '4711']) expect(said).not.toContain(secret);
   return (failure as Error).message;
@@ -47,5 +47,5 @@ it('a URL without a password, where the server asks for one, is told so', async 
   const url = new URL(await postgresUrl());
   url.username = 'guarded'; // of whom a password is asked, there or not
   url.password = '';
-  expect(await failureOf(url.href)).toContain('asks for a password, and the URL or the pool has none');
+  expect(await failureOf(url.href, InboxOpenError)).toContain('asks for a password, and the URL or the pool has none');
 });
