@@ -13,7 +13,8 @@ export const ON_POSTGRES: readonly string[] = [
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans,plans}.test.ts',
   'test/inbox/postgres/{transfer,search-page,search-index,counts,pruning,bulks,search,search-plans}.test.ts',
-  'test/inbox/postgres/{three-ways,acts-and-removal-plans,claims-beside-many,counts-of-machines,search-bounds}.test.ts',
+  'test/inbox/postgres/{three-ways,acts-and-removal-plans,claims-beside-many,counts-of-machines,search-bounds,fail-over}.test.ts',
+  'test/processing/model/postgres-mutants.test.ts',
   'test/cli/postgres-{answers,doctor}.test.ts',
   'test/runtimes/postgres.test.ts',
 ];

@@ -18,6 +18,7 @@ const START_MS = 30_000;
 const RULES = `
 host all guarded 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
+host replication all 127.0.0.1/32 trust
 `;
 
 /** Many connect, and little is stored. */
@@ -51,8 +52,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   static async start({ settings = [], onDisk }: ServerOptions = {}): Promise<PostgresServer> {
-    const folder = ownFolder(onDisk);
-    if (OWNER.uid !== undefined) chownSync(folder.path, OWNER.uid, OWNER.gid);
+    const folder = owned(onDisk);
     const native = nativeFor(folder.path);
     const data = join(folder.path, 'data');
     const made = spawnSync(
@@ -106,10 +106,30 @@ export class PostgresServer implements AsyncDisposable {
     await ended;
   }
 
+  /** One that follows this one, which answers no commit any more that it has not. It goes before this one. */
+  async standby(): Promise<PostgresServer> {
+    const folder = owned();
+    await this.stop();
+    const copied = spawnSync('cp', ['-R', join(this.#folder.path, 'data'), folder.path], OWNER);
+    if (copied.status !== 0) throw new Error('the folder of the server could not be copied');
+    writeFileSync(join(folder.path, 'data/standby.signal'), '');
+    const primary = `primary_conninfo=host=127.0.0.1 port=${this.port} user=hookbox`;
+    const standby = new PostgresServer(folder, this.#native, await freePort(), [...this.#settings, primary]);
+    await this.run('synchronous_standby_names=*');
+    await standby.run();
+    return standby;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('immediate');
     this.#folder[Symbol.dispose]();
   }
+}
+
+function owned(place?: string): ReturnType<typeof ownFolder> {
+  const folder = ownFolder(place);
+  if (OWNER.uid !== undefined) chownSync(folder.path, OWNER.uid, OWNER.gid);
+  return folder;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import { systemClock, type Clock } from '../../src/host/clock.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { HELD, lateOnce } from '../helpers/late-once.ts';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { SECRET } from '../helpers/order-delivery.ts';
 import { silent } from '../helpers/silent-logger.ts';
@@ -16,8 +17,6 @@ import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 export interface InlineStore {
   /** closed after the test */
   readonly inbox: Inbox;
-  /** of deliveries whose handlers are to outlive it */
-  readonly deadlineMs: number;
   /** The same events, as another process has opened them. */
   elsewhere(): Inbox;
 }
@@ -86,6 +85,10 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
       return { ends, contexts, handler };
     }
 
+    /** A delivery whose handler has begun when its time is up. */
+    const outlived = (receiver: Receiver, { ends }: ReturnType<typeof gated>) =>
+      lateOnce(receiver, delivery('evt_1'), () => ends.length > 0);
+
     async function begun({ ends }: ReturnType<typeof gated>, count = 1): Promise<void> {
       while (ends.length < count) await sleep(2);
     }
@@ -153,11 +156,8 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
     describe('a handler that outlives the deadline', () => {
       it('is answered 503 with Retry-After, while it goes on under its lease', async () => {
         const gate = gated();
-        const receiver = receiving(
-          { '*': gate.handler },
-          { deadlineMs: store.deadlineMs, processing: { leaseMs: 150 } },
-        );
-        const outcome = await receiver.receive(delivery('evt_1'));
+        const receiver = receiving({ '*': gate.handler }, { ...HELD, processing: { leaseMs: 150 } });
+        const outcome = await outlived(receiver, gate);
         expect(outcome).toMatchObject({ kind: 'timeout', status: 503, body: { error: { code: 'TIMEOUT' } } });
         expect(outcome.headers['Retry-After']).toMatch(/^\d+$/);
         // Longer than its lease would last without being renewed.
@@ -171,8 +171,8 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
 
       it('makes the next delivery a duplicate once it has succeeded', async () => {
         const gate = gated();
-        await using receiver = receiving({ '*': gate.handler }, { deadlineMs: store.deadlineMs });
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+        await using receiver = receiving({ '*': gate.handler }, HELD);
+        expect(await outlived(receiver, gate)).toMatchObject({ kind: 'timeout' });
         gate.ends[0]?.resolve();
         await expect.poll(() => outcomes(), { interval: 5 }).toEqual(['processed']);
         expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'duplicate', status: 200 });
@@ -181,8 +181,8 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
 
       it('lets the next delivery run it again at once when it has failed, long before its lease would have run out', async () => {
         const gate = gated();
-        await using receiver = receiving({ '*': gate.handler }, { deadlineMs: store.deadlineMs });
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+        await using receiver = receiving({ '*': gate.handler }, HELD);
+        expect(await outlived(receiver, gate)).toMatchObject({ kind: 'timeout' });
         gate.ends[0]?.reject(new Error('in the end'));
         await expect.poll(() => outcomes(), { interval: 5 }).toEqual(['failed']);
         const again = receiver.receive(delivery('evt_1'));
@@ -453,15 +453,17 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
     describe('the deadline', () => {
       it('has the delivery answered 503 while the end of the attempt cannot be written; it is written later, and nothing runs twice', async () => {
         let full = true;
-        const settle: Inbox['settle'] = (...given) =>
-          full ? Promise.reject(new Error('the disk is full')) : inbox.settle(...given);
+        let refused = 0;
+        const settle: Inbox['settle'] = (...given) => {
+          if (!full) return inbox.settle(...given);
+          refused += 1;
+          return Promise.reject(new Error('the disk is full'));
+        };
         const handler = vi.fn();
-        await using receiver = receiving(
-          { '*': handler },
-          { inbox: { ...inbox, settle }, deadlineMs: 2 * store.deadlineMs },
-        );
+        await using receiver = receiving({ '*': handler }, { ...HELD, inbox: { ...inbox, settle } });
 
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout', status: 503 });
+        const outcome = await lateOnce(receiver, delivery('evt_1'), () => refused > 0);
+        expect(outcome).toMatchObject({ kind: 'timeout', status: 503 });
         full = false;
         await expect.poll(() => outcomes(), { timeout: 5_000 }).toEqual(['processed']);
 
@@ -471,15 +473,20 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
 
       it('has the event still held while the disk is full for longer than a lease: a redelivery makes no crash of it', async () => {
         let full = true;
+        let begunAt = Infinity;
         const failing = () => Promise.reject(new Error('the disk is full'));
         const settle: Inbox['settle'] = (...given) => (full ? failing() : inbox.settle(...given));
         const renew: Inbox['renew'] = (...given) => (full ? failing() : inbox.renew(...given));
-        const handler = vi.fn();
+        const leaseMs = 50;
+        const handler = vi.fn(() => {
+          begunAt = performance.now();
+        });
         await using receiver = receiving(
           { '*': handler },
-          { inbox: { ...inbox, settle, renew }, deadlineMs: 2 * store.deadlineMs, processing: { leaseMs: 50 } },
+          { ...HELD, inbox: { ...inbox, settle, renew }, processing: { leaseMs } },
         );
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+        const hasRunOut = () => performance.now() > begunAt + 2 * leaseMs;
+        expect(await lateOnce(receiver, delivery('evt_1'), hasRunOut)).toMatchObject({ kind: 'timeout' });
         expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'busy', status: 409 });
         full = false;
         await expect.poll(() => outcomes(), { timeout: 5_000 }).toEqual(['processed']);
@@ -507,10 +514,11 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
           asked.push(settlement.outcome);
           return inbox.settle(lease, settlement, now);
         };
-        const receiver = receiving({ '*': gate.handler }, { inbox: { ...inbox, settle }, deadlineMs: 500 });
+        const receiver = receiving({ '*': gate.handler }, { ...HELD, inbox: { ...inbox, settle } });
         const frozen = { ...delivery('evt_1'), host: { frozenBetweenRequests: true } };
 
-        expect(await receiver.receive(frozen)).toMatchObject({ kind: 'timeout', status: 503 });
+        const outcome = await lateOnce(receiver, frozen, () => gate.ends.length > 0);
+        expect(outcome).toMatchObject({ kind: 'timeout', status: 503 });
         expect(asked).toEqual(['interrupted']);
         await expect.poll(() => outcomes(), { interval: 5 }).toEqual(['interrupted']);
 
@@ -524,13 +532,16 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
 
       it('gives back an event that was claimed too late, and close() waits for that', async () => {
         const slow = Promise.withResolvers<void>();
+        let claiming = false;
         const claimOne: Inbox['claimOne'] = async (...given) => {
+          claiming = true;
           await slow.promise;
           return inbox.claimOne(...given);
         };
         const handler = vi.fn();
-        const receiver = receiving({ '*': handler }, { inbox: { ...inbox, claimOne }, deadlineMs: store.deadlineMs });
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout', reason: 'handler-late' });
+        const receiver = receiving({ '*': handler }, { ...HELD, inbox: { ...inbox, claimOne } });
+        const outcome = await lateOnce(receiver, delivery('evt_1'), () => claiming);
+        expect(outcome).toMatchObject({ kind: 'timeout', reason: 'handler-late' });
 
         const closing = receiver.close();
         slow.resolve();
@@ -544,8 +555,8 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
     describe('close()', () => {
       it('waits for the handlers of deliveries that were answered already, and answers new ones 503', async () => {
         const gate = gated();
-        const receiver = receiving({ '*': gate.handler }, { deadlineMs: store.deadlineMs });
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+        const receiver = receiving({ '*': gate.handler }, HELD);
+        expect(await outlived(receiver, gate)).toMatchObject({ kind: 'timeout' });
         let closed = false;
         const closing = receiver.close().then(() => (closed = true));
         expect(await receiver.receive(delivery('evt_2'))).toMatchObject({ kind: 'unavailable', status: 503 });
@@ -560,8 +571,8 @@ export function testInline(name: string, open: () => InlineStore | Promise<Inlin
       it('has a handler run again that returned because it was told to stop', async () => {
         const clock = new VirtualClock();
         const gate = gated();
-        const receiver = receiving({ '*': gate.handler }, { deadlineMs: store.deadlineMs, clock });
-        expect(await receiver.receive(delivery('evt_1'))).toMatchObject({ kind: 'timeout' });
+        const receiver = receiving({ '*': gate.handler }, { ...HELD, clock });
+        expect(await outlived(receiver, gate)).toMatchObject({ kind: 'timeout' });
         const closing = receiver.close();
         await sleep(20);
         await clock.advance(10_000);

@@ -1,4 +1,5 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { auditLines } from '../../../src/ops/audit.ts';
 import { getBulk, previewBulk, runBulk } from '../../../src/ops/bulks.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
@@ -125,6 +126,16 @@ it.each(['lost', 'unanswered'] as const)(
   },
 );
 
+/** On a machine that is slow for a moment a batch ends early, and the rest is another one's: here no time passes. */
+async function inOneBatch(inbox: Inbox<never>, id: number, limit: number) {
+  const time = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  try {
+    return await operationsOf(inbox).advanceBulk(id, limit, ADA, {});
+  } finally {
+    time.mockRestore();
+  }
+}
+
 it.each(['dead', 'pending'] as const)(
   'a thousand that are %s are discarded by some tens of statements',
   async (state) => {
@@ -150,8 +161,7 @@ it.each(['dead', 'pending'] as const)(
       await Promise.all(newer.map((event) => inbox.accept(event, Date.now() + 60_000)));
     }
     arm();
-    const bulk = await operationsOf(inbox).advanceBulk(id, 1_000, ADA, {});
-    expect(bulk).toMatchObject({ counts: { done: 1_000 }, state: 'done' });
+    expect(await inOneBatch(inbox, id, 1_000)).toMatchObject({ counts: { done: 1_000 }, state: 'done' });
     expect(asked).toBeLessThan(40);
   },
 );
@@ -164,7 +174,7 @@ it('a rerun of many reads and writes many at a time too', async () => {
   });
   const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
   arm();
-  expect(await operationsOf(inbox).advanceBulk(id, 500, ADA, {})).toMatchObject({
+  expect(await inOneBatch(inbox, id, 500)).toMatchObject({
     counts: { done: 500 },
     state: 'done',
   });

@@ -88,7 +88,6 @@ function open(): Inbox<PostgresConnection> {
 
 testInline('inline mode with a connection for each use', () => ({
   inbox: waitedFor(open() as Inbox<never>),
-  deadlineMs: 500,
   elsewhere: () => open() as Inbox<never>,
 }));
 

@@ -16,6 +16,5 @@ testWorkQueue('the work queue on a pool of one connection', open);
 testScope('the work queue on a pool of one connection', open);
 testInline('inline mode on a pool of one connection', () => ({
   inbox: waitedFor(open()),
-  deadlineMs: 500,
   elsewhere: () => another() as Inbox<never>,
 }));

@@ -7,10 +7,12 @@ export interface SilentDoor extends AsyncDisposable {
   readonly opened: () => number;
   /** Those that are open say nothing any more; new ones work. */
   readonly silence: () => void;
+  /** New ones end at another server, as where a name or an address was given to it. */
+  readonly leadTo: (url: string) => void;
 }
 
 export async function silentDoor(url: string): Promise<SilentDoor> {
-  const { port, hostname } = new URL(url);
+  let { port, hostname } = new URL(url);
   const sockets: Socket[] = [];
   let silent = 0;
   let opened = 0;
@@ -36,6 +38,9 @@ export async function silentDoor(url: string): Promise<SilentDoor> {
     opened: () => opened,
     silence() {
       silent = opened;
+    },
+    leadTo(other) {
+      ({ port, hostname } = new URL(other));
     },
     async [Symbol.asyncDispose]() {
       server.close();

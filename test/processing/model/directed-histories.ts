@@ -149,6 +149,34 @@ export const fullDiskForMany: DirectedHistory = {
   },
 };
 
+export const takenOver: DirectedHistory = {
+  name: 'a worker sleeps through its lease, and wakes up while another one has its event',
+  async happen(world) {
+    const web = world.start('web');
+    const worker = world.start('all');
+    world.service.sendNew(content, ['succeed slowly', 'succeed slowly'], web);
+    await world.advance(1_000);
+    world.freeze(worker);
+    world.start('all');
+    await world.advance(5_000);
+    world.thaw(worker);
+    await world.advance(6_000);
+  },
+};
+
+export const ofAnother: DirectedHistory = {
+  name: 'what was processed gets old while only another endpoint has a worker',
+  async happen(world) {
+    const web = world.start('web of b');
+    const worker = world.start('created of b');
+    world.start('created');
+    world.service.sendNew(content, [], web);
+    await world.advance(2_000);
+    worker.close();
+    await pass(world, 10 * MINUTE);
+  },
+};
+
 /** An event of an entity has failed once when the only worker for it goes away; who comes then handles newer ones only. */
 async function leaveBehind(world: World): Promise<void> {
   const web = world.start('web');
@@ -189,4 +217,6 @@ export const directedHistories = [
   setBackAndFull,
   fullDisk,
   fullDiskForMany,
+  takenOver,
+  ofAnother,
 ] as const;

@@ -5,12 +5,15 @@ import {
   heldBack,
   leftBehind,
   nothingStarted,
+  ofAnother,
   outage,
   setBack,
   sleep,
+  takenOver,
   type DirectedHistory,
 } from './directed-histories.ts';
 import * as faults from './faults.ts';
+import type { Undone } from './stores.ts';
 import type { PromiseName } from './violation.ts';
 import type { Mutation } from './world.ts';
 
@@ -21,8 +24,10 @@ export interface Mutant {
   readonly breaks: readonly PromiseName[];
   /** where it is found, should chance take too long */
   readonly history?: DirectedHistory;
-  /** which updates of events are left undone, as a condition in SQL; in memory there is no such mutant */
-  readonly undone?: string;
+  /** where it is found in a store whose histories are dear, should chance take more than a few */
+  readonly dearHistory?: DirectedHistory;
+  /** which updates of events are left undone; in memory there is no such mutant */
+  readonly undone?: Undone;
   /** whose fault it is, if not the inbox's */
   readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
@@ -30,7 +35,12 @@ export interface Mutant {
 }
 
 export const mutants: readonly Mutant[] = [
-  { name: 'no fence', breaks: ['only the holder of a lease settles'], begin: faults.noFence },
+  {
+    name: 'no fence',
+    breaks: ['only the holder of a lease settles'],
+    dearHistory: takenOver,
+    begin: faults.noFence,
+  },
   {
     name: 'no entity lock',
     breaks: ['one live lease an entity', 'order within an entity'],
@@ -50,7 +60,12 @@ export const mutants: readonly Mutant[] = [
     begin: faults.noRenewal,
   },
   { name: 'claims of any endpoint', breaks: ['only its own endpoint'], begin: faults.claimsOfAnyEndpoint },
-  { name: 'pruning of any endpoint', breaks: ['only its own endpoint'], begin: faults.pruningOfAnyEndpoint },
+  {
+    name: 'pruning of any endpoint',
+    breaks: ['only its own endpoint'],
+    dearHistory: ofAnother,
+    begin: faults.pruningOfAnyEndpoint,
+  },
   {
     name: 'ignored after ten minutes without a worker',
     breaks: ['dead only for a reason'],
@@ -74,10 +89,16 @@ export const mutants: readonly Mutant[] = [
     name: 'parked for ever behind who is gone',
     breaks: ['nothing stuck'],
     history: leftBehind,
-    undone: `OLD.parked = 1 AND NEW.parked = 0 AND NEW.state = 'pending' AND EXISTS (
-      SELECT 1 FROM hookbox_events WHERE state = 'pending' AND entity = OLD.entity AND endpoint = OLD.endpoint
-        AND (created_ms, created_ns, seq) < (OLD.created_ms, OLD.created_ns, OLD.seq)
-    )`,
+    undone: {
+      sqlite: `OLD.parked = 1 AND NEW.parked = 0 AND NEW.state = 'pending' AND EXISTS (
+        SELECT 1 FROM hookbox_events WHERE state = 'pending' AND entity = OLD.entity AND endpoint = OLD.endpoint
+          AND (created_ms, created_ns, seq) < (OLD.created_ms, OLD.created_ns, OLD.seq)
+      )`,
+      postgres: `OLD.parked AND NOT NEW.parked AND NEW.lease_until_ms IS NULL AND EXISTS (
+        SELECT 1 FROM queue WHERE lease_until_ms IS NULL AND entity = OLD.entity AND endpoint = OLD.endpoint
+          AND (created_ms, created_ns, seq) < (OLD.created_ms, OLD.created_ns, OLD.seq)
+      )`,
+    },
     begin: faults.unchanged,
   },
   {
@@ -90,14 +111,20 @@ export const mutants: readonly Mutant[] = [
     name: 'leases stay where the clock was',
     breaks: ['nothing stuck'],
     history: setBack,
-    undone: "OLD.state = 'processing' AND NEW.state = 'processing' AND NEW.lease_until_ms < OLD.lease_until_ms",
+    undone: {
+      sqlite: "OLD.state = 'processing' AND NEW.state = 'processing' AND NEW.lease_until_ms < OLD.lease_until_ms",
+      postgres: 'NEW.lease_until_ms < OLD.lease_until_ms',
+    },
     begin: faults.unchanged,
   },
   {
     name: 'due times stay where the clock was',
     breaks: ['nothing stuck'],
     history: setBack,
-    undone: "OLD.state = 'pending' AND NEW.state = 'pending' AND NEW.due_ms < OLD.due_ms",
+    undone: {
+      sqlite: "OLD.state = 'pending' AND NEW.state = 'pending' AND NEW.due_ms < OLD.due_ms",
+      postgres: 'OLD.lease_until_ms IS NULL AND NEW.lease_until_ms IS NULL AND NEW.due_ms < OLD.due_ms',
+    },
     begin: faults.unchanged,
   },
   {

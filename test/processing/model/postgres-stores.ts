@@ -3,7 +3,7 @@ import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
-import type { Store, StoredRow, StoreKind } from './stores.ts';
+import type { Store, StoredRow, StoreKind, Undone } from './stores.ts';
 
 /** Two machines on one schema, which is emptied for each history. */
 export function postgresStores(): StoreKind {
@@ -22,9 +22,20 @@ export function postgresStores(): StoreKind {
     return pool;
   }
 
+  async function leaveUndone(pool: Pool, undone: Undone | undefined): Promise<void> {
+    await pool.query(`DROP TRIGGER IF EXISTS undone ON ${t.queue}`);
+    if (undone === undefined) return;
+    const name = `${quoted(schema)}.leave_undone`;
+    await pool.query(`
+      CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path = ${quoted(schema)} AS
+        $$BEGIN IF ${undone.postgres} THEN RETURN NULL; END IF; RETURN NEW; END$$;
+      CREATE TRIGGER undone BEFORE UPDATE ON ${t.queue} FOR EACH ROW EXECUTE FUNCTION ${name}()`);
+  }
+
   return {
-    async empty() {
+    async empty(undone) {
       const pool = await (opened ??= open());
+      await leaveUndone(pool, undone);
       await emptySchema(pool, schema);
       await pool.query(`DELETE FROM ${effects}`);
       // A call at a time, as in a file: how calls meet is for the tests of several machines.

@@ -37,14 +37,17 @@ export interface Store {
   effects(): Promise<readonly string[]>;
 }
 
+/** Updates of events that are left undone where this holds: a condition in the SQL of each, about `OLD` and `NEW`. */
+export interface Undone {
+  readonly sqlite: string;
+  /** of the table `queue` */
+  readonly postgres: string;
+}
+
 /** The family of stores that the histories run on. */
 export interface StoreKind extends AsyncDisposable {
-  /**
-   * An empty one; the one before is not used any more.
-   *
-   * @param undone - a condition in SQL: updates of events for which it holds are left undone, where that can be
-   */
-  empty(undone?: string): Promise<Store>;
+  /** An empty one; the one before is not used any more. */
+  empty(undone?: Undone): Promise<Store>;
 }
 
 function memoryStores(): StoreKind {
@@ -125,7 +128,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
       emptyInbox(own);
       if (undone !== undefined) {
         own.exec(
-          `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone} BEGIN SELECT RAISE(IGNORE); END`,
+          `CREATE TRIGGER undone BEFORE UPDATE ON hookbox_events WHEN ${undone.sqlite} BEGIN SELECT RAISE(IGNORE); END`,
         );
       }
       return store;

@@ -1,0 +1,12 @@
+import { afterAll, test } from 'vitest';
+import { expectFound } from './found-mutant.ts';
+import { mutants } from './mutants.ts';
+import { postgresStores } from './postgres-stores.ts';
+
+/** One for all: opening it costs more than a history. */
+const stores = postgresStores();
+afterAll(() => stores[Symbol.asyncDispose]());
+
+test.each(mutants)('the histories find the mutant on Postgres: $name', { timeout: 120_000 }, (mutant) =>
+  expectFound(mutant, stores, 'postgres', mutant.dearHistory ?? mutant.history),
+);
