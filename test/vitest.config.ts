@@ -8,12 +8,18 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** One server for a run, which starts when the first file asks for it. */
 export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
-/** What takes long on a real Postgres: `npm run test:postgres`. The dearest come first. */
+/** What takes longest on a real Postgres, or does much more in `npm run test:postgres`, where alone it is. The dearest come first. */
+export const POSTGRES_IN_FULL: readonly string[] = [
+  'test/inbox/postgres/processes/{churn,ten-processes}.test.ts',
+  'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
+  'test/inbox/postgres/{transfer,search,search-page,pruning,claims-beside-many}.test.ts',
+];
+
+/** What takes long there, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/processes/*.test.ts',
-  'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans,plans}.test.ts',
-  'test/inbox/postgres/{transfer,search-page,search-index,counts,pruning,bulks,search,search-plans}.test.ts',
-  'test/inbox/postgres/{three-ways,acts-and-removal-plans,claims-beside-many,counts-of-machines,search-bounds,fail-over}.test.ts',
+  'test/inbox/postgres/processes/crashing-shop.test.ts',
+  'test/inbox/postgres/{bulks,counts,fail-over,plans,search-index,three-ways}.test.ts',
+  'test/inbox/postgres/{acts-and-removal-plans,counts-of-machines,search-bounds,search-plans}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
   'test/cli/postgres-{answers,doctor}.test.ts',
   'test/runtimes/postgres.test.ts',
@@ -80,7 +86,7 @@ const TOGETHER = [
 // several share: so first those apart, then those together, and in each the dearest first.
 class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const dearest = [...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
+    const dearest = [...POSTGRES_IN_FULL, ...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
     const rank = ({ moduleId, project }: TestSpecification): number => {
       const at = dearest.findIndex((glob) => matchesGlob(relative(ROOT, moduleId), glob));
       const behind = project.name === 'together' ? dearest.length + 1 : 0;
@@ -118,6 +124,6 @@ export default defineConfig({
     // Crash and fault tests start processes of their own, and others wait for deadlines: two cores, four files at a time.
     maxWorkers: 4,
     sequence: { sequencer: DearestFirst },
-    provide: { everything: true },
+    provide: { everything: true, postgresInFull: false },
   },
 });

@@ -6,7 +6,10 @@ import { postgresUrl } from '../../helpers/postgres.ts';
 
 const PASSWORD = 'a-password-of-the-merchant';
 
-async function failureOf(source: PostgresSource, kind: new (...given: never[]) => Error = InboxUnavailableError): Promise<string> {
+async function failureOf(
+  source: PostgresSource,
+  kind: new (...given: never[]) => Error = InboxUnavailableError,
+): Promise<string> {
   await using inbox = postgresInbox(source);
   const failure: unknown = await inbox.list().catch((thrown: unknown) => thrown);
   expect(failure).toBeInstanceOf(kind);
