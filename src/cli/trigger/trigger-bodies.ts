@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { eventTypes, isEventType } from '../../events/event-types.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { newEventId } from '../../testing/build-event.ts';
+import { makeItsOwn } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 import { readInput } from '../shared/read-input.ts';
 import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
@@ -59,22 +59,6 @@ function changed(text: string, changes: Changes, before: (body: object) => void 
   for (const each of overrides) override(body, each);
   for (const each of removals) remove(body, each);
   return Buffer.from(writtenExactly(body));
-}
-
-/**
- * A new event of an order, cart or product of its own: a failing handler holds back what comes later of the same one, and
- * would hold back every event that is made after it.
- */
-function makeItsOwn(event: object): void {
-  const { data } = event as { readonly data: Record<string, string> }; // a fixture
-  Object.assign(event, { id: newEventId(), created: new Date().toISOString() });
-  const entity = 'id' in data ? 'id' : 'product_id';
-  data[entity] = idLike(data[entity] ?? '');
-}
-
-/** Another id with the prefix of this one. */
-function idLike(id: string): string {
-  return id.replace(/_.*$/, newEventId().slice('evt'.length));
 }
 
 function parsed(text: string): object {
