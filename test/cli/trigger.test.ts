@@ -142,6 +142,58 @@ describe('hookbox trigger', () => {
     expect(untouched.stdout).toContain('"price":6.50');
   });
 
+  it('says of what hookbox stores as invalid what does not fit, and of nothing else', async () => {
+    const server = await recordingServer((response, index) => response.end(`{"duplicate":${index === 1}}`));
+    const args = ['trigger', 'order.created', '--to', server.url, '--event-id', 'evt_1', '--count', '2'];
+    const ran = await runHookbox([...args, '--override', 'data.total="a secret total"']);
+    const [stored, duplicate] = ran.stdout.trimEnd().split('\n');
+    expect(stored).toMatch(/^200 {2}stored .* ms {2}invalid, stored as dead: data\.total: .*expected number/);
+    expect(duplicate).toMatch(/ ms$/); // of that it has kept what came first
+    expect(ran.stdout + ran.stderr).not.toContain('a secret total');
+
+    const json = ['--json', '--remove', 'created'];
+    const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...json]);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, invalid: { path: 'created', message: expect.any(String) } });
+    const body = fixture('edge/invalid-field-type');
+    expect((await runHookbox(['trigger', '-', '--to', server.url], { input: body })).stdout).toContain('data.total');
+
+    for (const fine of [
+      ['--override', 'data.total=1'],
+      ['--override', 'type=order.new'],
+      ['--remove', 'data.items'],
+    ]) {
+      expect((await runHookbox(['trigger', 'order.ready', '--to', server.url, ...fine])).stdout).toMatch(/ ms\n$/);
+    }
+    const other = await recordingServer(statuses(204));
+    const elsewhere = await runHookbox(['trigger', '-', '--to', other.url], { input: body });
+    expect(elsewhere.stdout).toMatch(/^204 {2}accepted .* ms\n$/); // who knows what it has made of it
+  });
+
+  it('says so of what the schedule delivers', async () => {
+    const server = await recordingServer(statuses(500, 200));
+    const args = ['--schedule', 'service', '--time-scale', '1000000', '--override', 'data.total=much'];
+    const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...args]);
+    const [failed, delivered] = stdout.trimEnd().split('\n');
+    expect(failed).toMatch(/again at once$/);
+    expect(delivered).toMatch(/ ms {2}invalid for hookbox: data\.total: .*expected number/);
+  });
+
+  it.each([
+    ['a field of data', ['total=12', 'total=13'], ['total'], 'data.total=…'],
+    ['a misspelt data', ['dta.total=12'], ['dta.total'], 'data.dta.total=…'],
+    ['nothing new', ['data.new=1', 'id=evt_1', 'created=2026-01-01'], [], ''],
+  ])('says when an override has added a field beside data: %s', async (_, overrides, added, instead) => {
+    const args = overrides.flatMap((each) => ['--override', each]);
+    const ran = await runHookbox(['trigger', 'order.ready', '--dry-run', '--count', '3', ...args]);
+    expect(ran.code).toBe(0);
+    const lines = ran.stderr.split('\n').slice(0, -1);
+    expect(lines).toHaveLength(added.length); // once, however many are made
+    for (const path of added) expect(lines[0]).toContain(`note: --override ${path}=… adds a new field`);
+    if (instead !== '') expect(lines[0]).toContain(instead);
+    const file = await runHookbox(['trigger', '-', '--dry-run', ...args], { input: fixture('order.ready') });
+    expect(file.stderr.split('\n')).toHaveLength(added.length + 1);
+  });
+
   it('changes a file only where it is told to', async () => {
     const server = await recordingServer();
     const args = ['trigger', '-', '--to', server.url, '--event-id', 'evt_mine', '--override', 'data.total=1'];

@@ -1,6 +1,6 @@
-import type { Issue } from '../../events/webhook-event.ts';
 import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
+import { invalidText } from '../shared/invalid-text.ts';
 import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
 import type { AttemptReport, DeliveryReport, ForwardReport, ServeReport } from './serve-reports.ts';
 
@@ -45,7 +45,7 @@ function deliveryLine(report: DeliveryReport): Line {
   const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
   const remarks = [
     conflict ? 'another body under this id' : '',
-    invalid ? `invalid, stored as dead${issue === null ? '' : `: ${oneLine(describedIssue(issue))}`}` : '',
+    invalid ? invalidText(issue) : '',
     unhandled ? 'no handler' : '',
   ];
   return {
@@ -54,10 +54,6 @@ function deliveryLine(report: DeliveryReport): Line {
     subject: oneLine(id ?? reason ?? '-'),
     details: remarks.filter((remark) => remark !== '').join(', '),
   };
-}
-
-function describedIssue({ path, message }: Issue): string {
-  return path === '' ? message : `${path}: ${message}`;
 }
 
 function attemptLine({ outcome, id, attempt, error, againAt }: AttemptReport): Line {
