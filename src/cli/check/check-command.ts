@@ -6,7 +6,7 @@ import { interruption } from '../shared/interruption.ts';
 import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { targetOf, withScheme } from '../shared/target-url.ts';
 
 interface CheckCommandOptions extends SecretOptions {
   readonly effects?: string;
@@ -73,5 +73,5 @@ function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommand
     targetOf(effects.replaceAll('{id}', 'id'), allowRemote === true);
   }
   if (skip?.includes('valid') === true) throw usageError('valid cannot be skipped: without it nothing can be judged.');
-  return { effects, only, skip, deadlineMs: deadline };
+  return { effects: effects === undefined ? undefined : withScheme(effects), only, skip, deadlineMs: deadline };
 }
