@@ -248,6 +248,53 @@ describe('hookbox trigger', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, status: 200, expected: 401 });
   });
 
+  it('sends headers beside those of the service, or in their place', async () => {
+    const server = await recordingServer(statuses(500, 200));
+    const file = scratchFile('headers');
+    writeFileSync(file, 'Authorization: Basic cGFzc3dvcmQ=\r\n\nX-Empty:\n');
+    const headers = ['--header', 'X-Tunnel:  yes: no ', '--header', `@${file}`, '--header', 'content-type: text/plain'];
+    const args = ['trigger', 'order.ready', '--to', server.url, ...headers];
+    const schedule = ['--schedule', 'service', '--time-scale', '1000000'];
+    const ran = await runHookbox([...args, ...schedule]);
+    expect(ran.code).toBe(0);
+    await runHookbox(args);
+    expect(server.requests).toHaveLength(3);
+    for (const request of server.requests) {
+      expect(request.headers).toMatchObject({
+        'x-tunnel': 'yes: no',
+        authorization: 'Basic cGFzc3dvcmQ=',
+        'x-empty': '',
+        'content-type': 'text/plain',
+        'x-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+    }
+    expect(ran.stdout + ran.stderr).not.toContain('cGFzc3dvcmQ=');
+
+    const curl = await runHookbox(['trigger', '-', '--print-curl', '--unsigned', ...headers], { input: '{}' });
+    expect(curl.stdout).not.toContain('cGFzc3dvcmQ=');
+    expect((await sentByCurl(curl.stdout)).args.join(' ')).toBe(
+      `-sS http://localhost:3000/webhooks -H X-Tunnel:  yes: no  -H @${file} -H content-type: text/plain --data-binary @-`,
+    );
+  });
+
+  it.each([
+    ['no header', 'the password', "--header is to be 'Name: value'"],
+    ['a name that is none', 'a b: the password', "--header is to be 'Name: value'"],
+    ['a value of two lines', 'a: the\npassword', "--header is to be 'Name: value'"],
+    ['what the body decides', 'content-length: 3', 'the bytes of the body do'],
+    ['no file', '@nowhere', 'The file of --header cannot be read'],
+  ])('given %s for a header, says so without repeating it, and sends nothing', async (_, header, message) => {
+    const server = await recordingServer();
+    const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url, '--header', header]);
+    expect(ran).toMatchObject({
+      code: header.startsWith('@') ? 4 : 2,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
+    expect(ran.stderr).not.toContain('password');
+    expect(server.requests).toHaveLength(0);
+  });
+
   it('needs no secret to send unsigned', async () => {
     const server = await recordingServer();
     const env = { SIGNING_SECRET: '' };

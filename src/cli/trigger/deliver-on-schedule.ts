@@ -8,6 +8,7 @@ import { STOPS_AFTER_ANSWERS } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { issueText } from '../shared/invalid-text.ts';
 import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+import { givenHeaders } from '../shared/sending/given-headers.ts';
 import { exitCodeOf } from '../shared/sending/send-all.ts';
 import type { BodyMaker, Judge } from './trigger-bodies.ts';
 
@@ -15,6 +16,8 @@ import type { BodyMaker, Judge } from './trigger-bodies.ts';
 export interface ScheduleOptions {
   readonly to: URL;
   readonly secret: string;
+  /** as `--header` gives them */
+  readonly header?: readonly string[];
   readonly count: number;
   readonly concurrency: number;
   /** an hour takes a second with 3600 */
@@ -32,6 +35,7 @@ export async function deliverOnSchedule(makeBody: BodyMaker, options: ScheduleOp
   using service = createService({
     url: to,
     secret,
+    headers: givenHeaders(options.header),
     concurrency,
     clock: realClock({ scale: timeScale }),
     signal,

@@ -42,7 +42,7 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   if (printCurl) {
     for (let made = 0; made < count; made += 1) {
       const { body, signature } = next();
-      print(curlCommand(to, body, signature).split('\n'));
+      print(curlCommand(to, body, signature, options.header).split('\n'));
     }
     return EXIT.ok;
   }

@@ -8,12 +8,15 @@ import { progressBar } from '../progress-bar.ts';
 import { printSent, type Outgoing } from './sent-lines.ts';
 import { underWay } from '../interruptible.ts';
 import { createSender, type Sent } from './connected-sender.ts';
+import { givenHeaders } from './given-headers.ts';
 
 /** Where to send, and how. */
 export interface SendAllOptions {
   readonly to: URL;
   /** `null` sends no signature */
   readonly secret: string | null;
+  /** as `--header` gives them */
+  readonly header?: readonly string[];
   readonly concurrency: number;
   /** as many a second at most */
   readonly rate?: number;
@@ -61,7 +64,7 @@ const MOST_REFUSED = 5;
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
   const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
   const startedAt = performance.now();
-  const sender = createSender(to, secret ?? '', concurrency);
+  const sender = createSender(to, secret ?? '', concurrency, givenHeaders(options.header));
   const progress = progressBar();
   const turn = pace(options.rate, signal);
   const unsent: Outgoing[] = [];

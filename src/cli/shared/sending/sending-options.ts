@@ -1,24 +1,29 @@
 import { Option, type Command } from 'commander';
-import { wholeNumber } from '../option-values.ts';
+import { collected, wholeNumber } from '../option-values.ts';
 import { withSecret, type SecretOptions } from '../secret-option.ts';
 
 /** What commands that deliver have in common. */
 export interface SendingOptions extends SecretOptions {
   readonly to: string;
   readonly concurrency: number;
+  readonly header?: readonly string[];
   readonly unsigned?: boolean;
   readonly allowRemote?: boolean;
   readonly json?: boolean;
 }
 
+/** What `--header` says of itself. */
+export const HEADER =
+  "send this header ('Name: value') too, or in place of another; @file has one a line, for passwords, which arguments " +
+  'would show to every user of the machine; may be repeated';
+
 /** Adds the options that commands that deliver have in common. */
 export function withSending(command: Command): Command {
   return withSecret(
     command
-      .addOption(
-        new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default('http://localhost:3000/webhooks'),
-      )
+      .addOption(new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default('http://localhost:3000/webhooks'))
       .option('--concurrency <n>', 'deliveries at a time', wholeNumber(1, 1_000), 1)
+      .option('--header <header>', HEADER, collected)
       .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
       .option('--allow-remote', 'deliver to other machines, too')
       .option('--json', 'print a delivery a line, as JSON'),
