@@ -295,6 +295,11 @@ describe('hookbox trigger', () => {
     expect(server.requests).toHaveLength(0);
   });
 
+  it('lists the types in its help', async () => {
+    const { stdout } = await runHookbox(['trigger', '--help']);
+    for (const type of eventTypes) expect(stdout).toMatch(new RegExp(`^  ${type} +[a-z]`, 'm'));
+  });
+
   it('needs no secret to send unsigned', async () => {
     const server = await recordingServer();
     const env = { SIGNING_SECRET: '' };

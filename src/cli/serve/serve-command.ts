@@ -4,7 +4,7 @@ import { withDb, type DbOptions } from '../shared/db-option.ts';
 import { EXIT } from '../shared/exit.ts';
 import { tellFailure } from '../shared/tell-failure.ts';
 import type { StopSignal } from '../shared/interruption.ts';
-import { wholeNumber } from '../shared/option-values.ts';
+import { withReceiverPort } from '../shared/port-option.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { outputs, type Output } from './print-serve-report.ts';
 
@@ -21,7 +21,7 @@ interface ServeCommandOptions extends DbOptions, SecretOptions {
 
 /** `hookbox serve` */
 export function serveCommand(): Command {
-  const serve = withDb(
+  const made = withDb(
     command('serve', 'receive deliveries, store them, and run your handlers', [
       'hookbox serve',
       'hookbox serve handlers.ts --port 4000',
@@ -29,16 +29,15 @@ export function serveCommand(): Command {
       'hookbox serve handlers.mjs --output ndjson | jq .outcome',
     ]),
     'the inbox, made if missing',
-  )
-    .argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`')
-    .option('--port <n>', 'listen on this port; 0 takes a free one', wholeNumber(0, 65_535), 3000)
+  ).argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`');
+  const serve = withReceiverPort(made, 'listen on this port; 0 takes a free one')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
     .option('--unsafe-unsigned', 'take unsigned deliveries (an account without a signing secret)')
     .option('--forward-to <url>', 'send accepted deliveries on, after the answer')
     .option('--allow-remote', 'forward to other machines, too')
     .addOption(new Option('--output <how>', 'how to print; interactive, or compact in a pipe').choices(outputs))
-    .option('--verbose', 'print the stack of what handlers throw');
+    .option('-v, --verbose', 'print the stack of what handlers throw');
   return withSecret(serve)
     .addHelpText(
       'after',

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { collected, wholeNumber } from '../option-values.ts';
+import { usualTarget } from '../port-option.ts';
 import { withSecret, type SecretOptions } from '../secret-option.ts';
 
 /** What commands that deliver have in common. */
@@ -21,7 +22,7 @@ export const HEADER =
 export function withSending(command: Command): Command {
   return withSecret(
     command
-      .addOption(new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default('http://localhost:3000/webhooks'))
+      .addOption(new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default(usualTarget()))
       .option('--concurrency <n>', 'deliveries at a time', wholeNumber(1, 1_000), 1)
       .option('--header <header>', HEADER, collected)
       .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
