@@ -30,7 +30,7 @@ const INTRODUCTION = `This page shows what each command is for and how to call i
 
 Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`.
 
-- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`.
+- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`. Tables are made to fit a terminal, with names shortened in the middle; \`--wide\`, and any pipe, has all of it.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
 - **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given. A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it. \`--db\` of \`hookbox sandbox\` is a file that holds the sandbox, which is in memory unless it is given.
 - **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given. \`localhost:3000/webhooks\` means http. \`--header 'Name: value'\` is for what stands before the receiver; \`--header @file\` keeps a password out of the arguments.
