@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
   migrate: async () => (await import('./migrate/migrate-command.ts')).migrateCommand(),
   doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
+  completion: async () => (await import('./completion/completion-command.ts')).completionCommand(hookboxProgram),
 };
 
 /**

@@ -28,7 +28,7 @@ export async function cliPage(program: Command): Promise<string> {
 
 const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default, and says what else there is to know. \`npm run docs\` makes the page of the commands.
 
-Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`.
+Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`. Where \`hookbox\` is on your PATH, or an alias of \`npx hookbox\`, bash, zsh and fish [complete it](#hookbox-completion).
 
 - **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`. Tables are made to fit a terminal, with names shortened in the middle; \`--wide\`, and any pipe, has all of it.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
