@@ -122,7 +122,8 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion for %s', (shell) => 
     const script = scriptFor(shell, program).join('\n');
     const all = (command: typeof program): readonly (typeof program)[] => [command, ...command.commands.flatMap(all)];
     for (const { options } of all(program)) {
-      for (const { long } of options) expect(script).toContain(shell === 'fish' ? `-l ${long?.slice(2)}` : long);
+      for (const { long, hidden } of options)
+        if (!hidden) expect(script).toContain(shell === 'fish' ? `-l ${long?.slice(2)}` : long);
     }
     for (const type of eventTypes) expect(script).toContain(type);
   });
