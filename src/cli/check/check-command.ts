@@ -3,10 +3,10 @@ import { probeNames, PROBES, type ProbeName } from './probe-names.ts';
 import { command } from '../shared/command.ts';
 import { EXIT, usageError } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
-import { collected, collectedFrom, wholeNumber } from '../shared/option-values.ts';
+import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { HEADER } from '../shared/sending/sending-options.ts';
+import { withHeader } from '../shared/header-option.ts';
 import { targetOf, withScheme } from '../shared/target-url.ts';
 
 interface CheckCommandOptions extends SecretOptions {
@@ -36,11 +36,10 @@ export function checkCommand(): Command {
     .option('--only <probe...>', 'run only these; valid always runs', collectedFrom(probeNames))
     .option('--skip <probe...>', 'leave these out', collectedFrom(probeNames))
     .option('--deadline <ms>', 'a later answer is a fault', wholeNumber(1, MAX_DEADLINE_MS), 10_000)
-    .option('--header <header>', HEADER, collected)
     .option('--allow-remote', 'check an endpoint on another machine')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', () => `\n${PROBES_HELP}\n\n${EVENTS_HELP}`);
-  return withSecret(check).action(async (url: string, options: CheckCommandOptions) => {
+  return withSecret(withHeader(check)).action(async (url: string, options: CheckCommandOptions) => {
     const target = targetOf(url, options.allowRemote === true);
     const settings = { ...settingsOf(options), secret: await secretOf(options) };
     const [{ checkEndpoint }, { givenHeaders }, { printFindings, printResult, printSummary }] = await Promise.all([

@@ -2,13 +2,8 @@ import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
 import { invalidText } from '../shared/invalid-text.ts';
 import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+import type { Output } from './outputs.ts';
 import type { AttemptReport, DeliveryReport, ForwardReport, ServeReport } from './serve-reports.ts';
-
-/** The ways to print. */
-export const outputs = ['interactive', 'compact', 'ndjson'] as const;
-
-/** One of them. */
-export type Output = (typeof outputs)[number];
 
 /**
  * Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs.

@@ -6,7 +6,7 @@ import { tellFailure } from '../shared/tell-failure.ts';
 import type { StopSignal } from '../shared/interruption.ts';
 import { withReceiverPort } from '../shared/port-option.ts';
 import { givenSecret, secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { outputs, type Output } from './print-serve-report.ts';
+import { outputs, type Output } from './outputs.ts';
 
 interface ServeCommandOptions extends DbOptions, SecretOptions {
   readonly port: number;

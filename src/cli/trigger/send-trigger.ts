@@ -10,7 +10,6 @@ import type { SendingOptions } from '../shared/sending/sending-options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary } from '../shared/sending/send-all.ts';
 import { targetOf } from '../shared/target-url.ts';
 import { bodiesOf, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-bodies.ts';
-import { curlCommand } from './curl-text.ts';
 
 /** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
@@ -40,6 +39,7 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   const secret = unsigned ? null : await secretOf(options);
   const next = (): Signed => signed(makeBody(), secret, options);
   if (printCurl) {
+    const { curlCommand } = await import('./curl-text.ts');
     for (let made = 0; made < count; made += 1) {
       const { body, signature } = next();
       print(curlCommand(to, body, signature, options.header).split('\n'));

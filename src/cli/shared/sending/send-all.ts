@@ -8,7 +8,6 @@ import { progressBar } from '../progress-bar.ts';
 import { printSent, type Outgoing } from './sent-lines.ts';
 import { underWay } from '../interruptible.ts';
 import { createSender, type Sent } from './connected-sender.ts';
-import { givenHeaders } from './given-headers.ts';
 
 /** Where to send, and how. */
 export interface SendAllOptions {
@@ -62,9 +61,10 @@ const MOST_REFUSED = 5;
  * @throws CommandError when nobody listens at the URL from the beginning
  */
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
-  const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
+  const { to, secret, concurrency, json, quiet = false, expectStatus, header, signal } = options;
   const startedAt = performance.now();
-  const sender = createSender(to, secret ?? '', concurrency, givenHeaders(options.header));
+  const headers = header === undefined ? {} : (await import('./given-headers.ts')).givenHeaders(header);
+  const sender = createSender(to, secret ?? '', concurrency, headers);
   const progress = progressBar();
   const turn = pace(options.rate, signal);
   const unsent: Outgoing[] = [];

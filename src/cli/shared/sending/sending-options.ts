@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { collected, wholeNumber } from '../option-values.ts';
+import { withHeader } from '../header-option.ts';
+import { wholeNumber } from '../option-values.ts';
 import { usualTarget } from '../port-option.ts';
 import { withSecret, type SecretOptions } from '../secret-option.ts';
 
@@ -13,20 +14,15 @@ export interface SendingOptions extends SecretOptions {
   readonly json?: boolean;
 }
 
-/** What `--header` says of itself. */
-export const HEADER =
-  "send this header ('Name: value') too, or in place of another; @file has one a line, for passwords, which arguments " +
-  'would show to every user of the machine; may be repeated';
-
 /** Adds the options that commands that deliver have in common. */
 export function withSending(command: Command): Command {
-  return withSecret(
+  const sending = withSecret(
     command
       .addOption(new Option('--to <url>', 'where to deliver').env('HOOKBOX_URL').default(usualTarget()))
       .option('--concurrency <n>', 'deliveries at a time', wholeNumber(1, 1_000), 1)
-      .option('--header <header>', HEADER, collected)
       .option('--unsigned', 'send no X-Signature (an account without a signing secret)')
       .option('--allow-remote', 'deliver to other machines, too')
       .option('--json', 'print a delivery a line, as JSON'),
   );
+  return withHeader(sending);
 }
