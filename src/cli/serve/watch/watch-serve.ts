@@ -30,21 +30,24 @@ export async function watchServe(file: string, args: readonly string[]): Promise
     const changed = watch.next();
     const child = started(args, (imported) => watch.add(imported));
     const ended = once(child, 'exit').then(([code]) => code as number | null);
-    const first = await Promise.race([stopped.then(asStop), changed.then(asChange), ended.then(asEnd)]);
-    if (first.what === 'end') {
-      if (first.code === EXIT.interrupted) return 'SIGINT'; // its reader went away
-      tell(`It has ended. Waiting for a change of ${file} or of what it imports; Ctrl-C ends.`);
-    } else if (child.connected) child.send(STOP);
+    const change = changed.then((path) => {
+      tell(`${relative('', path)} has changed: starting again.`);
+      return 'change' as const;
+    });
+    const first = await Promise.race([stopped, change, ended.then(asEnd)]);
+    if (first === 'interrupted') return 'SIGINT'; // its reader went away
+    if (first === 'ended') tell(`It has ended. Waiting for a change of ${file} or of what it imports; Ctrl-C ends.`);
+    else if (child.connected) child.send(STOP);
     await ended;
-    const next = first.what === 'end' ? await Promise.race([stopped.then(asStop), changed.then(asChange)]) : first;
-    if (next.what === 'stop') return next.signal;
-    tell(`${relative('', next.path)} has changed: starting again.`);
+    // Where nothing has changed, that is waited for; a signal may have come meanwhile.
+    const next = await Promise.race([stopped, change]);
+    if (next !== 'change') return next;
   }
 }
 
-const asStop = (signal: StopSignal) => ({ what: 'stop', signal }) as const;
-const asChange = (path: string) => ({ what: 'change', path }) as const;
-const asEnd = (code: number | null) => ({ what: 'end', code }) as const;
+function asEnd(code: number | null): 'ended' | 'interrupted' {
+  return code === EXIT.interrupted ? 'interrupted' : 'ended';
+}
 
 function started(args: readonly string[], imported: (path: string) => void): ChildProcess {
   const [, script = ''] = process.argv;
