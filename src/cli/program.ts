@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
   migrate: async () => (await import('./migrate/migrate-command.ts')).migrateCommand(),
   doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
+  completion: async () => (await import('./completion/completion-command.ts')).completionCommand(hookboxProgram),
 };
 
 /**
@@ -40,7 +41,8 @@ export async function hookboxProgram(first = ''): Promise<Command> {
     'hookbox help replay',
   ])
     .description('receive, send, check and inspect the webhooks of the Commerce Ordering Service, offline')
-    .version(VERSION)
+    .version(VERSION, '-v, --version')
+    .option('--env-file <path>', 'set variables from a file unless they are set; anywhere, may be repeated')
     // Commands and those beneath them may have options of the same name.
     .enablePositionalOptions();
   if (!isVersion(first)) {
@@ -52,13 +54,19 @@ export async function hookboxProgram(first = ''): Promise<Command> {
 }
 
 function isVersion(argument: string): boolean {
-  return argument === '--version' || argument === '-V';
+  return argument === '--version' || argument === '-v';
 }
 
+/** As `--version` was called before `-v`. */
+const OLDER_VERSION = '-V';
+
 /** Runs what the arguments say, and says with which code to exit. */
-export async function run(args: readonly string[]): Promise<void> {
+export async function run(given: readonly string[]): Promise<void> {
   interruptWithReader();
   try {
+    const hasEnvFile = given.some((arg) => arg.startsWith('--env-file'));
+    const rest = hasEnvFile ? (await import('./shared/env-file.ts')).withEnvFiles(given) : given;
+    const args = rest[0] === OLDER_VERSION ? ['--version'] : rest;
     const program = await hookboxProgram(args[0]);
     await program.parseAsync(args, { from: 'user' });
   } catch (failure) {

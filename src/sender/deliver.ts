@@ -20,6 +20,8 @@ export interface DeliveryOptions {
   readonly secret?: Secret;
   /** sent instead of the right signature; `null` sends none */
   readonly signature?: string | null;
+  /** beside those that the service sends, or in place of one of them */
+  readonly headers?: Readonly<Record<string, string>>;
   /** success needs a 2xx within this time; 10 s as interface 6.4 says */
   readonly timeoutMs?: number;
   readonly agent?: Agent;
@@ -72,7 +74,7 @@ export function isSuccess(status: number | null): boolean {
 function send(
   url: URL,
   body: Uint8Array,
-  { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, fault }: DeliveryOptions,
+  { secret, signature = signatureOf(body, secret), timeoutMs = TIMEOUT_MS, headers: given, fault }: DeliveryOptions,
   deadline: number,
   /** `false` for a connection of its own */
   agent: Agent | false | undefined,
@@ -81,6 +83,7 @@ function send(
     'Content-Type': 'application/json',
     'Content-Length': body.byteLength,
     ...(signature !== null && { 'X-Signature': signature }),
+    ...given, // Node takes names in any case for the same
   };
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const sent = request(url, { method: 'POST', headers, ...(agent !== undefined && { agent }) });

@@ -22,6 +22,7 @@ export interface Seen {
 /** What all requests of a sender share. */
 export interface RequestOptions {
   readonly agent: Agent;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 

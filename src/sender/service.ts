@@ -14,6 +14,8 @@ import { concurrencyLimit } from './concurrency-limit.ts';
 export interface ServiceOptions {
   readonly url: string | URL;
   readonly secret: Secret;
+  /** beside those that the service sends, or in place of one of them */
+  readonly headers?: Readonly<Record<string, string>>;
   /** the real one unless set */
   readonly clock?: SenderClock;
   /** how long an answer may take; 10 s as interface 6.4 says */
@@ -120,7 +122,11 @@ export function createService(options: ServiceOptions): Service {
   const url = new URL(options.url);
   const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   const takeSlot = concurrencyLimit(positiveWhole('concurrency', options.concurrency ?? 16));
-  const requestOptions = { agent, ...(timeoutMs !== undefined && { timeoutMs }) };
+  const requestOptions = {
+    agent,
+    ...(options.headers && { headers: options.headers }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
   signingKeys(secret);
 
   const letters: DeadLetter[] = [];

@@ -15,7 +15,8 @@ const texts = new Map<EventType, string>();
 
 /**
  * Makes a valid event of a type, as the service might send it: that of `fixtures/<type>.json` under an id of its own,
- * created now. The order, cart or product in it is always the same, so events of one family belong together.
+ * created now, about an order, cart or product of its own. To have events that belong together, give them the same
+ * `data.id` (for inventory events `data.product_id`).
  *
  * @param overrides - what is to be different
  * @throws TypeError for anything but one of the eleven types
@@ -25,11 +26,25 @@ const texts = new Map<EventType, string>();
  *
  * const event = buildEvent('order.created', { created: '2026-01-01T12:00:00Z', data: { total: 12.5 } });
  * console.log(event.data.total, event.data.currency); // 12.5 USD
+ *
+ * const ready = buildEvent('order.ready', { data: { id: event.data.id } }); // of the same order
  * ```
  */
 export function buildEvent<T extends EventType>(type: T, overrides?: EventOverrides<T>): EventOf<T> {
-  const event = { ...(JSON.parse(fixtureText(type)) as Json), id: newEventId(), created: new Date().toISOString() };
+  const event = JSON.parse(fixtureText(type)) as Json;
+  makeItsOwn(event);
   return merged(event, overrides ?? {}) as EventOf<T>;
+}
+
+/**
+ * Makes of a parsed fixture a new event, created now, of an order, cart or product of its own: a failing handler holds back
+ * what comes later of the same one, and would hold back every event that is made after it.
+ */
+export function makeItsOwn(event: object): void {
+  const { data } = event as { readonly data: Record<string, string> }; // a fixture
+  Object.assign(event, { id: newId('evt'), created: new Date().toISOString() });
+  const entity = 'id' in data ? 'id' : 'product_id';
+  data[entity] = newId((data[entity] ?? '').replace(/_.*$/, ''));
 }
 
 function fixtureText(type: EventType): string {
@@ -46,9 +61,9 @@ function fixtureText(type: EventType): string {
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** An id in the form that the fixtures have. */
-export function newEventId(): string {
+function newId(prefix: string): string {
   const letters = Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]);
-  return `evt_${letters.join('')}`;
+  return `${prefix}_${letters.join('')}`;
 }
 
 function merged(value: Json, overrides: object): Json {

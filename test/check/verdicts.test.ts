@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import express from 'express';
 import { describe, expect, it } from 'vitest';
+import { webhookHandler } from '../../adapters/express.ts';
+import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
+import { createReceiver } from '../../src/receive/receiver.ts';
 import { signBody } from '../../src/signing/signature.ts';
+import { recordedLog } from '../helpers/recorded-log.ts';
 import { check, findingOf, probesWith, SECRET } from './checking.ts';
 import { scriptedEndpoint } from './scripted-endpoint.ts';
 
@@ -48,6 +54,34 @@ describe('a forgery', () => {
     const report = await check(scriptedEndpoint(({ right, id }) => (right === 401 && id === null ? 400 : right)));
 
     expect(probesWith(report, 'fault')).toEqual(['forged-malformed-json']);
+  });
+});
+
+describe('a parser that keeps the bytes for hookbox', () => {
+  it('is no fault, as docs/adapters.md recommends it', async () => {
+    await using receiver = createReceiver({
+      secret: SECRET,
+      inbox: memoryInbox({ ephemeral: true }),
+      logger: recordedLog().logger,
+    });
+    const keepBytes = (request: object, _: unknown, rawBody: Buffer) => void Object.assign(request, { rawBody });
+    const app = express();
+    app.use(express.json({ limit: '1mb', verify: keepBytes }));
+    app.all('/webhooks', webhookHandler(receiver));
+    const { probes } = await check(app, {
+      effects: null,
+      only: ['raw-bytes', 'forged-malformed-json', 'one-mebibyte'],
+    });
+
+    expect(probes.map(({ name, verdict }) => [name, verdict])).toEqual([
+      ['valid', 'pass'],
+      ['raw-bytes', 'pass'],
+      ['forged-malformed-json', 'warning'],
+      ['one-mebibyte', 'pass'],
+    ]);
+    const [finding] = probes[2]?.findings ?? [];
+    expect(finding?.why).toContain('It harms no event');
+    expect(readFileSync('docs/adapters.md', 'utf8')).toContain("express.json({ limit: '1mb', verify:");
   });
 });
 

@@ -157,6 +157,16 @@ describe('hookbox check', () => {
     });
   });
 
+  it('sends the headers that it is given with every delivery', async () => {
+    const guarded = await listening(
+      scriptedEndpoint(({ right, headers }) => (headers.authorization === 'Bearer x' ? right : 403)),
+    );
+    const args = ['check', guarded.url, '--only', 'unsigned', '--header'];
+    expect(await runHookbox([...args, 'Authorization: Bearer x'])).toMatchObject({ code: 0 });
+    expect(await runHookbox([...args, 'Authorization: Bearer y'])).toMatchObject({ code: 1 });
+    await guarded.close();
+  });
+
   it('takes the secret from a file', async () => {
     const file = scratchFile('secret');
     writeFileSync(file, `${SECRET}\n`);

@@ -28,12 +28,13 @@ export async function cliPage(program: Command): Promise<string> {
 
 const INTRODUCTION = `This page shows what each command is for and how to call it. \`hookbox <command> --help\` describes each option, with its default, and says what else there is to know. \`npm run docs\` makes the page of the commands.
 
-Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`.
+Install the package and call it as \`npx hookbox …\`; in a clone of the repository as \`npm run --silent hookbox -- …\`. Where \`hookbox\` is on your PATH, or an alias of \`npx hookbox\`, bash, zsh and fish [complete it](#hookbox-completion).
 
-- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`.
+- **Output.** Data goes to standard output, everything else to standard error. \`--json\` prints one JSON document, or one a line where a command prints a stream. Colours are left out in a pipe and with \`NO_COLOR\`. Tables are made to fit a terminal, with names shortened in the middle; \`--wide\`, and any pipe, has all of it.
 - **Secret.** It comes from \`SIGNING_SECRET\`, from a file (\`--secret-file\`) or from a prompt, never from an argument.
 - **Inbox.** \`--db\`, or else \`HOOKBOX_DB\`, names its file, or the URL of one in Postgres: \`postgres://…\`, with \`--schema\` where that is not \`hookbox\`. It is the file \`hookbox.db\` unless given. A URL with a password belongs into \`HOOKBOX_DB\`: arguments are seen by every user of the machine. What is printed has neither the user nor the password in it. \`--db\` of \`hookbox sandbox\` is a file that holds the sandbox, which is in memory unless it is given.
-- **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given.
+- **Targets.** Commands deliver to this machine only, unless \`--allow-remote\` is given. \`localhost:3000/webhooks\` means http. \`--header 'Name: value'\` is for what stands before the receiver; \`--header @file\` keeps a password out of the arguments.
+- **Environment.** \`HOOKBOX_DB\`, \`HOOKBOX_URL\` (\`--to\`), \`SIGNING_SECRET\` and \`PORT\` stand in for options; \`PORT\` is where \`serve\` listens, \`doctor\` looks, and \`trigger\` and \`replay\` deliver to. \`--env-file .env\`, anywhere on the line, takes them from a file, unless they are set already.
 
 Exit codes, where a command does not say more:
 

@@ -14,6 +14,35 @@ describe('the target of a delivery', () => {
   });
 
   it.each([
+    ['localhost:3000/webhooks', 'http://localhost:3000/webhooks'],
+    ['localhost:3000', 'http://localhost:3000/'],
+    ['127.0.0.1:80?x=1', 'http://127.0.0.1/?x=1'],
+    ['[::1]:3000/webhooks', 'http://[::1]:3000/webhooks'],
+  ])('means http without a scheme: %s', (text, url) => {
+    expect(targetOf(text, false)).toEqual(new URL(url));
+  });
+
+  it.each(['shop.example:3000/webhooks', 'localhost.example:443'])(
+    'is another machine without a scheme, too: %s',
+    (text) => {
+      expect(() => targetOf(text, false)).toThrow('Add --allow-remote if you mean it.');
+      expect(targetOf(text, true)).toEqual(new URL(`http://${text}`));
+    },
+  );
+
+  it.each([
+    'localhost',
+    'localhost/webhooks',
+    'localhost:',
+    'localhost:x/',
+    'localhost:99999',
+    'a b:1/',
+    'me:1@localhost:1/',
+  ])('is no URL: %s', (text) => {
+    expect(() => targetOf(text, true)).toThrow('is no http or https URL');
+  });
+
+  it.each([
     'http://shop.localhost/',
     'http://localhost./',
     'http://127.0.0.1.example.com/',

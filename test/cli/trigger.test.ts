@@ -142,6 +142,58 @@ describe('hookbox trigger', () => {
     expect(untouched.stdout).toContain('"price":6.50');
   });
 
+  it('says of what hookbox stores as invalid what does not fit, and of nothing else', async () => {
+    const server = await recordingServer((response, index) => response.end(`{"duplicate":${index === 1}}`));
+    const args = ['trigger', 'order.created', '--to', server.url, '--event-id', 'evt_1', '--count', '2'];
+    const ran = await runHookbox([...args, '--override', 'data.total="a secret total"']);
+    const [stored, duplicate] = ran.stdout.trimEnd().split('\n');
+    expect(stored).toMatch(/^200 {2}stored .* ms {2}invalid, stored as dead: data\.total: .*expected number/);
+    expect(duplicate).toMatch(/ ms$/); // of that it has kept what came first
+    expect(ran.stdout + ran.stderr).not.toContain('a secret total');
+
+    const json = ['--json', '--remove', 'created'];
+    const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...json]);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, invalid: { path: 'created', message: expect.any(String) } });
+    const body = fixture('edge/invalid-field-type');
+    expect((await runHookbox(['trigger', '-', '--to', server.url], { input: body })).stdout).toContain('data.total');
+
+    for (const fine of [
+      ['--override', 'data.total=1'],
+      ['--override', 'type=order.new'],
+      ['--remove', 'data.items'],
+    ]) {
+      expect((await runHookbox(['trigger', 'order.ready', '--to', server.url, ...fine])).stdout).toMatch(/ ms\n$/);
+    }
+    const other = await recordingServer(statuses(204));
+    const elsewhere = await runHookbox(['trigger', '-', '--to', other.url], { input: body });
+    expect(elsewhere.stdout).toMatch(/^204 {2}accepted .* ms\n$/); // who knows what it has made of it
+  });
+
+  it('says so of what the schedule delivers', async () => {
+    const server = await recordingServer(statuses(500, 200));
+    const args = ['--schedule', 'service', '--time-scale', '1000000', '--override', 'data.total=much'];
+    const { stdout } = await runHookbox(['trigger', 'order.ready', '--to', server.url, ...args]);
+    const [failed, delivered] = stdout.trimEnd().split('\n');
+    expect(failed).toMatch(/again at once$/);
+    expect(delivered).toMatch(/ ms {2}invalid for hookbox: data\.total: .*expected number/);
+  });
+
+  it.each([
+    ['a field of data', ['total=12', 'total=13'], ['total'], 'data.total=…'],
+    ['a misspelt data', ['dta.total=12'], ['dta.total'], 'data.dta.total=…'],
+    ['nothing new', ['data.new=1', 'id=evt_1', 'created=2026-01-01'], [], ''],
+  ])('says when an override has added a field beside data: %s', async (_, overrides, added, instead) => {
+    const args = overrides.flatMap((each) => ['--override', each]);
+    const ran = await runHookbox(['trigger', 'order.ready', '--dry-run', '--count', '3', ...args]);
+    expect(ran.code).toBe(0);
+    const lines = ran.stderr.split('\n').slice(0, -1);
+    expect(lines).toHaveLength(added.length); // once, however many are made
+    for (const path of added) expect(lines[0]).toContain(`note: --override ${path}=… adds a new field`);
+    if (instead !== '') expect(lines[0]).toContain(instead);
+    const file = await runHookbox(['trigger', '-', '--dry-run', ...args], { input: fixture('order.ready') });
+    expect(file.stderr.split('\n')).toHaveLength(added.length + 1);
+  });
+
   it('changes a file only where it is told to', async () => {
     const server = await recordingServer();
     const args = ['trigger', '-', '--to', server.url, '--event-id', 'evt_mine', '--override', 'data.total=1'];
@@ -194,6 +246,58 @@ describe('hookbox trigger', () => {
     expect(other.stdout).toMatch(/^200 .* ms  expected 401\n$/);
     const json = await runHookbox([...args, '--json'], options);
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, status: 200, expected: 401 });
+  });
+
+  it('sends headers beside those of the service, or in their place', async () => {
+    const server = await recordingServer(statuses(500, 200));
+    const file = scratchFile('headers');
+    writeFileSync(file, 'Authorization: Basic cGFzc3dvcmQ=\r\n\nX-Empty:\n');
+    const headers = ['--header', 'X-Tunnel:  yes: no ', '--header', `@${file}`, '--header', 'content-type: text/plain'];
+    const args = ['trigger', 'order.ready', '--to', server.url, ...headers];
+    const schedule = ['--schedule', 'service', '--time-scale', '1000000'];
+    const ran = await runHookbox([...args, ...schedule]);
+    expect(ran.code).toBe(0);
+    await runHookbox(args);
+    expect(server.requests).toHaveLength(3);
+    for (const request of server.requests) {
+      expect(request.headers).toMatchObject({
+        'x-tunnel': 'yes: no',
+        authorization: 'Basic cGFzc3dvcmQ=',
+        'x-empty': '',
+        'content-type': 'text/plain',
+        'x-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+    }
+    expect(ran.stdout + ran.stderr).not.toContain('cGFzc3dvcmQ=');
+
+    const curl = await runHookbox(['trigger', '-', '--print-curl', '--unsigned', ...headers], { input: '{}' });
+    expect(curl.stdout).not.toContain('cGFzc3dvcmQ=');
+    expect((await sentByCurl(curl.stdout)).args.join(' ')).toBe(
+      `-sS http://localhost:3000/webhooks -H X-Tunnel:  yes: no  -H @${file} -H content-type: text/plain --data-binary @-`,
+    );
+  });
+
+  it.each([
+    ['no header', 'the password', "--header is to be 'Name: value'"],
+    ['a name that is none', 'a b: the password', "--header is to be 'Name: value'"],
+    ['a value of two lines', 'a: the\npassword', "--header is to be 'Name: value'"],
+    ['what the body decides', 'content-length: 3', 'the bytes of the body do'],
+    ['no file', '@nowhere', 'The file of --header cannot be read'],
+  ])('given %s for a header, says so without repeating it, and sends nothing', async (_, header, message) => {
+    const server = await recordingServer();
+    const ran = await runHookbox(['trigger', 'order.ready', '--to', server.url, '--header', header]);
+    expect(ran).toMatchObject({
+      code: header.startsWith('@') ? 4 : 2,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
+    expect(ran.stderr).not.toContain('password');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('lists the types in its help', async () => {
+    const { stdout } = await runHookbox(['trigger', '--help']);
+    for (const type of eventTypes) expect(stdout).toMatch(new RegExp(`^  ${type} +[a-z]`, 'm'));
   });
 
   it('needs no secret to send unsigned', async () => {

@@ -4,6 +4,11 @@ import { parseEvent } from '../../src/events/parse.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { buildEvent } from '../../src/testing/index.ts';
 
+/** The field that says what an event is about. */
+function entityOf(type: EventType): string {
+  return type.startsWith('inventory.') ? 'product_id' : 'id';
+}
+
 describe('buildEvent', () => {
   it.each(eventTypes)('makes a valid %s', (type) => {
     const parsed = parseEvent(Buffer.from(JSON.stringify(buildEvent(type))));
@@ -12,7 +17,21 @@ describe('buildEvent', () => {
 
   it.each(eventTypes)('takes the data of %s from the fixture', (type) => {
     const { data } = JSON.parse(fixture(type).toString()) as { data: object };
-    expect(buildEvent(type)).toMatchObject({ type, data });
+    const entity = entityOf(type);
+    expect(buildEvent(type)).toEqual({
+      id: expect.any(String),
+      type,
+      created: expect.any(String),
+      data: { ...data, [entity]: expect.stringMatching(/^(ord|cart|prod)_[0-9A-Za-z]{16}$/) },
+    });
+  });
+
+  it.each(eventTypes)('makes each %s about an order, cart or product of its own, unless told otherwise', (type) => {
+    const entity = entityOf(type);
+    const named = (overrides?: object) => (buildEvent(type, overrides).data as Record<string, unknown>)[entity];
+    expect(new Set(Array.from({ length: 100 }, () => named())).size).toBe(100);
+    expect(named({ data: { [entity]: 'mine' } })).toBe('mine');
+    expect(named({ data: { [entity]: undefined } })).toBeUndefined();
   });
 
   it('gives each an id of its own, and the time of now', () => {
@@ -30,7 +49,7 @@ describe('buildEvent', () => {
     const items = [{ product_id: 'prod_1', quantity: 1, price: 2 }];
     const event = buildEvent('order.created', { id: 'evt_1', data: { total: 2, items } });
     const { data } = JSON.parse(fixture('order.created').toString()) as { data: object };
-    expect(event).toEqual({ ...event, id: 'evt_1', data: { ...data, total: 2, items } });
+    expect(event).toEqual({ ...event, id: 'evt_1', data: { ...data, id: event.data.id, total: 2, items } });
     expect(Object.keys(event)).toEqual(['id', 'type', 'created', 'data']);
   });
 

@@ -6,13 +6,15 @@ import { interruption } from '../shared/interruption.ts';
 import { collectedFrom, wholeNumber } from '../shared/option-values.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { secretOf, withSecret, type SecretOptions } from '../shared/secret-option.ts';
-import { targetOf } from '../shared/target-url.ts';
+import { withHeader } from '../shared/header-option.ts';
+import { targetOf, withScheme } from '../shared/target-url.ts';
 
 interface CheckCommandOptions extends SecretOptions {
   readonly effects?: string;
   readonly only?: readonly ProbeName[];
   readonly skip?: readonly ProbeName[];
   readonly deadline: number;
+  readonly header?: readonly string[];
   readonly allowRemote?: boolean;
   readonly json?: boolean;
 }
@@ -37,15 +39,17 @@ export function checkCommand(): Command {
     .option('--allow-remote', 'check an endpoint on another machine')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', () => `\n${PROBES_HELP}\n\n${EVENTS_HELP}`);
-  return withSecret(check).action(async (url: string, options: CheckCommandOptions) => {
+  return withSecret(withHeader(check)).action(async (url: string, options: CheckCommandOptions) => {
     const target = targetOf(url, options.allowRemote === true);
     const settings = { ...settingsOf(options), secret: await secretOf(options) };
-    const [{ checkEndpoint }, { printFindings, printResult, printSummary }] = await Promise.all([
+    const [{ checkEndpoint }, { givenHeaders }, { printFindings, printResult, printSummary }] = await Promise.all([
       import('./check-endpoint.ts'),
+      import('../shared/sending/given-headers.ts'),
       import('./print-check-report.ts'),
     ]);
     const report = await checkEndpoint(target, {
       ...settings,
+      headers: givenHeaders(options.header),
       signal: interruption(),
       onStart: (ids) =>
         tell(`Checking ${target.href} with events whose ids begin with ${ids}; discard them afterwards.`),
@@ -73,5 +77,5 @@ function settingsOf({ effects, only, skip, deadline, allowRemote }: CheckCommand
     targetOf(effects.replaceAll('{id}', 'id'), allowRemote === true);
   }
   if (skip?.includes('valid') === true) throw usageError('valid cannot be skipped: without it nothing can be judged.');
-  return { effects, only, skip, deadlineMs: deadline };
+  return { effects: effects === undefined ? undefined : withScheme(effects), only, skip, deadlineMs: deadline };
 }

@@ -37,6 +37,8 @@ export interface CheckOptions {
   readonly deadlineMs?: number | undefined;
   /** how long an effect may take to be seen; 1,500 unless set */
   readonly settleMs?: number | undefined;
+  /** sent with every delivery, beside those of the service or in place of one */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** ends the run; the report then holds what was found so far */
   readonly signal?: AbortSignal | undefined;
   /** called before the first delivery, with how the id of every event begins */
@@ -81,9 +83,10 @@ const RUN: Readonly<Record<ProbeName, Probe>> = {
  * @throws ConfigurationError for a secret that cannot be used
  */
 export async function checkEndpoint(url: string | URL, options: CheckOptions): Promise<CheckReport> {
-  const { secret, effects, deadlineMs = DEADLINE_MS, settleMs = SETTLE_MS, signal } = options;
+  const { secret, effects, deadlineMs = DEADLINE_MS, settleMs = SETTLE_MS, headers = {}, signal } = options;
   const never = new AbortController().signal;
-  const run = new CheckRun({ url: new URL(url), secret, effects, deadlineMs, settleMs, signal: signal ?? never });
+  const settings = { url: new URL(url), secret, effects, deadlineMs, settleMs, headers };
+  const run = new CheckRun({ ...settings, signal: signal ?? never });
   const why = await whyUnreachable(run.url);
   if (why !== null)
     throw new UnreachableError(`${run.url.href} cannot be reached: ${why}. Is it started, and is this its address?`);

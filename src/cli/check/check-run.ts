@@ -27,6 +27,7 @@ export interface RunOptions {
   readonly effects: string | undefined;
   readonly deadlineMs: number;
   readonly settleMs: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
@@ -60,10 +61,12 @@ export class CheckRun {
   /** the slowest answer to a delivery that came alone and was taken */
   slowest: { readonly ms: number; readonly what: string } | null = null;
   readonly #secret: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #limits: { readonly patienceMs: number; readonly signal: AbortSignal };
   #made = 0;
 
-  constructor({ url, secret, effects, deadlineMs, settleMs, signal }: RunOptions) {
+  constructor({ url, secret, effects, deadlineMs, settleMs, headers, signal }: RunOptions) {
+    this.#headers = headers;
     this.url = url;
     this.deadlineMs = deadlineMs;
     this.settleMs = settleMs;
@@ -106,7 +109,8 @@ export class CheckRun {
   async send(body: Uint8Array, options: SendOptions = {}): Promise<Exchange> {
     const { signature = this.sign(body), patience = 1, once = false, ...parts } = options;
     const limits = { ...this.#limits, patienceMs: this.#limits.patienceMs * patience };
-    const headers = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
+    const own = signature === null ? {} : { 'X-Signature': signature };
+    const headers = { 'Content-Type': 'application/json', ...own, ...this.#headers };
     const send = (): Promise<Exchange> => exchange(this.url, { ...parts, headers, body }, limits);
     const first = await send();
     const answer = tellsToWait(first) && !once ? await this.retries.again(first, send) : first;

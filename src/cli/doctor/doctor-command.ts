@@ -4,7 +4,7 @@ import { withDb } from '../shared/db-option.ts';
 import type { DoctorOptions } from './diagnose.ts';
 import { EXIT } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
-import { wholeNumber } from '../shared/option-values.ts';
+import { withReceiverPort } from '../shared/port-option.ts';
 
 /** `hookbox doctor` */
 export function doctorCommand(): Command {
@@ -13,8 +13,7 @@ export function doctorCommand(): Command {
     'hookbox doctor --db /var/lib/shop/hookbox.db --port 8080',
     'hookbox doctor --json | jq \'.checks[] | select(.status != "ok")\'',
   ]);
-  return withDb(made, 'the inbox, which need not exist yet')
-    .option('--port <n>', 'the port of the receiver', wholeNumber(0, 65_535), 3000)
+  return withReceiverPort(withDb(made, 'the inbox, which need not exist yet'), 'the port of the receiver')
     .option('--secret-file <path>', 'file with the signing secret; without it SIGNING_SECRET')
     .option('--json', 'print the findings as JSON')
     .addHelpText(

@@ -176,7 +176,7 @@ async function actOnFound(
   }
   if (dryRun) {
     if (json) printJson(found);
-    else printFound(found);
+    else printFound(found, options);
     return EXIT.ok;
   }
   const bulk = await preview(inbox, act, filter, options, signal);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { positiveNumber, wholeNumber } from '../shared/option-values.ts';
+import { withWide, type WideOptions } from '../shared/wide-option.ts';
 import {
   withBy,
   withFilter,
@@ -10,7 +11,7 @@ import {
 } from './event-options.ts';
 
 /** What the arguments of `events rerun` and `events discard` say. */
-export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions {
+export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptions {
   readonly all?: boolean;
   readonly force?: boolean;
   readonly rate?: number;
@@ -30,7 +31,7 @@ export function withActing(made: Command, act: string): Command {
     .option('--rate <n>', 'at most this many a second; 500 unless given', positiveNumber)
     .option('--resume <bulk-id>', `go on with a stopped ${act}`, wholeNumber(1))
     .option('--cancel <bulk-id>', `end a ${act} that was stopped or runs elsewhere`, wholeNumber(1));
-  return withInbox(withBy(withFilter(acting)), 'print an event a line as JSON, or the act on many');
+  return withInbox(withWide(withBy(withFilter(acting))), 'print an event a line as JSON, or the act on many');
 }
 
 /** What the help of both says. */

@@ -4,13 +4,14 @@ import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, tell } from '../shared/output.ts';
+import type { WideOptions } from '../shared/wide-option.ts';
 import { eventTable } from './event-table.ts';
 import type { FoundForAct } from './found-for-act.ts';
 
 /** Prints what a dry run has found. */
-export function printFound(found: FoundForAct): void {
+export function printFound(found: FoundForAct, options: WideOptions): void {
   print(sentenceOf({ ...found, state: 'previewed' }), '', 'The newest of them:', '');
-  eventTable()(found.first);
+  eventTable(options)(found.first);
 }
 
 /** Tells how a bulk act went, and says how to exit. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { deadReasons, eventStates, type DeadReason, type EventState } from '../../inbox/state.ts';
 import { withDb, type DbOptions } from '../shared/db-option.ts';
+import { withWide, type WideOptions } from '../shared/wide-option.ts';
 import { collected, collectedFrom, wholeNumber } from '../shared/option-values.ts';
 
 /** Where the inbox is, and how the answer is to read. */
@@ -14,7 +15,7 @@ export function withInbox(command: Command, json = 'print it as JSON'): Command 
 }
 
 /** What the arguments of a command that lists the newest of something say. */
-export interface NewestOptions extends InboxOptions {
+export interface NewestOptions extends InboxOptions, WideOptions {
   readonly limit: number;
   readonly before?: number;
 }
@@ -24,7 +25,7 @@ export function withNewest(command: Command): Command {
   const paged = command
     .option('--limit <n>', 'at most this many', wholeNumber(1, 500), 50)
     .option('--before <n>', 'older than this number, to go on', wholeNumber(0));
-  return withInbox(paged, 'print one a line, as JSON');
+  return withInbox(withWide(paged), 'print one a line, as JSON');
 }
 
 /** Which events are meant, as options say it. */

@@ -35,10 +35,3 @@ export function orDash(text: string | null): string {
 export function idText({ id, endpoint }: { readonly id: string; readonly endpoint: string }): string {
   return endpoint === 'default' ? oneLine(id) : `${oneLine(id)} (${oneLine(endpoint)})`;
 }
-
-/** How wide a line may be; any width in a pipe. */
-export function lineWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns || USUAL_COLUMNS : Infinity;
-}
-
-const USUAL_COLUMNS = 80;

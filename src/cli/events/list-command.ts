@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { wholeNumber } from '../shared/option-values.ts';
+import { withWide } from '../shared/wide-option.ts';
 import { withFilter, withInbox } from './event-options.ts';
 import type { ListOptions } from './list.ts';
 
@@ -17,7 +18,7 @@ export function listCommand(): Command {
     .option('--all', 'all there are')
     .option('--before <seq>', 'stored before the event of this number, to go on', wholeNumber(0))
     .option('--groups', 'dead events, grouped by their errors');
-  return withInbox(withFilter(list), 'print an event a line, as JSON')
+  return withInbox(withWide(withFilter(list)), 'print an event a line, as JSON')
     .addHelpText('after', '\nAn event has to fit all given filters, and one of several types, states or reasons.')
     .action(async (options: ListOptions) => {
       const { list } = await import('./list.ts');

@@ -8,8 +8,9 @@ import { interruption } from '../shared/interruption.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
-import { table, type Cell } from '../shared/table.ts';
+import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
+import type { WideOptions } from '../shared/wide-option.ts';
 import { eventTable } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
@@ -17,7 +18,7 @@ import { pagesOf } from './event-pages.ts';
 import { errorText, idText, timeText } from './event-texts.ts';
 
 /** What the arguments of `events list` say. */
-export interface ListOptions extends InboxOptions, FilterOptions {
+export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
   readonly limit: number;
   readonly all?: boolean;
   readonly before?: number;
@@ -33,10 +34,10 @@ export async function list(options: ListOptions): Promise<ExitCode> {
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  if (groups) return await listGroups(inbox, json);
+  if (groups) return await listGroups(inbox, options);
 
   const progress = progressBar();
-  const print = json ? printEach : eventTable();
+  const print = json ? printEach : eventTable(options);
   const most = all ? Infinity : limit;
   let found = 0;
   let next: number | null = null;
@@ -67,16 +68,19 @@ function printEach(events: readonly EventSummary[]): void {
   for (const event of events) printNdjson(event);
 }
 
-async function listGroups(inbox: Inbox, json: boolean): Promise<ExitCode> {
+async function listGroups(inbox: Inbox, { json = false, wide = false }: ListOptions): Promise<ExitCode> {
   const groups = await deadGroups(inbox);
   if (json) for (const group of groups) printNdjson(group);
   else if (groups.length > 0) {
-    table(['events', 'newest', 'oldest', 'group', 'reason', 'for example', 'error'], groups.map(groupRow));
+    table(GROUP_HEAD, groups.map(groupRow), lineWidth({ wide }));
   }
   if (groups.length === 0) tell('There are no dead letters.');
   else tell('To handle a group again: hookbox events rerun --fingerprint <group>');
   return EXIT.ok;
 }
+
+/** The name of a group is what one copies. */
+const GROUP_HEAD = ['events', times('newest'), times('oldest'), 'group', 'reason', texts('for example'), 'error'];
 
 function groupRow(group: DeadGroup): readonly Cell[] {
   const { fingerprint, reason, sample, newest, oldest } = group;

@@ -4,9 +4,9 @@ import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
-import { growingTable, type Cell } from '../shared/table.ts';
+import { growingTable, lineWidth, texts, times, type Cell } from '../shared/table.ts';
 import type { NewestOptions } from './event-options.ts';
-import { lineWidth, timeText, orDash } from './event-texts.ts';
+import { timeText, orDash } from './event-texts.ts';
 
 /** Prints the acts on many events, the newest first. */
 export async function bulks(options: NewestOptions): Promise<ExitCode> {
@@ -14,14 +14,14 @@ export async function bulks(options: NewestOptions): Promise<ExitCode> {
   await using inbox = await existingInbox(options);
   const page = await listBulks(inbox, { limit, ...(before !== undefined && { before }) });
   if (json) for (const bulk of page) printNdjson(bulk);
-  else if (page.length > 0) growingTable(HEAD, lineWidth())(page.map(rowOf));
+  else if (page.length > 0) growingTable(HEAD, lineWidth(options))(page.map(rowOf));
   if (page.length === 0) tell('There are none.');
   const last = page.at(-1);
   if (last !== undefined && page.length === limit) tell(`There may be older ones. To go on, add --before ${last.id}`);
   return EXIT.ok;
 }
 
-const HEAD = ['id', 'created', 'act', 'state', 'done', 'of', 'who', 'why', 'filter'];
+const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('who'), texts('why'), 'filter'];
 
 function rowOf({ id, createdAt, act, state, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [

@@ -5,13 +5,14 @@ import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { printNdjson, tell } from '../shared/output.ts';
-import { table, type Cell } from '../shared/table.ts';
+import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
+import type { WideOptions } from '../shared/wide-option.ts';
 import { oneLine } from '../../printable.ts';
 import type { InboxOptions } from './event-options.ts';
 import { timeText, orDash } from './event-texts.ts';
 
 /** What the arguments of `events rejected` say. */
-export interface RejectedOptions extends InboxOptions {
+export interface RejectedOptions extends InboxOptions, WideOptions {
   readonly limit: number;
 }
 
@@ -28,16 +29,24 @@ export async function rejected(options: RejectedOptions): Promise<ExitCode> {
     tell(`No delivery was rejected that ${shownInbox(options)} knows of.`);
     return EXIT.ok;
   }
-  table(
-    ['last', 'first', 'times', 'reason', 'bytes', 'from', 'endpoint', 'sha-256 of the body'],
-    deliveries.map(rowOf),
-  );
+  table(HEAD, deliveries.map(rowOf), lineWidth(options));
   for (const reason of new Set(deliveries.map((each) => each.reason))) {
     const { cause, advice } = causeOfRejection(reason, inbox);
     tell('', `${oneLine(reason)}: ${cause}`, `  ${advice}`);
   }
   return EXIT.ok;
 }
+
+const HEAD = [
+  times('last'),
+  times('first'),
+  'times',
+  texts('reason'),
+  'bytes',
+  texts('from'),
+  texts('endpoint'),
+  'sha-256 of the body',
+];
 
 function rowOf({ lastAt, firstAt, count, reason, bytes, source, endpoint, sha256 }: RejectedDelivery): readonly Cell[] {
   return [

@@ -2,12 +2,12 @@ import type { CreatedKey } from '../../sandbox/index.ts';
 import { print, printJson, printNdjson, tell } from '../shared/output.ts';
 import { givenSecret } from '../shared/secret-option.ts';
 import { exitCodeOf } from '../shared/sending/send-all.ts';
-import { table } from '../shared/table.ts';
+import { lineWidth, table, texts } from '../shared/table.ts';
 import { targetOf } from '../shared/target-url.ts';
 import type { Retried } from './control/acts.ts';
 import type { LISTS } from './control/address.ts';
 import { steer } from './control/control-client.ts';
-import type { KeyOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
+import type { KeyOptions, ListOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
 type Listed = Readonly<Record<string, unknown>>;
@@ -91,19 +91,21 @@ export async function key({ at, json = false, permission = [] }: KeyOptions): Pr
 }
 
 /** `hookbox sandbox list` */
-export async function list(what: (typeof LISTS)[number], { at, json = false }: SteeringOptions): Promise<void> {
-  printList(await steer<readonly Listed[]>(at, { act: 'list', what }), json);
+export async function list(what: (typeof LISTS)[number], options: ListOptions): Promise<void> {
+  const { at, json = false } = options;
+  printList(await steer<readonly Listed[]>(at, { act: 'list', what }), json, lineWidth(options));
 }
 
 /** As a table of what they have in common, or a JSON document each. */
-function printList(rows: readonly Listed[], json: boolean): void {
+function printList(rows: readonly Listed[], json: boolean, width?: number): void {
   if (json) for (const row of rows) printNdjson(row);
   else if (rows.length === 0) tell('There are none.');
   else {
     const heads = Object.keys(rows[0] ?? {});
     table(
-      heads,
+      heads.map(texts),
       rows.map((row) => heads.map((head) => cellOf(row[head]))),
+      width,
     );
   }
 }

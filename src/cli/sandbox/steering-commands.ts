@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret, type SecretOptions } from '../shared/secret-option.ts';
+import { withWide, type WideOptions } from '../shared/wide-option.ts';
 import { DEFAULT_AT, LISTS } from './control/address.ts';
 
 /** Which sandbox is meant, and how the answer is to read. */
@@ -101,12 +102,15 @@ function key(): Command {
   return withSteering(made).action(async (options: KeyOptions) => (await acts()).key(options));
 }
 
+/** What the arguments of `sandbox list` say. */
+export type ListOptions = SteeringOptions & WideOptions;
+
 function list(): Command {
   const made = command('list', 'list what a running sandbox has, as far as 100 of it go', [
     'hookbox sandbox list deliveries',
     'hookbox sandbox list orders --json | jq -r .id',
   ]).addArgument(new Argument('<what>', 'what is listed').choices(LISTS));
-  return withSteering(made).action(async (what: (typeof LISTS)[number], options: SteeringOptions) =>
+  return withWide(withSteering(made)).action(async (what: (typeof LISTS)[number], options: ListOptions) =>
     (await acts()).list(what, options),
   );
 }

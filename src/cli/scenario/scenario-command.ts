@@ -30,7 +30,7 @@ function runCommand(): Command {
     .option('--seed <n>', 'makes ids and faults; the same seed repeats a run', wholeNumber(0, 2 ** 32 - 1))
     .option('--time-scale <n>', 'wait, but divide the time by n; without it nothing waits', positiveNumber)
     .option('--allow-remote', 'deliver to other machines than this one, too')
-    .option('--verbose', 'print each request to standard error')
+    .option('-v, --verbose', 'print each request to standard error')
     .option('--json', 'print the report and every try as JSON');
   return withSecret(withOptionalDb(run, 'the inbox behind --to, to check what is stored and handled'))
     .addHelpText(

@@ -1,14 +1,9 @@
-import type { Issue } from '../../events/webhook-event.ts';
 import { oneLine } from '../../printable.ts';
 import { isSuccess } from '../../sender/deliver.ts';
+import { invalidText } from '../shared/invalid-text.ts';
 import { print, printNdjson, styled, tell, tenths, tookText } from '../shared/output.ts';
+import type { Output } from './outputs.ts';
 import type { AttemptReport, DeliveryReport, ForwardReport, ServeReport } from './serve-reports.ts';
-
-/** The ways to print. */
-export const outputs = ['interactive', 'compact', 'ndjson'] as const;
-
-/** One of them. */
-export type Output = (typeof outputs)[number];
 
 /**
  * Prints what happens: aligned and coloured for people, plain lines for logs, or JSON for programs.
@@ -45,7 +40,7 @@ function deliveryLine(report: DeliveryReport): Line {
   const { status, outcome, id, reason, conflict, invalid, issue, unhandled } = report;
   const remarks = [
     conflict ? 'another body under this id' : '',
-    invalid ? `invalid, stored as dead${issue === null ? '' : `: ${oneLine(describedIssue(issue))}`}` : '',
+    invalid ? invalidText(issue) : '',
     unhandled ? 'no handler' : '',
   ];
   return {
@@ -54,10 +49,6 @@ function deliveryLine(report: DeliveryReport): Line {
     subject: oneLine(id ?? reason ?? '-'),
     details: remarks.filter((remark) => remark !== '').join(', '),
   };
-}
-
-function describedIssue({ path, message }: Issue): string {
-  return path === '' ? message : `${path}: ${message}`;
 }
 
 function attemptLine({ outcome, id, attempt, error, againAt }: AttemptReport): Line {

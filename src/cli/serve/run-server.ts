@@ -13,7 +13,8 @@ import type { Forwarded } from './forward-request.ts';
 import { createForwarder } from './forwarder.ts';
 import { observedInbox } from './observed-inbox.ts';
 import { isOwnAddress } from './own-address.ts';
-import { reporter, type Output } from './print-serve-report.ts';
+import type { Output } from './outputs.ts';
+import { reporter } from './print-serve-report.ts';
 import { noteAcceptance, webhookServer } from './webhook-server.ts';
 
 /** What `serve` is told. */

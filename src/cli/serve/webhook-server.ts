@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { webhookHandler } from '../../../adapters/node.ts';
-import type { Issue } from '../../events/webhook-event.ts';
-import { parseEvent } from '../../events/parse.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { Outcome } from '../../receive/outcome.ts';
 import type { Receiver } from '../../receive/receiver.ts';
+import { whyInvalid } from '../shared/why-invalid.ts';
 import { FORWARDED_HEADER, type Forwarded } from './forward-request.ts';
 import type { DeliveryReport } from './serve-reports.ts';
 
@@ -64,7 +63,7 @@ export function webhookServer({ receiver, path, handled, delivered, accepted }: 
       reason: 'reason' in outcome ? outcome.reason : null,
       conflict: acceptance?.conflict ?? false,
       invalid: event?.valid === false,
-      issue: event?.valid === false ? firstIssue(event.body) : null,
+      issue: event?.valid === false ? whyInvalid(event.body) : null,
       unhandled: event?.valid === true && outcome.kind === 'stored' && !isHandled(event.type, handled),
     });
     if (event === undefined || outcome.status >= 300) return;
@@ -89,10 +88,6 @@ function misdirected(asked: string): DeliveryReport {
   const reason = `no deliveries at ${asked}`;
   const nothing = { type: null, id: null, conflict: false, invalid: false, issue: null, unhandled: false } as const;
   return { kind: 'delivery', at: new Date(), status: 404, outcome: 'rejected', ms: 0, reason, ...nothing };
-}
-
-function firstIssue(body: Uint8Array): Issue | null {
-  return parseEvent(body).issues[0] ?? null;
 }
 
 /** Without any handlers, that was said at the start. */

@@ -14,6 +14,11 @@ export function interruption(): AbortSignal {
   return controller.signal;
 }
 
+/** For whoever runs another process: resolves with the first signal; the second ends this process at once. */
+export function firstSignal(): Promise<StopSignal> {
+  return new Promise(onFirstSignal);
+}
+
 /** For a server: says that it stops, and resolves with the first signal; the second ends the process at once. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {

@@ -1,45 +1,84 @@
 import { oneLine } from '../../printable.ts';
-import { print, styled, type Style } from './output.ts';
+import { fitted, GAP, INDENT, type Measured } from './fit-columns.ts';
+import { print, styled, tell, type Style } from './output.ts';
+import type { WideOptions } from './wide-option.ts';
 
 /** What stands in a row and a column; coloured, where it is to be noticed. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 type Row = readonly Cell[];
 
-/** Prints rows in columns as wide as their widest cell. */
-export function table(head: readonly string[], rows: readonly Row[]): void {
-  growingTable(head)(rows);
+/** A column by its title; one that may be shortened says how far. The last one may always be cut. */
+export type Column = string | { readonly title: string; readonly least: number };
+
+/** A column of names and other texts, of which the middle gives way. */
+export function texts(title: string): Column {
+  return { title, least: 'evt_…wYb2'.length };
 }
 
-/** A terminal that is narrower still wraps its lines. */
-const LEAST_LAST = 16;
+/** A column of times, which give up their seconds. */
+export function times(title: string): Column {
+  return { title, least: MINUTES };
+}
+
+/** How long a time is that has them. */
+const MINUTES = '2026-01-01T03:12'.length;
+const SECONDS = '2026-01-01T03:12:07'.length;
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const USUAL_COLUMNS = 80;
+
+/** How wide a line may be; any width in a pipe. */
+export function lineWidth({ wide = false }: WideOptions): number {
+  return process.stdout.isTTY && !wide ? process.stdout.columns || USUAL_COLUMNS : Infinity;
+}
+
+/** Prints rows in columns as wide as their widest cell, or as a line allows. */
+export function table(head: readonly Column[], rows: readonly Row[], lineWidth?: number): void {
+  growingTable(head, lineWidth)(rows);
+}
 
 /**
  * Prints rows as they are found: the columns widen where a row needs it, and the head stands above the first ones.
  *
- * @param lineWidth - the last column is cut to end there
+ * @param lineWidth - lines are made to fit, as `fitted` says
  * @returns prints more rows
  */
-export function growingTable(head: readonly string[], lineWidth = Infinity): (rows: readonly Row[]) => void {
-  const last = head.length - 1;
-  const widths = head.map((title) => title.length);
+export function growingTable(head: readonly Column[], lineWidth = Infinity): (rows: readonly Row[]) => void {
+  const titles = head.map((column) => (typeof column === 'string' ? column : column.title));
+  const widest = titles.map((title) => title.length);
   let isFirst = true;
+  let hasTold = false;
 
-  const line = (row: Row): string =>
-    row
-      .map((cell, column) => shown(cell, widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
+  const measured = (column: Column, at: number): Measured => {
+    const width = widest[at] ?? 0;
+    const least = typeof column === 'string' ? width : Math.max(column.least, titles[at]?.length ?? 0);
+    return { widest: width, least: Math.min(least, width) };
+  };
 
   return (rows) => {
     for (const row of rows) {
-      for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, textOf(cell).length);
+      for (const [at, cell] of row.entries()) widest[at] = Math.max(widest[at] ?? 0, textOf(cell).length);
     }
-    const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
-    widths[last] = Math.min(widths[last] ?? 0, Math.max(lineWidth - before, LEAST_LAST));
-    if (isFirst) print(line(head), line(widths.map((width) => '-'.repeat(width))));
+    const { widths, below } = fitted(head.map(measured), lineWidth);
+    const lines = (row: Row): readonly string[] => {
+      const cells = row.map((cell, at) => shown(cell, widths[at] ?? 0, at === row.length - 1));
+      const beside = below ? cells.slice(0, -1) : cells;
+      const last = row.at(-1) ?? '';
+      const line = beside.join(' '.repeat(GAP)).trimEnd();
+      const isBeneath = below && !['', '-'].includes(textOf(last));
+      return isBeneath ? [line, ' '.repeat(INDENT) + (cells.at(-1) ?? '').trimEnd()] : [line];
+    };
+    if (isFirst) {
+      const [line = ''] = lines(titles);
+      const rule = widths.slice(0, below ? -1 : undefined).map((width) => '-'.repeat(width));
+      print(line, rule.join(' '.repeat(GAP)));
+    }
     isFirst = false;
-    for (const row of rows) print(line(row));
+    for (const row of rows) print(...lines(row));
+    if (hasTold || widths.every((width, at) => width >= (widest[at] ?? 0))) return;
+    hasTold = true;
+    tell('Shortened to fit this terminal: --wide shows all of it.');
   };
 }
 
@@ -48,9 +87,17 @@ function textOf(cell: Cell): string {
   return oneLine(typeof cell === 'string' ? cell : cell.text, Infinity);
 }
 
-function shown(cell: Cell, width: number): string {
+function shown(cell: Cell, width: number, isLast: boolean): string {
   const text = textOf(cell);
-  const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
-  const blank = ' '.repeat(width - cut.length);
+  const cut = text.length > width ? shortened(text, width, isLast) : text;
+  const blank = ' '.repeat(Math.max(width - cut.length, 0));
   return (typeof cell === 'string' ? cut : styled(cell.style, cut)) + blank;
+}
+
+/** Names of a kind begin alike and differ at their ends. */
+function shortened(text: string, width: number, isLast: boolean): string {
+  if (isLast) return `${text.slice(0, width - 1)}…`;
+  if (TIME.test(text)) return text.slice(0, width < SECONDS ? MINUTES : SECONDS);
+  const end = Math.floor((width - 1) / 2);
+  return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`;
 }

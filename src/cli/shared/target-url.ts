@@ -2,12 +2,13 @@ import { usageError } from './exit.ts';
 
 /**
  * The URL to deliver to. Only this machine, unless the user has said otherwise: events made up or replayed by mistake must
- * not reach a live shop.
+ * not reach a live shop. `localhost:3000/webhooks` is one with http, as in a browser and for curl.
  *
  * @throws CommandError for a URL that cannot be used
  */
 export function targetOf(text: string, allowRemote: boolean): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const whole = withScheme(text);
+  const url = URL.canParse(whole) ? new URL(whole) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw usageError(`${JSON.stringify(text)} is no http or https URL.`);
   }
@@ -19,6 +20,14 @@ export function targetOf(text: string, allowRemote: boolean): URL {
   }
   return url;
 }
+
+/** A URL as it was typed, with http where only a host and its port are given. */
+export function withScheme(text: string): string {
+  return HOST_AND_PORT.test(text) ? `http://${text}` : text;
+}
+
+/** Without a port it may be anything, such as the name of a file; for `URL` the host would be a scheme. */
+const HOST_AND_PORT = /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+(?:[/?#]|$)/i;
 
 /** Whether a host name leads to this machine. Names beneath `localhost` are asked of DNS, which may say anything. */
 export function isLoopback(hostname: string): boolean {

@@ -1,16 +1,27 @@
 import { utf8Text } from '../../events/utf8.ts';
 import { inQuotes } from '../../host/shell-words.ts';
 import { isPrintable } from '../../printable.ts';
+import { givenHeaders } from '../shared/sending/given-headers.ts';
 
 /**
  * A command for the shell that sends exactly these bytes. They go through printf and a pipe: as an argument of curl a long
  * body would not fit, and one that begins with @ would be taken for a file.
+ *
+ * @param given - as `--header` gives them; curl reads `@file` as it does
  */
-export function curlCommand(to: URL, body: Uint8Array, signature: string | null): string {
+export function curlCommand(
+  to: URL,
+  body: Uint8Array,
+  signature: string | null,
+  given: readonly string[] = [],
+): string {
+  const usual = { 'Content-Type': 'application/json', ...(signature !== null && { 'X-Signature': signature }) };
+  const replaced = new Set(Object.keys(givenHeaders(given)).map((name) => name.toLowerCase()));
+  const kept = Object.entries(usual).filter(([name]) => !replaced.has(name.toLowerCase()));
   const lines = [
     `${printing(body)} | curl -sS ${inQuotes(to.href)}`,
-    `-H 'Content-Type: application/json'`,
-    ...(signature === null ? [] : [`-H 'X-Signature: ${signature}'`]),
+    ...kept.map(([name, value]) => `-H '${name}: ${value}'`),
+    ...given.map((header) => `-H ${inQuotes(header)}`),
     '--data-binary @-',
   ];
   return lines.join(' \\\n  ');

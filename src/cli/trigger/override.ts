@@ -22,6 +22,17 @@ export function override(body: object, override: string): void {
   put(container, last, jsonOrText(override.slice(at + 1)), override);
 }
 
+/** The paths of overrides that add a field to the top level of a body, the first for each field. */
+export function newFields(body: object, overrides: readonly string[]): readonly string[] {
+  const paths = new Map<string, string>();
+  for (const override of overrides) {
+    const [path = ''] = override.split('=', 1);
+    const [key = ''] = path.split('.', 1);
+    if (!Object.hasOwn(body, key) && !paths.has(key)) paths.set(key, path);
+  }
+  return [...paths.values()];
+}
+
 /**
  * Removes one value from a parsed body.
  *

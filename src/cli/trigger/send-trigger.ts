@@ -9,8 +9,7 @@ import type { Outgoing } from '../shared/sending/sent-lines.ts';
 import type { SendingOptions } from '../shared/sending/sending-options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary } from '../shared/sending/send-all.ts';
 import { targetOf } from '../shared/target-url.ts';
-import { bodiesOf, isOfId, type BodyMaker, type Changes } from './trigger-bodies.ts';
-import { curlCommand } from './curl-text.ts';
+import { bodiesOf, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-bodies.ts';
 
 /** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
@@ -40,29 +39,34 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   const secret = unsigned ? null : await secretOf(options);
   const next = (): Signed => signed(makeBody(), secret, options);
   if (printCurl) {
+    const { curlCommand } = await import('./curl-text.ts');
     for (let made = 0; made < count; made += 1) {
       const { body, signature } = next();
-      print(curlCommand(to, body, signature).split('\n'));
+      print(curlCommand(to, body, signature, options.header).split('\n'));
     }
     return EXIT.ok;
   }
 
   const signal = interruption();
+  const judge = isMadeWhole(source, options) ? fits : (await import('../shared/why-invalid.ts')).whyInvalid;
   if (schedule === 'service') {
     const { deliverOnSchedule } = await import('./deliver-on-schedule.ts');
-    return deliverOnSchedule(makeBody, { timeScale: 1, ...options, to, secret: secret ?? '', json, signal });
+    return deliverOnSchedule(makeBody, { timeScale: 1, ...options, judge, to, secret: secret ?? '', json, signal });
   }
-  const result = await sendAll(outgoing(next, count), { ...options, to, secret, json, signal });
+  const result = await sendAll(outgoing(next, count, judge), { ...options, to, secret, json, signal });
   if (count > 1) tellSummary(result);
   if (result.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
   return exitCodeOf(result);
 }
 
-async function* outgoing(next: () => Signed, count: number): AsyncGenerator<Outgoing, void> {
+/** Schemas take a while to load, and what is made of a type alone fits them. */
+const fits: Judge = () => null;
+
+async function* outgoing(next: () => Signed, count: number, judge: Judge): AsyncGenerator<Outgoing, void> {
   for (let made = 1; made <= count; made += 1) {
     const { body, signature } = next();
-    yield { ...labelOf(body), body, signature, share: made / count };
+    yield { ...labelOf(body), body, signature, issue: judge(body), share: made / count };
   }
 }
 

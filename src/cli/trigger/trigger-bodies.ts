@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { eventTypes, isEventType } from '../../events/event-types.ts';
+import type { Issue } from '../../events/webhook-event.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { newEventId } from '../../testing/build-event.ts';
+import { makeItsOwn } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
+import { tell } from '../shared/output.ts';
 import { readInput } from '../shared/read-input.ts';
 import { isContainer, parseExactly, writtenExactly } from '../../sender/exact-json.ts';
-import { override, remove } from './override.ts';
+import { newFields, override, remove } from './override.ts';
 import { didYouMean } from '../shared/did-you-mean.ts';
 
 /** What is to be changed in a body. */
@@ -18,6 +20,9 @@ export interface Changes {
 /** Makes the bytes of the next delivery. */
 export type BodyMaker = () => Buffer;
 
+/** Says what does not fit in a body, which hookbox stores as invalid then; `null` where all does. */
+export type Judge = (body: Uint8Array) => Issue | null;
+
 /**
  * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
  * they are, byte for byte, unless something in them is to be changed.
@@ -27,6 +32,7 @@ export type BodyMaker = () => Buffer;
 export async function bodiesOf(source: string, changes: Changes): Promise<BodyMaker> {
   if (isEventType(source)) {
     const text = fixture(source).toString();
+    tellNewFields(text, changes);
     const make = (): Buffer => changed(text, changes, makeItsOwn);
     return isOneEvent(changes) ? always(make()) : make;
   }
@@ -34,7 +40,22 @@ export async function bodiesOf(source: string, changes: Changes): Promise<BodyMa
   const bytes = await readInput(source);
   const { eventId, override = [], remove = [] } = changes;
   if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
+  tellNewFields(bytes.toString(), changes);
   return always(changed(bytes.toString(), changes));
+}
+
+/** Whether it is an event that hookbox makes, with all the fields that its schema wants. */
+export function isMadeWhole(source: string, { override = [], remove = [] }: Changes): boolean {
+  return isEventType(source) && override.length === 0 && remove.length === 0;
+}
+
+/** Handlers read `event.data`, so what lands beside it was most likely meant to be in it. */
+function tellNewFields(text: string, { override: overrides = [] }: Changes): void {
+  for (const path of newFields(parsed(text), overrides)) {
+    tell(
+      `note: --override ${path}=… adds a new field to the top level of the event. To set it in data, write data.${path}=…`,
+    );
+  }
 }
 
 /** Under one id every delivery is the same event, so all of them have the same bytes. */
@@ -59,22 +80,6 @@ function changed(text: string, changes: Changes, before: (body: object) => void 
   for (const each of overrides) override(body, each);
   for (const each of removals) remove(body, each);
   return Buffer.from(writtenExactly(body));
-}
-
-/**
- * A new event of an order, cart or product of its own: a failing handler holds back what comes later of the same one, and
- * would hold back every event that is made after it.
- */
-function makeItsOwn(event: object): void {
-  const { data } = event as { readonly data: Record<string, string> }; // a fixture
-  Object.assign(event, { id: newEventId(), created: new Date().toISOString() });
-  const entity = 'id' in data ? 'id' : 'product_id';
-  data[entity] = idLike(data[entity] ?? '');
-}
-
-/** Another id with the prefix of this one. */
-function idLike(id: string): string {
-  return id.replace(/_.*$/, newEventId().slice('evt'.length));
 }
 
 function parsed(text: string): object {

@@ -1,8 +1,14 @@
 import { Option, type Command } from 'commander';
+import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
 import { command } from '../shared/command.ts';
 import { collected, positiveNumber, wholeNumber } from '../shared/option-values.ts';
 import { withSending } from '../shared/sending/sending-options.ts';
 import type { TriggerOptions } from './send-trigger.ts';
+
+const TYPE_WIDTH = Math.max(...Object.keys(EVENT_MEANINGS).map(({ length }) => length));
+const TYPES = Object.entries(EVENT_MEANINGS)
+  .map(([type, meaning]) => `  ${type.padEnd(TYPE_WIDTH)}  ${meaning}`)
+  .join('\n');
 
 /** `hookbox trigger` */
 export function triggerCommand(): Command {
@@ -35,7 +41,8 @@ export function triggerCommand(): Command {
   return withSending(trigger)
     .addHelpText(
       'after',
-      '\nAn event made from a type has its own order, cart or product. To relate events, --override data.id=… (for inventory\n' +
+      `\nTypes:\n${TYPES}\n\n` +
+        'An event made from a type has its own order, cart or product. To relate events, --override data.id=… (for inventory\n' +
         'events data.product_id=…). A failing handler holds back later events of the same one. Redirects are not followed.\n' +
         'Exit codes: 0 all answers were right, 3 only some, 1 none.',
     )

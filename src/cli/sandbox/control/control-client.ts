@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { CommandError, EXIT, usageError } from '../../shared/exit.ts';
-import { isLoopback } from '../../shared/target-url.ts';
+import { isLoopback, withScheme } from '../../shared/target-url.ts';
 import { connectionFailure } from '../../shared/unreachable.ts';
 import type { Act } from './acts.ts';
 import { CONTROL_PATH, DEFAULT_AT } from './address.ts';
@@ -23,7 +23,8 @@ export async function steer<Result>(at: string, act: Act): Promise<Result> {
 
 /** Only this machine: the token must not leave it. */
 function addressOf(at: string): URL {
-  const url = URL.canParse(at) ? new URL(at) : null;
+  const whole = withScheme(at);
+  const url = URL.canParse(whole) ? new URL(whole) : null;
   if (url?.protocol === 'http:' && isLoopback(url.hostname)) return url;
   throw usageError(
     `--at ${JSON.stringify(at)} is no sandbox of this machine. Write http://127.0.0.1: and its port, such as ${DEFAULT_AT}.`,

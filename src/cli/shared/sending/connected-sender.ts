@@ -29,7 +29,12 @@ export interface Sender {
 }
 
 /** Makes the sender to one URL, which signs with a secret unless a signature is given. */
-export function createSender(to: URL, secret: Secret, concurrency: number): Sender {
+export function createSender(
+  to: URL,
+  secret: Secret,
+  concurrency: number,
+  headers: Readonly<Record<string, string>> = {},
+): Sender {
   const Agent = to.protocol === 'https:' ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   return {
@@ -37,7 +42,12 @@ export function createSender(to: URL, secret: Secret, concurrency: number): Send
       const startedAt = performance.now();
       const elapsed = (): number => tenths(performance.now() - startedAt);
       try {
-        const answer = await deliver(to, body, { secret, agent, ...(signature !== undefined && { signature }) });
+        const answer = await deliver(to, body, {
+          secret,
+          agent,
+          headers,
+          ...(signature !== undefined && { signature }),
+        });
         return { status: answer.status, ms: elapsed(), ...saidBy(answer), refused: false };
       } catch (failure) {
         const refused = failure instanceof DeliveryError && failure.code === 'REFUSED';

@@ -14,6 +14,8 @@ export interface SendAllOptions {
   readonly to: URL;
   /** `null` sends no signature */
   readonly secret: string | null;
+  /** as `--header` gives them */
+  readonly header?: readonly string[];
   readonly concurrency: number;
   /** as many a second at most */
   readonly rate?: number;
@@ -59,9 +61,10 @@ const MOST_REFUSED = 5;
  * @throws CommandError when nobody listens at the URL from the beginning
  */
 export async function sendAll(items: AsyncGenerator<Outgoing, void>, options: SendAllOptions): Promise<SendingResult> {
-  const { to, secret, concurrency, json, quiet = false, expectStatus, signal } = options;
+  const { to, secret, concurrency, json, quiet = false, expectStatus, header, signal } = options;
   const startedAt = performance.now();
-  const sender = createSender(to, secret ?? '', concurrency);
+  const headers = header === undefined ? {} : (await import('./given-headers.ts')).givenHeaders(header);
+  const sender = createSender(to, secret ?? '', concurrency, headers);
   const progress = progressBar();
   const turn = pace(options.rate, signal);
   const unsent: Outgoing[] = [];

@@ -1,5 +1,7 @@
+import type { Issue } from '../../../events/webhook-event.ts';
 import type { StoredEvent } from '../../../inbox/event.ts';
 import { oneLine } from '../../../printable.ts';
+import { invalidText } from '../invalid-text.ts';
 import { print, printNdjson, styled, tookText } from '../output.ts';
 import type { Sent } from './connected-sender.ts';
 
@@ -13,6 +15,8 @@ export interface Outgoing {
   readonly signature?: string | null;
   /** how much of the work is done with it, from 0 to 1 */
   readonly share: number;
+  /** what does not fit in its body; hookbox stores it as invalid then */
+  readonly issue?: Issue | null;
   readonly source?: Source;
   /** the option that begins with it when the same is sent again */
   readonly resume?: string;
@@ -31,9 +35,16 @@ export interface Judged {
 }
 
 /** Prints how one delivery went: a line for people, or a JSON document. */
-export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Judged, json: boolean): void {
+export function printSent(
+  { id, type, source, issue = null }: Outgoing,
+  sent: Sent,
+  judged: Judged,
+  json: boolean,
+): void {
   const { asExpected, expected } = judged;
   const { status, ms, duplicate, code, problem } = sent;
+  // Only hookbox says `false`; and of a duplicate it has kept what came first.
+  const invalid = duplicate === false ? issue : null;
   if (json) {
     printNdjson({
       id,
@@ -46,6 +57,7 @@ export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Ju
       duplicate,
       code,
       problem,
+      ...(invalid !== null && { invalid }),
     });
     return;
   }
@@ -57,6 +69,7 @@ export function printSent({ id, type, source }: Outgoing, sent: Sent, judged: Ju
     nameOf({ id, source }),
     tookText(ms),
     ...(asExpected || expected === undefined ? [] : [`expected ${expected}`]),
+    ...(invalid === null ? [] : [styled('yellow', invalidText(invalid))]),
   ];
   print(columns.join('  '));
 }

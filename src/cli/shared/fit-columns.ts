@@ -1,0 +1,58 @@
+/** A column as it is: how wide its widest cell is, and how far its cells may be shortened. */
+export interface Measured {
+  readonly widest: number;
+  readonly least: number;
+}
+
+/** How wide columns may be so that a line fits. */
+export interface Fit {
+  readonly widths: readonly number[];
+  /** the last one stands on a line of its own beneath the others */
+  readonly below: boolean;
+}
+
+/** Between two columns. */
+export const GAP = 2;
+/** Before what stands beneath the others. */
+export const INDENT = 4;
+/** What is left of the last column beside the others, or it stands beneath them. */
+const LEAST_BESIDE = 32;
+/** A terminal that is narrower wraps its lines: nothing stands beneath others. */
+const NARROWEST = 40;
+const LEAST_WRAPPED = 16;
+
+/**
+ * Fits columns into a line: the last one is cut first, since it holds what is longest; then the others are shortened, the widest
+ * first; where that is not enough, the last one goes beneath them.
+ */
+export function fitted(columns: readonly Measured[], lineWidth: number): Fit {
+  const others = columns.slice(0, -1);
+  const last = columns.at(-1)?.widest ?? 0;
+  const isNarrow = lineWidth < NARROWEST;
+  const least = Math.min(last, isNarrow ? LEAST_WRAPPED : LEAST_BESIDE);
+  const beside = shortened(others, lineWidth - least - GAP);
+  const left = lineWidth - lengthOf(beside) - GAP;
+  if (left >= least || others.length === 0 || isNarrow) {
+    return { widths: [...beside, Math.min(last, Math.max(left, least))], below: false };
+  }
+  return { widths: [...shortened(others, lineWidth), lineWidth - INDENT], below: true };
+}
+
+/** The widths of columns that take so much of a line at most, where they can be shortened as far. */
+function shortened(columns: readonly Measured[], room: number): readonly number[] {
+  const widths = columns.map(({ widest }) => widest);
+  for (let excess = lengthOf(widths) - room; excess > 0; excess -= 1) {
+    let most = -1;
+    for (const [at, { least }] of columns.entries()) {
+      const width = widths[at] ?? 0;
+      if (width > least && width > (widths[most] ?? 0)) most = at;
+    }
+    if (most === -1) break;
+    widths[most] = (widths[most] ?? 0) - 1;
+  }
+  return widths;
+}
+
+function lengthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(widths.length - 1, 0);
+}

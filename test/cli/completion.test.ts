@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hookboxProgram } from '../../src/cli/program.ts';
+import { scriptFor } from '../../src/cli/completion/completion-script.ts';
+import { eventTypes } from '../../src/events/event-types.ts';
+import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
+import { runHookbox } from './run-hookbox.ts';
+
+type Shell = Parameters<typeof scriptFor>[0];
+
+/** How a shell is asked, after the script, what may stand in place of the last word. */
+const ASK: Readonly<
+  Record<Shell, { readonly args: readonly string[]; readonly ask: (words: readonly string[]) => string }>
+> = {
+  bash: {
+    args: ['--norc', '--noprofile'],
+    ask: (words) =>
+      `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _hookbox; printf '%s\n' "\${COMPREPLY[@]}"; echo =`,
+  },
+  zsh: {
+    // What zsh itself has in its completion, in a few words.
+    args: ['-f'],
+    ask: (words) =>
+      `words=(${quoted(words)}); CURRENT=${words.length}; PREFIX=${quoted(words.slice(-1))}; _hookbox -; echo =`,
+  },
+  fish: { args: ['--no-config'], ask: (words) => `complete -C ${quoted([words.join(' ')])}; echo =` },
+};
+const BEFORE: Readonly<Record<Shell, string>> = {
+  bash: '',
+  zsh: `compdef() { }
+    _files() { }
+    offer() { for each in "$@"; do [[ $each == "$PREFIX"* ]] && print -r -- "\${each%%:*}"; done }
+    compadd() { shift; offer "$@" }
+    _describe() { offer "\${(@P)argv[-1]}" }`,
+  fish: '',
+};
+
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word}'`).join(' ');
+}
+
+let program: Awaited<ReturnType<typeof hookboxProgram>>;
+beforeAll(async () => {
+  program = await hookboxProgram();
+});
+
+/** What a shell offers for each line, asked in one process. */
+function offered(shell: Shell, lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const { args, ask } = ASK[shell];
+  const file = scratchFile('completion');
+  writeFileSync(file, [BEFORE[shell], ...scriptFor(shell, program), ...lines.map(ask)].join('\n'));
+  const { stdout, stderr, status } = spawnSync(shell, [...args, file], { cwd: scratchFolder(), encoding: 'utf8' });
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+  return stdout
+    .split('=\n')
+    .slice(0, -1)
+    .map((text) =>
+      text
+        .split('\n')
+        .map((line) => line.split('\t', 1)[0] ?? '')
+        .filter((word) => word !== ''),
+    );
+}
+
+const CASES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
+  [['hookbox', 'ch'], ['check']],
+  [
+    ['hookbox', 'events', 're'],
+    ['rerun', 'rejected'],
+  ],
+  [
+    ['hookbox', 'trigger', 'order.c'],
+    ['order.created', 'order.confirmed', 'order.completed', 'order.cancelled'],
+  ],
+  [
+    ['hookbox', 'trigger', 'order.ready', '--tamper', ''],
+    ['body', 'signature'],
+  ],
+  [['hookbox', 'trigger', '--ov'], ['--override']],
+  [
+    ['hookbox', 'events', 'list', '--limit', '3', '--state', 'p'],
+    ['pending', 'processing', 'processed'],
+  ],
+  [
+    ['hookbox', 'events', 'list', '--type', 'cart.'],
+    ['cart.abandoned', 'cart.expires_soon'],
+  ],
+  [['hookbox', 'events', 'list', '--dead-reason', 'i'], ['invalid']],
+  [['hookbox', 'check', '--only', 'slow'], ['slow-body']],
+  [['hookbox', 'sandbox', 'list', 'dead'], ['dead-letters']],
+  [['hookbox', 'serve', '--outp'], ['--output']],
+  [['hookbox', 'completion', 'z'], ['zsh']],
+  [
+    ['hookbox', 'replay', '--sta'],
+    ['--status', '--state'],
+  ],
+  [['hookbox', '--ver'], ['--version']],
+  [['hookbox', 'events', 'show', '--nothing'], []],
+];
+
+describe.each(['bash', 'zsh', 'fish'] as const)('completion for %s', (shell) => {
+  it.skipIf(spawnSync(shell, ['--version']).error !== undefined)('offers what fits, and nothing else', () => {
+    const found = offered(
+      shell,
+      CASES.map(([words]) => words),
+    );
+    for (const [at, [words, expected]] of CASES.entries()) {
+      expect([words, [...(found[at] ?? [])].sort()]).toEqual([words, [...expected].sort()]);
+    }
+  });
+
+  it('is printed line by line', async () => {
+    expect(await runHookbox(['completion', shell])).toEqual({
+      code: 0,
+      stdout: `${scriptFor(shell, program).join('\n')}\n`,
+      stderr: '',
+    });
+  });
+
+  it('knows every command, every option and every type', () => {
+    const script = scriptFor(shell, program).join('\n');
+    const all = (command: typeof program): readonly (typeof program)[] => [command, ...command.commands.flatMap(all)];
+    for (const { options } of all(program)) {
+      for (const { long, hidden } of options)
+        if (!hidden) expect(script).toContain(shell === 'fish' ? `-l ${long?.slice(2)}` : long);
+    }
+    for (const type of eventTypes) expect(script).toContain(type);
+  });
+});
+
+describe('hookbox completion', () => {
+  it('says which shells there are', async () => {
+    const ran = await runHookbox(['completion', 'tcsh']);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Allowed choices are bash, zsh, fish.') });
+  });
+});

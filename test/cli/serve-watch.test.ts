@@ -1,0 +1,73 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { deliver } from '../../src/sender/deliver.ts';
+import { fixture } from '../../src/testing/fixtures.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { runHookbox, SECRET } from './run-hookbox.ts';
+import { running, type Running } from './serving.ts';
+
+/** Where it receives once it has started so many times. */
+async function urlAt(start: number, { stderr }: Running): Promise<string> {
+  const announced = (): readonly string[] => stderr.filter((line) => line.includes('hookbox receives at'));
+  await vi.waitFor(() => expect(announced(), stderr.join('\n')).toHaveLength(start), { timeout: 20_000 });
+  return /http:\S+/.exec(announced().at(-1) ?? '')?.[0] ?? '';
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe('hookbox serve --watch', () => {
+  it('starts again with what the handlers import, waits for what mends them, and leaves nothing behind', async () => {
+    const cwd = scratchFolder();
+    const words = (text: string) => writeFileSync(join(cwd, 'words.mjs'), text);
+    words("export const word = 'one';");
+    writeFileSync(
+      join(cwd, 'it.mjs'),
+      `import { word } from './words.mjs';
+       export default { '*': async (event, ctx) => {
+         await new Promise((resolve) => setTimeout(resolve, 300));
+         console.error(word, event.id, process.pid);
+       } };`,
+    );
+    const serve = running(['serve', '--watch', 'it.mjs', '--port', '0'], { cwd });
+    const first = await urlAt(1, serve);
+    await deliver(first, fixture('order.created'), { secret: SECRET });
+    writeFileSync(join(cwd, 'other.mjs'), 'export {};'); // nobody imports it
+    words("export const word = 'two';");
+    await serve.note('words.mjs has changed: starting again.');
+    // What was under way has ended, in the process that was told to stop.
+    const [, , pid] = (await serve.note(/^one evt_/)).split(' ');
+    await deliver(await urlAt(2, serve), fixture('cart.abandoned'), { secret: SECRET });
+    await serve.note(/^two evt_/);
+    expect(isAlive(Number(pid))).toBe(false);
+
+    words('export const word = ');
+    await serve.note('Waiting for a change of it.mjs');
+    expect(serve.stderr.join('\n')).toContain('it.mjs cannot be loaded');
+    writeFileSync(join(cwd, 'new.mjs'), "export const word = 'three';");
+    renameSync(join(cwd, 'new.mjs'), join(cwd, 'words.mjs')); // as many editors do
+    await deliver(await urlAt(3, serve), fixture('order.ready'), { secret: SECRET });
+    const last = Number((await serve.note(/^three evt_/)).split(' ')[2]);
+
+    const { code, stdout, stderr } = await serve.stop('SIGTERM');
+    expect(code).toBe(0);
+    expect(isAlive(last)).toBe(false);
+    expect(stdout.match(/200 stored/g)).toHaveLength(3);
+    expect(stderr).not.toContain('other.mjs');
+    expect(stderr.match(/has changed/g)?.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each([
+    ['no handlers', [], 2, '--watch is for handlers. Give the module that has them.'],
+    ['handlers that are not there', ['nowhere.mjs'], 4, 'There is no file nowhere.mjs.'],
+  ])('given %s, says so and ends', async (_, args, code, message) => {
+    const ran = await runHookbox(['serve', '--watch', ...args], { cwd: scratchFolder() });
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+  });
+});
