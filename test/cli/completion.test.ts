@@ -7,35 +7,6 @@ import { eventTypes } from '../../src/events/event-types.ts';
 import { scratchFile, scratchFolder } from '../helpers/scratch-folder.ts';
 import { runHookbox } from './run-hookbox.ts';
 
-type Shell = Parameters<typeof scriptFor>[0];
-
-/** How a shell is asked, after the script, what may stand in place of the last word. */
-const ASK: Readonly<
-  Record<Shell, { readonly args: readonly string[]; readonly ask: (words: readonly string[]) => string }>
-> = {
-  bash: {
-    args: ['--norc', '--noprofile'],
-    ask: (words) =>
-      `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _hookbox; printf '%s\n' "\${COMPREPLY[@]}"; echo =`,
-  },
-  zsh: {
-    // What zsh itself has in its completion, in a few words.
-    args: ['-f'],
-    ask: (words) =>
-      `words=(${quoted(words)}); CURRENT=${words.length}; PREFIX=${quoted(words.slice(-1))}; _hookbox -; echo =`,
-  },
-  fish: { args: ['--no-config'], ask: (words) => `complete -C ${quoted([words.join(' ')])}; echo =` },
-};
-const BEFORE: Readonly<Record<Shell, string>> = {
-  bash: '',
-  zsh: `compdef() { }
-    _files() { }
-    offer() { for each in "$@"; do [[ $each == "$PREFIX"* ]] && print -r -- "\${each%%:*}"; done }
-    compadd() { shift; offer "$@" }
-    _describe() { offer "\${(@P)argv[-1]}" }`,
-  fish: '',
-};
-
 function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(' ');
 }
@@ -45,22 +16,19 @@ beforeAll(async () => {
   program = await hookboxProgram();
 });
 
-/** What a shell offers for each line, asked in one process. */
-function offered(shell: Shell, lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
-  const { args, ask } = ASK[shell];
+/** What bash offers for each line, asked in one process. */
+function offered(lines: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const ask = (words: readonly string[]): string =>
+    `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _hookbox; printf '%s\n' "\${COMPREPLY[@]}"; echo =`;
   const file = scratchFile('completion');
-  writeFileSync(file, [BEFORE[shell], ...scriptFor(shell, program), ...lines.map(ask)].join('\n'));
-  const { stdout, stderr, status } = spawnSync(shell, [...args, file], { cwd: scratchFolder(), encoding: 'utf8' });
+  writeFileSync(file, [...scriptFor('bash', program), ...lines.map(ask)].join('\n'));
+  const args = ['--norc', '--noprofile', file];
+  const { stdout, stderr, status } = spawnSync('bash', args, { cwd: scratchFolder(), encoding: 'utf8' });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   return stdout
     .split('=\n')
     .slice(0, -1)
-    .map((text) =>
-      text
-        .split('\n')
-        .map((line) => line.split('\t', 1)[0] ?? '')
-        .filter((word) => word !== ''),
-    );
+    .map((text) => text.split('\n').filter((word) => word !== ''));
 }
 
 const CASES: readonly (readonly [words: readonly string[], offered: readonly string[]])[] = [
@@ -99,17 +67,14 @@ const CASES: readonly (readonly [words: readonly string[], offered: readonly str
   [['hookbox', 'events', 'show', '--nothing'], []],
 ];
 
-describe.each(['bash', 'zsh', 'fish'] as const)('completion for %s', (shell) => {
-  it.skipIf(spawnSync(shell, ['--version']).error !== undefined)('offers what fits, and nothing else', () => {
-    const found = offered(
-      shell,
-      CASES.map(([words]) => words),
-    );
-    for (const [at, [words, expected]] of CASES.entries()) {
-      expect([words, [...(found[at] ?? [])].sort()]).toEqual([words, [...expected].sort()]);
-    }
-  });
+it('bash is offered what fits, and nothing else', () => {
+  const found = offered(CASES.map(([words]) => words));
+  for (const [at, [words, expected]] of CASES.entries()) {
+    expect([words, [...(found[at] ?? [])].sort()]).toEqual([words, [...expected].sort()]);
+  }
+});
 
+describe.each(['bash', 'zsh', 'fish'] as const)('completion for %s', (shell) => {
   it('is printed line by line', async () => {
     expect(await runHookbox(['completion', shell])).toEqual({
       code: 0,
