@@ -5,7 +5,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
+import type { Page } from '../src/page/mounting.ts';
 import { answer, deliveryOf, putOn, type VerifiedWebhook } from './node-exchange.ts';
+import { nodePage } from './node-page.ts';
 
 export type { VerifiedWebhook } from './node-exchange.ts';
 
@@ -73,4 +75,26 @@ export function webhookVerifier(options: VerifierOptions): Middleware {
     putOn(request, verified);
     next();
   };
+}
+
+/**
+ * Mounts a page of hookbox, such as the operators', at the path that `app.use` or a router gives it, before or behind parsers of
+ * forms.
+ *
+ * @param page - of `opsPage` or `sandboxPage`
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { pageHandler } from 'hookbox/express';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('hookbox.db');
+ * const app = express();
+ * app.use('/ops', pageHandler(opsPage({ inbox }, { authorize: () => ({ role: 'viewer', name: 'ada' }) })));
+ * await inbox.close();
+ * ```
+ */
+export function pageHandler(page: Page): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return nodePage(page);
 }

@@ -5,7 +5,9 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { createVerifier, isRefusal, type Outcome, type Receiver, type VerifierOptions } from '../src/index.ts';
+import type { Page } from '../src/page/mounting.ts';
 import { answerHeaders, deliveryOf, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
+import { nodePage } from './node-page.ts';
 import { endStream } from './read-node-body.ts';
 
 declare module 'fastify' {
@@ -75,6 +77,42 @@ export function webhookVerifier(options: VerifierOptions): FastifyPluginAsync {
   };
   // Fastify's word for a plugin that belongs to the scope it is registered in.
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true });
+}
+
+/**
+ * A plugin that shows a page of hookbox, such as the operators', below the prefix it is registered under. Headers that hooks have
+ * set go out with it; `onSend` hooks do not see it.
+ *
+ * @param page - of `opsPage` or `sandboxPage`
+ * @example
+ * ```ts
+ * import fastify from 'fastify';
+ * import { pageHandler } from 'hookbox/fastify';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('hookbox.db');
+ * const page = opsPage({ inbox }, { authorize: () => ({ role: 'viewer', name: 'ada' }) });
+ * const app = fastify();
+ * await app.register(pageHandler(page), { prefix: '/ops' });
+ * await app.close();
+ * await inbox.close();
+ * ```
+ */
+export function pageHandler(page: Page): FastifyPluginAsync {
+  return async (app) => {
+    leaveBodiesUnread(app);
+    const show = nodePage(page, () => app.prefix);
+    const answerAlone = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      reply.hijack();
+      for (const [name, value] of Object.entries(reply.getHeaders())) {
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      }
+      await show(raw, reply.raw);
+    };
+    app.all('/', answerAlone);
+    app.all('/*', answerAlone);
+  };
 }
 
 function leaveBodiesUnread(app: FastifyInstance): void {

@@ -14,6 +14,7 @@ import {
   type VerifiedDelivery,
   type VerifierOptions,
 } from '../src/index.ts';
+import type { Mounted, Page } from '../src/page/mounting.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** Asks the host to go on until a promise has settled, although the answer was sent. */
@@ -85,6 +86,28 @@ export function webhookVerifier<C extends unknown[]>(
     await discardBody(request, arrivedAt);
     return answer(result);
   };
+}
+
+/**
+ * Mounts a page of hookbox, such as the operators'. What the page is mounted at it finds out from each path: everything before the
+ * first part that only the page has, such as `events`. Where that part stands in the path to the page too, give the page its
+ * option `base`.
+ *
+ * @param page - of `opsPage` or `sandboxPage`
+ * @example
+ * ```ts
+ * import { pageHandler } from 'hookbox/fetch';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('hookbox.db');
+ * const show = pageHandler(opsPage({ inbox }, { authorize: () => ({ role: 'viewer', name: 'ada' }) }));
+ * console.log((await show(new Request('https://shop.example/ops/events'))).status); // 200
+ * await inbox.close();
+ * ```
+ */
+export function pageHandler(page: Page): (request: Request, ...context: Context) => Promise<Response> {
+  return async (request, server) => page.fetch(request, { server, mountedAt: null } satisfies Mounted);
 }
 
 function deliveryOf(request: Request): Delivery {

@@ -15,6 +15,7 @@ import {
   type Receiver,
   type VerifierOptions,
 } from '../src/index.ts';
+import type { Mounted, Page } from '../src/page/mounting.ts';
 import { addressOf, answerHeaders, joined, type VerifiedWebhook } from './node-exchange.ts';
 import { endStream, lingering, nodeBodyReader } from './read-node-body.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
@@ -77,6 +78,29 @@ export function webhookVerifier(options: VerifierOptions): MiddlewareHandler<{ V
     keepForOthers(c, verified.body);
     return next();
   };
+}
+
+/**
+ * Mounts a page of hookbox, such as the operators', behind a route that ends in `/*`, as it is done in other hosts.
+ * `app.route('/ops', page)` does the same in Hono.
+ *
+ * @param page - of `opsPage` or `sandboxPage`
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { pageHandler } from 'hookbox/hono';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('hookbox.db');
+ * const app = new Hono();
+ * app.all('/ops/*', pageHandler(opsPage({ inbox }, { authorize: () => ({ role: 'viewer', name: 'ada' }) })));
+ * console.log((await app.request('/ops/events')).status); // 200
+ * await inbox.close();
+ * ```
+ */
+export function pageHandler(page: Page): Handler {
+  return async (c) => page.fetch(c.req.raw, { server: c.env as unknown, mountedAt: null } satisfies Mounted);
 }
 
 /** So that c.req.json() and the like still work for whoever comes next; copied for those who ask, since nearly nobody does. */

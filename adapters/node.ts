@@ -6,7 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createVerifier, isRefusal, type Receiver, type VerifierOptions } from '../src/index.ts';
+import type { Page } from '../src/page/mounting.ts';
 import { answer, deliveryOf, putOn, verifiedWebhook, type VerifiedWebhook } from './node-exchange.ts';
+import { nodePage } from './node-page.ts';
 
 export type { VerifiedRequest, VerifiedWebhook } from './node-exchange.ts';
 
@@ -90,6 +92,37 @@ export function webhookVerifier<
     if (response.headersSent && !response.writableEnded) response.destroy();
     answer(request, response, result);
     return undefined;
+  };
+}
+
+/**
+ * Mounts a page of hookbox, such as the operators'. What the page is mounted at it finds out from each path: everything before the
+ * first part that only the page has, such as `events`. Where that part stands in the path to the page too, give the page its
+ * option `base`.
+ *
+ * @param page - of `opsPage` or `sandboxPage`
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http';
+ * import { pageHandler } from 'hookbox/node';
+ * import { opsPage } from 'hookbox/ops/page';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * const inbox = sqliteInbox('hookbox.db');
+ * const showPage = pageHandler(opsPage({ inbox }, { unsafeOpen: true }));
+ * const server = createServer((request, response) => {
+ *   if (request.url?.startsWith('/ops')) return showPage(request, response);
+ *   return response.writeHead(404).end();
+ * });
+ * server.listen(0, () => server.close());
+ * await inbox.close();
+ * ```
+ */
+export function pageHandler(page: Page): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  const show = nodePage(page);
+  return async (givenRequest, givenResponse) => {
+    const { request, response } = alike(givenRequest, givenResponse);
+    await show(request, response);
   };
 }
 

@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Tokens } from './safety/csrf.ts';
 import type { Flash } from './acts/sayings.ts';
 import { Layout, PlainPage, type Look } from './layout.tsx';
+import { takenAway } from './mounting.ts';
 import type { Screen, Visitor } from './visit.ts';
 
 /** What the guard leaves for the route that answers the request. */
@@ -94,10 +95,10 @@ async function answer(c: PageContext, status: ContentfulStatusCode, page: { toSt
 }
 
 /**
- * Where the router has found the page, without a slash at the end. It begins with one slash only, because two would make links
- * that lead to another host; and characters that a path cannot have are escaped.
+ * Where an adapter has mounted the page, or the router has found it, without a slash at the end. It begins with one slash only,
+ * because two would make links that lead to another host; and characters that a path cannot have are escaped.
  */
 function mountedAt(c: PageContext): string {
-  const path = basePath(c).replace(/\/+$/, '').replace(/^\/+/, '/');
+  const path = `${takenAway(c.req.raw, c.req.path)}${basePath(c)}`.replace(/\/+$/, '').replace(/^\/+/, '/');
   return path.replaceAll(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent);
 }

@@ -1,5 +1,6 @@
 /**
- * hookbox's page for operators: `opsPage` is mounted in a Hono app, or served by `hookbox ui`.
+ * hookbox's page for operators: `opsPage` is mounted in a Hono app, in any other host by `pageHandler` of its adapter, or
+ * served by `hookbox ui`.
  *
  * @module
  */
@@ -26,6 +27,7 @@ import { downloadRoutes } from './acts/download-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { healthScreen } from './screens/health-screen.tsx';
 import { liveStreams } from './live/event-stream.ts';
+import { mountable } from './mounting.ts';
 import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { maintenanceRoutes } from './acts/maintenance-routes.ts';
 import { createMask } from '../ops/body/mask.ts';
@@ -34,6 +36,7 @@ import { rejectedScreen } from './screens/rejected-screen.tsx';
 import { createShell, type PageEnv } from './shell.tsx';
 import type { Operated, Screen, Visit } from './visit.ts';
 
+export type { Page } from './mounting.ts';
 export type { Operated, Visitor } from './visit.ts';
 
 export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, LoginOptions {
@@ -96,12 +99,13 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   operationsOf(inbox);
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));
+  const base = options.base?.replace(/\/+$/, '');
   const shell = createShell({
     operated,
     tokens: csrfTokens(options.secret),
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
-    base: options.base?.replace(/\/+$/, ''),
+    base,
     named: { db: options.db, schema: options.schema },
   });
   const live = liveStreams(watchChanges(inbox));
@@ -152,6 +156,5 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   });
 
   page.all('*', noSuchScreen(shell));
-  // Whoever mounts it need not know what the page keeps about a request.
-  return new Hono().route('/', page);
+  return mountable(page, base);
 }

@@ -11,6 +11,7 @@ import { ownAdapter } from './suites/own-adapter.ts';
 import { pitfalls } from './suites/pitfalls.ts';
 import { whatHoldsWhere } from './suites/what-holds-where.ts';
 import { servers } from './suites/servers.ts';
+import { shops } from './suites/shops.ts';
 import { postgres } from './suites/postgres.ts';
 import { reasons } from './suites/reasons.ts';
 import { verifiers } from './suites/verifiers.ts';
@@ -29,6 +30,7 @@ function project(): Project {
 
 describe('servers', () => servers(project));
 describe('servers that only check', () => verifiers(project));
+describe('shops', () => shops(project));
 describe('NestJS', () => nest(project));
 describe('Next.js', () => next(project));
 describe('bundled', () => bundled(project));

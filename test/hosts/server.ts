@@ -17,6 +17,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly database: string;
   /** what it has written to its console so far */
   output(): string;
+  /** Resolves with its exit code when it has ended; with a signal it is told to. */
+  ended(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface Finished {
@@ -63,6 +65,11 @@ export async function startServer(
     url: `http://127.0.0.1:${port}${path}`,
     database,
     output: () => output,
+    async ended(signal) {
+      if (signal !== undefined) child.kill(signal);
+      await exited;
+      return child.exitCode;
+    },
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       if ((await Promise.race([exited, delay(2_000, 'too slow')])) === 'too slow') child.kill('SIGKILL');

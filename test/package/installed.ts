@@ -10,8 +10,10 @@ const PROJECTS = fileURLToPath(new URL('projects', import.meta.url));
 
 const NEEDED = ['@types/node'];
 const FRAMEWORKS = ['express', '@types/express', 'fastify', '@types/better-sqlite3'];
-/** What the repository itself does not have: the TypeScript that most merchants still compile with is 5. */
-const OTHERS = ['@types/aws-lambda@8.10.164', 'typescript@5.9.3'];
+/** The oldest TypeScript that hookbox's types are for, as docs/adapters.md says; the repository's own is the newest. */
+export const OLDEST_TYPESCRIPT = '5.8';
+/** What the repository itself does not have. */
+const OTHERS = ['@types/aws-lambda@8.10.164', `typescript@${OLDEST_TYPESCRIPT}`];
 
 /** What is read of the packed package.json. */
 export interface Manifest {

@@ -6,6 +6,7 @@ import { loadingSuite } from './suites/loading.ts';
 import { lockFileSuite } from './suites/lock-file.ts';
 import { modulesSuite } from './suites/modules.ts';
 import { oldNodeSuite } from './suites/old-node.ts';
+import { packingSuite } from './suites/packing.ts';
 import { typesSuite } from './suites/types.ts';
 
 let packed: Installed;
@@ -17,6 +18,7 @@ afterAll(() => packed?.remove());
 const installed = (): Installed => packed;
 
 describe('the tarball', () => contentsSuite(installed));
+describe('packing', packingSuite);
 describe('the modules', () => modulesSuite(installed));
 describe('the types', () => typesSuite(installed));
 describe('what is loaded', () => loadingSuite(installed));

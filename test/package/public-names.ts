@@ -1,4 +1,5 @@
 const WEBHOOK = ['webhookHandler', 'webhookVerifier'];
+const WEBHOOK_AND_PAGE = ['pageHandler', ...WEBHOOK];
 
 /** What each export path exports at run time, and nothing else. */
 export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -50,12 +51,12 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   'hookbox/sandbox': ['createSandbox'],
   'hookbox/sandbox/page': ['sandboxPage'],
   'hookbox/testing': ['buildEvent', 'deliverTo', 'signedRequest', 'testInbox'],
-  'hookbox/hono': WEBHOOK,
-  'hookbox/node': WEBHOOK,
-  'hookbox/express': WEBHOOK,
-  'hookbox/fastify': WEBHOOK,
-  'hookbox/fetch': WEBHOOK,
+  'hookbox/hono': WEBHOOK_AND_PAGE,
+  'hookbox/node': WEBHOOK_AND_PAGE,
+  'hookbox/express': WEBHOOK_AND_PAGE,
+  'hookbox/fastify': WEBHOOK_AND_PAGE,
+  'hookbox/fetch': WEBHOOK_AND_PAGE,
   'hookbox/aws-lambda': WEBHOOK,
 };
 
-export const ADAPTERS = Object.keys(PUBLIC_NAMES).filter((path) => PUBLIC_NAMES[path] === WEBHOOK);
+export const ADAPTERS = Object.keys(PUBLIC_NAMES).filter((path) => PUBLIC_NAMES[path]?.includes('webhookHandler'));

@@ -47,7 +47,8 @@ export function notFromHere({ headers }: Request, peer: string | null): string |
   if (peer === null) {
     return (
       'This page has no log-in, so it is for its own machine alone, and its server does not say where a request comes from. ' +
-      "Serve it by @hono/node-server, Bun.serve or Deno.serve, and hand the second argument of fetch on to the page's app; " +
+      'Mount it by pageHandler of hookbox/express, hookbox/fastify or hookbox/node; or serve it by @hono/node-server, Bun.serve or ' +
+      'Deno.serve, and hand the second argument of fetch on to the page; ' +
       'or give the page authorize, basic or bearer.'
     );
   }

@@ -1,5 +1,6 @@
 /**
- * The dashboard of a sandbox: `sandboxPage` is mounted in a Hono app beside the sandbox itself.
+ * The dashboard of a sandbox: `sandboxPage` is mounted in a Hono app beside the sandbox itself, or by an adapter's
+ * `pageHandler`.
  *
  * @module
  */
@@ -10,6 +11,7 @@ import { consoleLogger, unfailing } from '../../host/logger.ts';
 import { assetRoutes } from '../../page/assets.ts';
 import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
 import { liveStreams } from '../../page/live/event-stream.ts';
+import { mountable } from '../../page/mounting.ts';
 import { createAuthorization, type AuthorizationOptions, type LoginOptions } from '../../page/safety/authorization.ts';
 import { csrfTokens } from '../../page/safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.ts';
@@ -138,8 +140,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   assetRoutes(page, ['page.css', 'sandbox.css', 'page.js']);
   page.get('/live', (c) => live(c.req.raw));
   page.all('*', noSuchScreen(frame));
-  // Whoever mounts it need not know what the page keeps about a request.
-  return new Hono().route('/', page);
+  return mountable(page, base);
 }
 
 /** What a failure is to whoever looks; the text of one that is not foreseen may quote what nobody should see. */

@@ -7,6 +7,7 @@ import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
 import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
 import { run, startServer, type RunningServer } from '../server.ts';
+import { expectOps, OPS_PASSWORD, orderEvent, read } from './shops.ts';
 
 /** What a project made by Nest's own command has in it. */
 const NEST_TSCONFIG = {
@@ -53,6 +54,15 @@ export function nest(project: () => Project): void {
 
 const API_ROUTE = 'nextjs/pages/api/webhooks.js';
 const ROUTE_HANDLER = 'nextjs/app/webhooks/route.js';
+/** What makes a whole shop of them. */
+const SHOP = [
+  'lib/receiver.js',
+  'lib/orders.js',
+  'lib/page.js',
+  'app/layout.js',
+  'app/page.js',
+  'app/ops/[[...path]]/route.js',
+];
 /** Its handler takes as long as a test says. */
 const SLOW = [
   "(event) => console.log('handled', event.id)",
@@ -76,13 +86,15 @@ export function next(project: () => Project): void {
   const folder = (): string => join(project().folder, 'nextjs');
 
   beforeAll(async () => {
-    for (const name of [API_ROUTE, ROUTE_HANDLER, 'nextjs/lib/receiver.js']) project().write(name, example(name));
+    const shop = SHOP.map((name) => `nextjs/${name}`);
+    for (const name of [API_ROUTE, ROUTE_HANDLER, ...shop]) project().write(name, example(name));
     project().write('nextjs/instrumentation.js', changed(example('nextjs/instrumentation.js'), SLOW));
     project().write('nextjs/pages/api/parsed.js', changed(example(API_ROUTE), [BODY_PARSER_OFF, '']));
     const reads = 'export async function POST(request) {\n  await request.json();';
     const parsed = changed(example(ROUTE_HANDLER), ['export function POST(request) {', reads]);
     project().write('nextjs/app/parsed/route.js', parsed);
     project().write('nextjs/next.config.js', NEXT_CONFIG);
+    project().write('nextjs/jsconfig.json', '{}'); // or it goes by hookbox's own, whose JSX is not React's
     const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
     const built = await run([...cli, 'build'], folder(), env);
     expect(built.code, built.output).toBe(0);
@@ -117,6 +129,20 @@ export function next(project: () => Project): void {
       await expectConsole(server).toContain(`handled ${order.id}`);
       await expectConsole(server).not.toContain('not handled');
     });
+  });
+
+  it('is a shop, which keeps its orders in its own table and shows them, and the page of its operators', async () => {
+    await using server = await start('/webhooks', OPS_PASSWORD);
+    const created = orderEvent('order.created', 'ord_<b>1', 1, { total: 30.05, currency: 'EUR' });
+    expect(await send(server.url, created)).toMatchObject({ status: 200 });
+    expect(await send(server.url, created)).toMatchObject({ status: 200 });
+    const orders = async (): Promise<string[]> =>
+      [...(await read(server, '/')).matchAll(/<li>(.*?)<\/li>/g)].map(([, line = '']) =>
+        line.replaceAll('<!-- -->', ''),
+      );
+    await expect.poll(orders).toEqual(['ord_&lt;b&gt;1: 30.05 EUR']);
+    await expectOps(server);
+    expect(server.output()).not.toMatch(/SQLite|thread/); // its pages read the file beside the inbox
   });
 
   it('stores on the event loop where hookbox was bundled and the file of the thread is not there', async () => {

@@ -10,7 +10,7 @@ const ALLOWED = [
   /^dist\/src\/page\/assets\/(?:page\.css|page\.js|sandbox\.css)$/,
   /^docs\/[\w-]+\.md$/,
   /^docs\/images\/[\w-]+\.png$/,
-  /^examples\/.*\.(?:mjs|js|ts|jsonc|md)$/,
+  /^examples\/(?:.*\.(?:mjs|js|ts|jsonc|md)|[\w-]+\/package\.json)$/,
   /^fixtures\/.*\.(?:json|md)$/,
 ];
 

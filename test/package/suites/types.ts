@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT, type Installed } from '../installed.ts';
+import { OLDEST_TYPESCRIPT, ROOT, type Installed } from '../installed.ts';
 import { run } from '../run.ts';
 
 /** How a project's sources are compiled. */
@@ -51,8 +51,13 @@ export function typesSuite(installed: () => Installed): void {
     compile(HERE, project, consumer, exact),
   );
 
+  it('say which is the oldest TypeScript', () => {
+    const page = readFileSync(join(installed().package, 'docs/adapters.md'), 'utf8');
+    expect(page).toContain(`TypeScript ${OLDEST_TYPESCRIPT} or newer`);
+  });
+
   // Slower by far, so without the first.
-  it.each(CONSUMERS.slice(1))('fit $name under TypeScript 5', (consumer) =>
+  it.each(CONSUMERS.slice(1))('fit $name under the oldest TypeScript', (consumer) =>
     compile([join(installed().frameworks.folder, TSC)], 'frameworks', consumer, 'true'),
   );
 }

@@ -1,6 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { isKnown, type Receiver } from 'hookbox';
-import { webhookHandler, webhookVerifier } from 'hookbox/express';
+import { pageHandler, webhookHandler, webhookVerifier } from 'hookbox/express';
+import { opsPage } from 'hookbox/ops/page';
 
 export function app(receiver: Receiver): Express {
   const app = express();
@@ -20,6 +21,7 @@ export function app(receiver: Receiver): Express {
 
   const verifier: RequestHandler = webhookVerifier({ secret: 'a secret' });
   const handler: RequestHandler = webhookHandler(receiver);
+  app.use('/ops', pageHandler(opsPage(receiver, { unsafeOpen: true })));
   app.route('/both').post(verifier, handler);
 
   app.post('/wrong', (req) => {

@@ -1,6 +1,7 @@
 import { fastify, type FastifyInstance } from 'fastify';
 import { isKnown, type Receiver } from 'hookbox';
-import { webhookHandler, webhookVerifier } from 'hookbox/fastify';
+import { pageHandler, webhookHandler, webhookVerifier } from 'hookbox/fastify';
+import { opsPage } from 'hookbox/ops/page';
 
 export async function app(receiver: Receiver): Promise<FastifyInstance> {
   const app = fastify();
@@ -12,6 +13,7 @@ export async function app(receiver: Receiver): Promise<FastifyInstance> {
       return webhookEvent.type === 'order.created' ? { total: webhookEvent.data.total } : {};
     });
   });
+  await app.register(pageHandler(opsPage(receiver, { unsafeOpen: true })), { prefix: '/ops' });
   await fastify({ http2: true }).register(webhookHandler(receiver));
 
   // @ts-expect-error -- a plugin is registered; it is no route

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { isKnown, type Receiver } from 'hookbox';
-import { webhookHandler, webhookVerifier, type WebhookVariables } from 'hookbox/hono';
+import { pageHandler, webhookHandler, webhookVerifier, type WebhookVariables } from 'hookbox/hono';
+import { opsPage } from 'hookbox/ops/page';
 
 export function app(receiver: Receiver): Hono {
   const app = new Hono();
@@ -25,5 +26,6 @@ export function typedApp(receiver: Receiver): Hono<Environment> {
   app.use('/checked/*', webhookVerifier({ secret: 'a secret' }));
   app.post('/checked/orders', (c) => c.text(`${c.env.NAME} ${c.get('shop')} ${c.get('webhookEvent').id}`));
   app.post('/webhooks', webhookHandler(receiver));
+  app.all('/ops/*', pageHandler(opsPage(receiver, { unsafeOpen: true })));
   return app;
 }

@@ -1,6 +1,7 @@
 /** hookbox/fetch as Next.js, Cloudflare and Vercel want their handlers. */
 import type { Receiver } from 'hookbox';
-import { webhookHandler, webhookVerifier, type WaitUntil } from 'hookbox/fetch';
+import { pageHandler, webhookHandler, webhookVerifier, type WaitUntil } from 'hookbox/fetch';
+import { opsPage } from 'hookbox/ops/page';
 
 interface ExecutionContext {
   waitUntil(work: Promise<unknown>): void;
@@ -15,6 +16,11 @@ type RouteHandler = (request: Request, context: { params: Promise<object> }) => 
 
 export function route(receiver: Receiver): { POST: RouteHandler } {
   return { POST: webhookHandler(receiver) };
+}
+
+export function page(receiver: Receiver): { GET: RouteHandler; POST: RouteHandler } {
+  const show = pageHandler(opsPage(receiver, { unsafeOpen: true }));
+  return { GET: show, POST: show };
 }
 
 export const worker: { fetch(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> } = {

@@ -4,7 +4,10 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { isKnown, type Receiver } from 'hookbox';
 import * as express from 'hookbox/express';
-import { webhookHandler, webhookVerifier, type VerifiedRequest } from 'hookbox/node';
+import { pageHandler, webhookHandler, webhookVerifier, type VerifiedRequest } from 'hookbox/node';
+import { opsPage } from 'hookbox/ops/page';
+import { sandboxPage } from 'hookbox/sandbox/page';
+import { createSandbox } from 'hookbox/sandbox';
 
 const secret = process.env['SIGNING_SECRET'];
 
@@ -13,6 +16,8 @@ export function servers(receiver: Receiver): Server[] {
     createServer(webhookHandler(receiver)),
     createSecureServer({}, webhookHandler(receiver)),
     createServer(express.webhookHandler(receiver)),
+    createServer(pageHandler(opsPage(receiver, { unsafeOpen: true }))),
+    createServer(express.pageHandler(sandboxPage(createSandbox()))),
   ];
 }
 
