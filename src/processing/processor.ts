@@ -1,4 +1,4 @@
-import { consoleLogger, failureLog, unfailing, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -6,13 +6,14 @@ import type { ClaimedEvent, Scope } from '../inbox/work.ts';
 import { TAKER_MS } from '../inbox/rules/takers.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptEnding } from './attempt-ending.ts';
+import { attemptLog } from './attempt-log.ts';
 import { Doubt } from './doubt.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import { leaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, CLOSE_LIMIT_MS, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
 import { pruning, type RetentionOptions } from './retention.ts';
-import { runAttempt, type AttemptEnd } from './run-attempt.ts';
+import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 export interface ProcessorOptions<Database = DefaultDatabase> {
@@ -28,7 +29,10 @@ export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly ordering?: boolean;
   readonly processing?: ProcessingOptions;
   readonly retention?: RetentionOptions;
-  readonly logger?: Logger;
+  /** Where it says what becomes of events: warnings and errors go to the console unless set; `false` for silence. */
+  readonly logger?: Logger | false;
+  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  readonly logErrors?: boolean;
   /** for tests */
   readonly clock?: Clock;
 }
@@ -70,7 +74,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
   const endpoints = endpointsOf(options.endpoint);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
+  const log = attemptLog({ logger, inbox, logErrors: options.logErrors ?? true });
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
   const scope: Scope = { endpoints, types };
   const now = (): number => clock.now();
@@ -136,12 +141,12 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function run(claimed: ClaimedEvent): void {
-    const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
+    const attempt = runAttempt(claimed, { inbox, handlers, logger, log, clock, timeoutMs, retry });
     busy += 1;
     const settled = attempt.ended
       .then((end) => {
         busy -= 1;
-        const written = settle(claimed, end);
+        const written = settle(claimed, attempt, end);
         pump(); // the next claim shares the commit of this settlement
         return written;
       })
@@ -149,16 +154,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
     ending.hold(claimed.lease, attempt, settled);
   }
 
-  async function settle({ lease, endpoint, id, attempt }: ClaimedEvent, end: AttemptEnd): Promise<void> {
+  async function settle({ lease }: ClaimedEvent, attempt: LoggedAttempt, end: AttemptEnd): Promise<void> {
     const isHeld = await ending.write(lease, end);
-    const facts = { endpoint, id, attempt };
-    if (!isHeld) logger.warn(facts, 'the lease was lost before the handler ended; the event runs again');
-    else if (end.outcome === 'dead') {
-      logger.error({ ...facts, reason: end.reason, error: end.error.name }, 'event is dead; inbox.attempts says why');
-    } else if (end.outcome === 'retry') {
-      const again = { ...facts, error: end.error.name, dueAt: new Date(end.dueAt).toISOString() };
-      logger.warn(again, 'handler failed and is run again; inbox.attempts says why');
-    }
+    log.ended(attempt.about(), isHeld ? end : { outcome: 'lost' });
   }
 
   /** Other processes may have stored something, and what waited may be due. */

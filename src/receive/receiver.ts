@@ -39,6 +39,8 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   };
   /** Names what an event is about, where the built-in rule does not fit: a function that returns a text or `null`, at once. */
   readonly entity?: EntityOf;
+  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  readonly logErrors?: boolean;
   /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
   readonly clock?: Clock;
 }

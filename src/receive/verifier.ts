@@ -2,7 +2,7 @@ import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/dead
 import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
-import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
+import { loggerOf, type Logger } from '../host/logger.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
@@ -31,8 +31,11 @@ export interface VerifierOptions {
   readonly maxReadingBytes?: number;
   /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
   readonly deadlineMs?: number;
-  /** Where rejections and failures are reported; warnings and errors go to the console unless set. */
-  readonly logger?: Logger;
+  /**
+   * Where rejections, failures and what becomes of events are reported; warnings and errors go to the console unless set.
+   * `false` for silence.
+   */
+  readonly logger?: Logger | false;
 }
 
 /** A delivery whose bytes are authentic and hold an event, typed or invalid. */
@@ -77,7 +80,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
   const refuse = reportedRefusals(logger);
   const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);

@@ -1,5 +1,5 @@
 import { ConfigurationError, nameOf } from '../errors.ts';
-import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
+import { loggerOf, type Logger } from '../host/logger.ts';
 import { MAX_TIMER_MS, positiveWhole } from '../number-option.ts';
 import type { FaultPlan } from '../sender/faults.ts';
 import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
@@ -48,8 +48,8 @@ export interface SandboxOptions {
   readonly deliveryFaults?: FaultPlan;
   /** told after each try of a delivery, by its id: `deliveries.tries(id)` says what came of it */
   readonly onTry?: (delivery: number) => void;
-  /** told of failures of the sandbox itself; the console unless set */
-  readonly logger?: Logger;
+  /** told of failures of the sandbox itself; the console unless set, `false` for silence */
+  readonly logger?: Logger | false;
 }
 
 /** The whole service on one machine. */
@@ -147,7 +147,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
   const assumptions = assumptionsWith(options.assumptions);
   const limits = limitsOf(plan, assumptions);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
   if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {

@@ -55,7 +55,7 @@ const SHOWN = 5;
  *       if (clock.now() < openFrom) throw new Error('the shop is closed');
  *     },
  *   },
- *   logger: { info() {}, warn() {}, error() {} },
+ *   logger: false,
  * });
  * await receiver.start();
  * await deliverTo(receiver, buildEvent('order.created'), { secret });

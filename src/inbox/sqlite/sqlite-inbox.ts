@@ -1,5 +1,5 @@
 import { assertLasting } from '../../host/ephemeral-host.ts';
-import { consoleLogger, unfailing, type Logger } from '../../host/logger.ts';
+import { loggerOf, type Logger } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
@@ -50,8 +50,8 @@ export interface SqliteInboxOptions {
    * writes, so that the disk holds up nothing else that the server does. Where there can be no thread, it is as with `false`.
    */
   readonly thread?: boolean;
-  /** Told when there can be no thread; the console unless set. */
-  readonly logger?: Logger;
+  /** Told when there can be no thread; the console unless set, `false` for silence. */
+  readonly logger?: Logger | false;
 }
 
 const MAX_WAITING = 10_000;
@@ -83,7 +83,7 @@ export function sqliteInbox(
   options: SqliteInboxOptions = {},
 ): Inbox {
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);

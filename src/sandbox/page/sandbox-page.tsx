@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
-import { consoleLogger, unfailing } from '../../host/logger.ts';
+import { loggerOf } from '../../host/logger.ts';
 import { assetRoutes } from '../../page/assets.ts';
 import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
 import { liveStreams } from '../../page/live/event-stream.ts';
@@ -80,7 +80,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const tokens = csrfTokens(options.secret);
   const base = options.base?.replace(/\/+$/, '');
   const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const live = liveStreams(watchVersion(sandbox));
 
   const visitOf = (c: PageContext): SandboxVisit => {
