@@ -14,8 +14,8 @@ import { bodyOf, isRefusal, reportedRefusals, type RefusalFacts } from './refusa
 
 export interface VerifierOptions {
   /**
-   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
-   * fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
+   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way (one whose variable
+   * is not set is left out), or a function that fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
    * has not brought any key.
    */
   readonly secret?: SecretOption;
