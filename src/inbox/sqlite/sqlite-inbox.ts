@@ -43,7 +43,10 @@ export interface SqliteInboxOptions {
   readonly maxWaiting?: number;
   /** How many bytes of bodies may wait; 64 MiB unless set. */
   readonly maxWaitingBytes?: number;
-  /** `true` opens a file even on a host whose disk does not last, such as AWS Lambda: events are lost there. */
+  /**
+   * `true` opens a file even on a host whose disk does not last, such as AWS Lambda, and takes a `database` in memory, as in
+   * tests: events are lost there.
+   */
   readonly ephemeral?: boolean;
   /**
    * `false` writes on the event loop, which then stands still for each commit; unless set, a thread of the inbox's own
@@ -92,9 +95,10 @@ export function sqliteInbox(
   let givenUp: Promise<void> | null = null;
   const isAdopted = typeof source !== 'string';
   const connection = isAdopted
-    ? adoptedConnection(source.database, SEARCH_INDEX)
+    ? adoptedConnection(source.database, SEARCH_INDEX, { ephemeral })
     : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
+  const inMemory = connection.database().memory;
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -107,7 +111,7 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  if (thread) {
+  if (thread && !inMemory) {
     const isInPlace = (): boolean => connection.place() === 'in place';
     const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
     const told = { notify, writerStarted, unusable, noOperators };
@@ -203,7 +207,7 @@ export function sqliteInbox(
   const close = (): Promise<void> => (closed ??= stop());
 
   return {
-    file,
+    ...(!inMemory && { file }),
     operations,
     async accept(event, deadline) {
       const job: Move = { name: 'accept', given: [event] };
