@@ -1,9 +1,11 @@
 import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
+import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Scope } from '../inbox/work.ts';
 import { TAKER_MS } from '../inbox/rules/takers.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
@@ -11,7 +13,14 @@ import { Doubt } from './doubt.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import { leaseRenewal } from './lease-renewal.ts';
-import { AGAIN_MS, CLOSE_LIMIT_MS, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
+import {
+  AGAIN_MS,
+  assertProcessing,
+  CLOSE_LIMIT_MS,
+  limitsOf,
+  UPKEEP_EVERY_MS,
+  type ProcessingOptions,
+} from './limits.ts';
 import { pruning, type RetentionOptions } from './retention.ts';
 import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
@@ -37,6 +46,18 @@ export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly clock?: Clock;
 }
 
+const OPTIONS: KnownOptions<ProcessorOptions> = {
+  inbox: true,
+  endpoint: true,
+  handlers: true,
+  ordering: true,
+  processing: true,
+  retention: true,
+  logger: true,
+  logErrors: true,
+  clock: true,
+};
+
 /** Claims events from an inbox and runs their handlers. */
 export interface Processor extends AsyncDisposable {
   /** Begins to process. Idempotent. */
@@ -55,7 +76,7 @@ const ANNOUNCE_MS = TAKER_MS / 2;
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
  * when the process that ran it goes away.
  *
- * @throws ConfigurationError for handlers, endpoints or limits that cannot work
+ * @throws ConfigurationError for handlers, endpoints or limits that cannot work, and for options that there are not
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';
@@ -71,6 +92,14 @@ const ANNOUNCE_MS = TAKER_MS / 2;
  */
 export function createProcessor<Database>(options: ProcessorOptions<Database>): Processor;
 export function createProcessor(options: ProcessorOptions): Processor {
+  assertOptions('createProcessor', options, OPTIONS);
+  assertInbox('createProcessor', options.inbox, 'claim');
+  assertProcessing(options.processing);
+  return processorOf(options);
+}
+
+/** A processor whose options were looked at. @throws ConfigurationError for values that cannot work */
+export function processorOf(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
   const endpoints = endpointsOf(options.endpoint);

@@ -2,13 +2,15 @@ import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
-import type { ProcessingOptions } from '../processing/limits.ts';
-import { createProcessor } from '../processing/processor.ts';
+import { assertProcessing, type ProcessingOptions } from '../processing/limits.ts';
+import { processorOf } from '../processing/processor.ts';
 import type { RetentionOptions } from '../processing/retention.ts';
 import { deliveryLog, startReminder } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
@@ -18,7 +20,7 @@ import type { Outcome, Reason, Refusal } from './outcome.ts';
 import { bodyOf, isRefusal } from './refusals.ts';
 import { UnderWay } from './deliveries-under-way.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
-import { createVerifier, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
+import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
@@ -45,6 +47,19 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly clock?: Clock;
 }
 
+const OPTIONS: KnownOptions<ReceiverOptions> = {
+  ...VERIFIER_OPTIONS,
+  inbox: true,
+  endpoint: true,
+  handlers: true,
+  ordering: true,
+  retention: true,
+  processing: true,
+  entity: true,
+  logErrors: true,
+  clock: true,
+};
+
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
   /** where it stores; what operators look into */
@@ -65,7 +80,7 @@ export interface Receiver extends AsyncDisposable {
 /**
  * Creates a receiver: only authentic deliveries come in, and each event is on disk once before it is answered 2xx.
  *
- * @throws ConfigurationError for a secret, a handler or a limit that cannot work
+ * @throws ConfigurationError for a secret, a handler or a limit that cannot work, and for options that there are not
  * @example
  * ```ts
  * import { createReceiver, signBody } from 'hookbox';
@@ -80,15 +95,18 @@ export interface Receiver extends AsyncDisposable {
  */
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
+  assertOptions('createReceiver', options, OPTIONS);
+  assertInbox('createReceiver', options.inbox, 'accept');
+  assertProcessing(options.processing, { mode: true });
   const { inbox, endpoint = DEFAULT_ENDPOINT, entity = entityOf, handlers = {}, ordering = true } = options;
   const { clock = systemClock } = options;
   assertEndpoint(endpoint);
   assertHandlers(handlers);
-  const verifier = createVerifier(options);
+  const verifier = verifierOf(options);
   const { logger } = verifier;
   const forProcessing = { ...options, endpoint, handlers, ordering, logger };
   const inline = inlineHandling(forProcessing, endpoint, options.processing?.mode);
-  const processor = createProcessor(forProcessing);
+  const processor = processorOf(forProcessing);
 
   const log = deliveryLog(logger, endpoint);
   const reminder = startReminder(logger, endpoint);

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
 import { loggerOf, type Logger } from '../host/logger.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
@@ -75,8 +76,24 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_READING_BYTES = 64 * 1024 * 1024;
 const DEADLINE_MS = 9_000;
 
-/** @throws ConfigurationError for a secret or a limit that cannot work */
+/** Those of everything that verifies. */
+export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
+  secret: true,
+  unsafeUnsigned: true,
+  maxBodyBytes: true,
+  maxReadingBytes: true,
+  deadlineMs: true,
+  logger: true,
+};
+
+/** @throws ConfigurationError for a secret or a limit that cannot work, and for options that there are not */
 export function createVerifier(options: VerifierOptions): Verifier {
+  assertOptions('webhookVerifier', options, VERIFIER_OPTIONS);
+  return verifierOf(options);
+}
+
+/** One whose options were looked at. @throws ConfigurationError for values that cannot work */
+export function verifierOf(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);

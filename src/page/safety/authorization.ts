@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import type { Visitor } from '../visit.ts';
 import { loggerOf, throttle, type Logger } from '../../host/logger.ts';
+import type { KnownOptions } from '../../known-options.ts';
 import { createLoginBrakes, type LoginBrakes, type LoginTry } from './login-brakes.ts';
 import { knownBrowsers } from './known-browser.ts';
 import { usableSecret } from './usable-secret.ts';
@@ -45,6 +46,16 @@ export interface LoginOptions {
    */
   readonly secret?: string;
 }
+
+/** The options that say who is let in. */
+export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
+  authorize: true,
+  basic: true,
+  bearer: true,
+  unsafeOpen: true,
+  logger: true,
+  secret: true,
+};
 
 /** Who it is, or how to answer. */
 export type Verdict =
