@@ -49,6 +49,7 @@ const OVERHEAD_BYTES = 512;
  * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
  * machine may share the file. Every commit is on disk before it is answered (WAL with `synchronous=FULL`).
  *
+ * @typeParam Database - what `ctx.transaction` works on: the connection that was given, with all that its own type has
  * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
  * better-sqlite3 connection, which stays the merchant's to close
  * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
@@ -65,6 +66,10 @@ const OVERHEAD_BYTES = 512;
  * await inbox.close();
  * ```
  */
+export function sqliteInbox<Database extends SqliteDatabase = SqliteDatabase>(
+  source: string | { readonly database: Database },
+  options?: SqliteInboxOptions,
+): Inbox<Database>;
 export function sqliteInbox(
   source: string | { readonly database: SqliteDatabase },
   options: SqliteInboxOptions = {},
