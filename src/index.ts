@@ -52,6 +52,7 @@ export {
   InboxOpenError,
   InboxUnavailableError,
   PermanentError,
+  RetryLaterError,
   TransactionError,
 } from './errors.ts';
 // For adapters, ours and others'.

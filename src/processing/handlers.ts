@@ -39,6 +39,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly signal: AbortSignal;
   /** a newer event of the same entity was processed already: what this one says is out of date */
   readonly superseded: boolean;
+  /** the bytes as they were delivered, which the signature was of: for an archive, or to pass them on */
+  readonly rawBody: Uint8Array;
   readonly delivery: DeliveryFacts;
   /** the logger with endpoint, id, type and attempt filled in: `log.info('sent')`, `log.warn({ carrier }, 'late')` */
   readonly log: HandlerLog;

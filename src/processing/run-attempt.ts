@@ -1,4 +1,4 @@
-import { isPermanent } from '../errors.ts';
+import { isPermanent, waitAskedFor } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
 import type { Handler, HandlerContext, HandlerLog, Handlers } from './handlers.ts';
@@ -98,10 +98,15 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     cancelGrace();
   };
 
+  let rawBody: Uint8Array | undefined;
   const context: HandlerContext = {
     attempt: claimed.attempt,
     signal: controller.signal,
     superseded: claimed.superseded,
+    get rawBody() {
+      // A copy: what is in memory is what is stored.
+      return (rawBody ??= Uint8Array.from(claimed.body));
+    },
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
     log: handlerLog(logger, facts),
     transaction: transactions.call,
@@ -174,7 +179,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
     code = codeOf(thrown);
-    const failure = { error: attemptError(thrown), isPermanent: permanent };
+    const failure = { error: attemptError(thrown), isPermanent: permanent, afterMs: waitAskedFor(thrown) };
     return settlementOfFailure(claimed.failures, failure, retry, clock.now());
   }
 
