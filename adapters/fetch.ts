@@ -15,6 +15,8 @@ import {
   type VerifierOptions,
 } from '../src/index.ts';
 import type { Mounted, Page } from '../src/page/mounting.ts';
+import { assertOptions } from '../src/known-options.ts';
+import { VERIFIER_OPTIONS } from '../src/receive/verifier.ts';
 import { discardBody, webBodyReader } from './read-web-body.ts';
 
 /** Asks the host to go on until a promise has settled, although the answer was sent. */
@@ -42,8 +44,10 @@ type Context = readonly unknown[];
  */
 export function webhookHandler(
   receiver: Pick<Receiver, 'receive'>,
-  { waitUntil }: { readonly waitUntil?: WaitUntil } = {},
+  options: { readonly waitUntil?: WaitUntil } = {},
 ): (request: Request, ...context: Context) => Promise<Response> {
+  assertOptions('webhookHandler', options, { waitUntil: true });
+  const { waitUntil } = options;
   return async (request, ...context) => {
     const arrivedAt = performance.now();
     const host = { waitUntil: waitUntil ?? waitUntilOf(context) };
@@ -75,10 +79,12 @@ export function webhookVerifier<C extends unknown[]>(
   options: VerifierOptions & { readonly waitUntil?: WaitUntil },
   handler: (delivery: VerifiedDelivery & { readonly request: Request }, ...context: C) => Response | Promise<Response>,
 ): (request: Request, ...context: C) => Promise<Response> {
-  const verifier = createVerifier(options);
+  assertOptions('webhookVerifier', options, { ...VERIFIER_OPTIONS, waitUntil: true });
+  const { waitUntil, ...verifying } = options;
+  const verifier = createVerifier(verifying);
   return async (request, ...context) => {
     const arrivedAt = performance.now();
-    const host = { waitUntil: options.waitUntil ?? waitUntilOf(context) };
+    const host = { waitUntil: waitUntil ?? waitUntilOf(context) };
     const result = await verifier.passOn({ ...deliveryOf(request), host }, (verified) =>
       handler({ ...verified, request }, ...context),
     );

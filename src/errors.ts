@@ -74,6 +74,53 @@ export class PermanentError extends HookboxError {
   readonly code = 'PERMANENT';
 }
 
+/** Longer than this is a mistake, such as milliseconds that were multiplied twice. */
+const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
+
+/**
+ * Thrown by a handler to say how long to wait before it runs again, as after a 429 from elsewhere. The attempt has failed and
+ * counts as any other; the wait is `afterMs`, or the usual one where that is longer.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`, as it is made, for anything but milliseconds from 0 to 30 days: the attempt then
+ * fails with that, and runs again after the usual wait
+ * @example
+ * ```ts
+ * import { RetryLaterError } from 'hookbox';
+ *
+ * const answer = { status: 429, headers: new Headers({ 'retry-after': '60' }) };
+ * try {
+ *   if (answer.status === 429) throw new RetryLaterError({ afterMs: Number(answer.headers.get('retry-after')) * 1_000 });
+ * } catch (error) {
+ *   console.log(error instanceof RetryLaterError && error.afterMs); // 60000
+ * }
+ * ```
+ */
+export class RetryLaterError extends HookboxError {
+  override readonly name = 'RetryLaterError';
+  readonly code = 'RETRY_LATER';
+  /** milliseconds from the end of the attempt */
+  readonly afterMs: number;
+
+  constructor({
+    afterMs,
+    message,
+    cause,
+  }: {
+    readonly afterMs: number;
+    readonly message?: string;
+    readonly cause?: unknown;
+  }) {
+    super(message ?? `to be tried again in ${afterMs} ms`, { cause });
+    if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
+      throw new ConfigurationError(
+        'INVALID_OPTION',
+        `afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ${String(afterMs)}. Retry-After may be a date, too.`,
+      );
+    }
+    this.afterMs = afterMs;
+  }
+}
+
 /** Why `ctx.transaction` did not commit. */
 export class TransactionError extends HookboxError {
   override readonly name = 'TransactionError';
@@ -107,6 +154,17 @@ export function isPermanent(thrown: unknown): boolean {
     return isInstance(thrown, Error) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
   } catch {
     return false;
+  }
+}
+
+/** How long whatever was thrown asks to wait, in whole milliseconds: 0 where it does not. Also of another copy of hookbox. */
+export function waitAskedFor(thrown: unknown): number {
+  try {
+    if (!isInstance(thrown, Error) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
+    const afterMs: unknown = Reflect.get(thrown, 'afterMs');
+    return typeof afterMs === 'number' && afterMs > 0 ? Math.ceil(Math.min(afterMs, LONGEST_WAIT_MS)) : 0;
+  } catch {
+    return 0;
   }
 }
 

@@ -24,7 +24,7 @@ export { eventTypes, type EventType } from './events/event-types.ts';
 export { isKnown } from './events/known-event.ts';
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
-export type { DeliveryFacts, Handler, HandlerContext, Handlers } from './processing/handlers.ts';
+export type { DeliveryFacts, Handler, HandlerContext, HandlerLog, Handlers } from './processing/handlers.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
 export type { Inbox } from './inbox/contract.ts';
@@ -52,6 +52,7 @@ export {
   InboxOpenError,
   InboxUnavailableError,
   PermanentError,
+  RetryLaterError,
   TransactionError,
 } from './errors.ts';
 // For adapters, ours and others'.

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
 /** What hookbox reports through: pino fits as it is, and so does anything with these three methods. */
@@ -15,8 +15,27 @@ export const consoleLogger: Logger = {
   error: (facts, message) => console.error(inline(facts, message)),
 };
 
+const LEVELS = ['info', 'warn', 'error'] as const satisfies readonly (keyof Logger)[];
+
+/**
+ * The `logger` option made ready: the console unless set, and silence for `false`.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for what is no logger
+ */
+export function loggerOf(given: Logger | false | undefined): Logger {
+  if (given === false) return { info() {}, warn() {}, error() {} };
+  const logger: Partial<Logger> | null = given ?? (given === undefined ? consoleLogger : null);
+  if (logger !== null && LEVELS.every((level) => typeof logger[level] === 'function')) {
+    return unfailing(logger as Logger); // it has every method
+  }
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `logger must have the methods ${LEVELS.join(', ')}, as pino and console have; false is silence.`,
+  );
+}
+
 /** A logger that fails must not fail a delivery with it. */
-export function unfailing(logger: Logger): Logger {
+function unfailing(logger: Logger): Logger {
   const quietly = (level: keyof Logger) => (facts: Readonly<Record<string, unknown>>, message: string) => {
     try {
       logger[level](facts, message);
@@ -30,7 +49,16 @@ export function unfailing(logger: Logger): Logger {
 /** Facts may hold the sender's text, such as an id: it must not begin another line, or steer a terminal. */
 function inline(facts: Readonly<Record<string, unknown>>, message: string): string {
   const shown = Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`);
-  return oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
+  const line = oneLine(`hookbox: ${message}${shown.length === 0 ? '' : ` (${shown.join(', ')})`}`, Infinity);
+  return [line, ...Object.values(facts).flatMap(placesOf)].join('\n');
+}
+
+/** Where an error was thrown: lines that nobody takes for others, as they are indented and say nothing else. */
+function placesOf(value: unknown): readonly string[] {
+  const stack: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'stack') : undefined;
+  if (typeof stack !== 'string') return [];
+  const places = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return places.map((place) => `    ${oneLine(place.trim())}`);
 }
 
 /**

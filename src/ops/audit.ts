@@ -1,7 +1,10 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { AuditPage } from '../inbox/operator/audit.ts';
 import type { PageRequest } from '../inbox/operator/filter.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
+
+const PAGE: KnownOptions<PageRequest> = { before: true, limit: true };
 
 /**
  * What operators did, the newest first: who, when, to which events, why, and with what result.
@@ -19,5 +22,6 @@ import { operationsOf } from './operations-of.ts';
  * ```
  */
 export async function auditLines(inbox: Inbox, page: PageRequest = {}): Promise<AuditPage> {
+  assertOptions('auditLines', page, PAGE);
   return operationsOf(inbox).lines(page);
 }

@@ -5,6 +5,7 @@ import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
 import { askedByFilter } from '../inbox/rules/operator-acts.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -12,6 +13,10 @@ const PREVIEW_PAGE = 500;
 /** Events a second that a bulk act works at most, unless told otherwise. */
 export const USUAL_RATE = 500;
 const BATCH = 100;
+
+const PAGE: KnownOptions<PageRequest> = { before: true, limit: true };
+const PREVIEW: KnownOptions<PreviewOptions> = { force: true, onProgress: true, signal: true };
+const RUN: KnownOptions<RunBulkOptions> = { entity: true, ratePerSecond: true, signal: true, onProgress: true };
 
 export interface PreviewOptions {
   /** rerun: ignored and processed events too */
@@ -49,8 +54,10 @@ export async function previewBulk(
   act: Act,
   filter: EventFilter,
   by: By,
-  { force = false, onProgress, signal }: PreviewOptions = {},
+  options: PreviewOptions = {},
 ): Promise<Bulk> {
+  assertOptions('previewBulk', options, PREVIEW);
+  const { force = false, onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const id = await operations.createBulk(act, filter, by, force);
   const { states } = askedByFilter(act, force, filter);
@@ -98,12 +105,9 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
  * await inbox.close();
  * ```
  */
-export async function runBulk(
-  inbox: Inbox,
-  id: number,
-  by: By,
-  { entity, ratePerSecond = USUAL_RATE, signal, onProgress }: RunBulkOptions = {},
-): Promise<Bulk> {
+export async function runBulk(inbox: Inbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
+  assertOptions('runBulk', options, RUN);
+  const { entity, ratePerSecond = USUAL_RATE, signal, onProgress } = options;
   positive('ratePerSecond', ratePerSecond, Infinity);
   const operations = operationsOf(inbox);
   let bulk = await operations.bulk(id);
@@ -191,5 +195,6 @@ export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
  * ```
  */
 export async function listBulks(inbox: Inbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
+  assertOptions('listBulks', page, PAGE);
   return operationsOf(inbox).bulks(page);
 }

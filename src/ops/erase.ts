@@ -1,7 +1,10 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { EraseOptions, EraseReport } from '../inbox/operator/removal.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
+
+const OPTIONS: KnownOptions<EraseOptions> = { dryRun: true, signal: true, onProgress: true };
 
 const INDEX_BATCH = 500;
 
@@ -39,6 +42,7 @@ export async function eraseEntity(
   by: By,
   options: EraseOptions = {},
 ): Promise<EraseReport> {
+  assertOptions('eraseEntity', options, OPTIONS);
   const operations = operationsOf(inbox);
   // As of now: under load there may always be something new.
   const [newest] = (await operations.search({}, { limit: 1 })).events;

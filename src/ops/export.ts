@@ -2,6 +2,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { FIRST_LINE, lastLine } from '../inbox/operator/export-format.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface ExportOptions {
@@ -9,6 +10,8 @@ export interface ExportOptions {
   /** ends the export without its last line, so that nobody takes it for a whole one */
   readonly signal?: AbortSignal;
 }
+
+const OPTIONS: KnownOptions<ExportOptions> = { onProgress: true, signal: true };
 
 /** The audit's line of an export is brought up to date this often. */
 const RECOUNT_MS = 1_000;
@@ -44,8 +47,10 @@ export async function* exportEvents(
   inbox: Inbox,
   by: By,
   filter: EventFilter = {},
-  { onProgress, signal }: ExportOptions = {},
+  options: ExportOptions = {},
 ): AsyncGenerator<string, void> {
+  assertOptions('exportEvents', options, OPTIONS);
+  const { onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, filter, { events: 0 });
   const pages = operations.exportPages(filter);

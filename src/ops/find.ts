@@ -3,9 +3,12 @@ import type { EventKey, StoredEvent } from '../inbox/event.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import type { DeadGroup, EventPage, EventSummary, SearchRequest } from '../inbox/operator/search.ts';
 import type { Attempt } from '../inbox/work.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
 /** Everything that is known of one event. */
+const PAGE: KnownOptions<SearchRequest> = { before: true, limit: true, signal: true };
+
 export interface EventHistory {
   readonly summary: EventSummary;
   readonly event: StoredEvent;
@@ -48,6 +51,7 @@ export type TimelineEntry =
  * ```
  */
 export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: SearchRequest = {}): Promise<EventPage> {
+  assertOptions('listEvents', page, PAGE);
   return operationsOf(inbox).search(filter, page);
 }
 

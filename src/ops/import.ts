@@ -5,6 +5,7 @@ import type { By } from '../inbox/operator/acts.ts';
 import { readExportLine, type ExportTotals } from '../inbox/operator/export-format.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface ImportReport extends ImportCounts {
@@ -28,6 +29,15 @@ export interface ImportOptions {
   /** stops after the batch under way; the report says how far it came */
   readonly signal?: AbortSignal;
 }
+
+const OPTIONS: KnownOptions<ImportOptions> = {
+  trusted: true,
+  entity: true,
+  dryRun: true,
+  from: true,
+  onProgress: true,
+  signal: true,
+};
 
 /** What one transaction takes: deliveries share its commit. */
 const BATCH_LINES = 100;
@@ -66,8 +76,10 @@ export async function importEvents(
   inbox: Inbox,
   lines: AsyncIterable<string> | Iterable<string>,
   by: By,
-  { trusted = false, entity, dryRun = false, from, onProgress, signal }: ImportOptions = {},
+  options: ImportOptions = {},
 ): Promise<ImportReport> {
+  assertOptions('importEvents', options, OPTIONS);
+  const { trusted = false, entity, dryRun = false, from, onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const counts = { imported: 0, known: 0, different: 0 };
   const about = { ...(from !== undefined && { from }), ...(trusted && { trusted }) };

@@ -1,9 +1,14 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
+import { kindOf } from '../known-options.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
 
-/** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()` */
-export function operationsOf({ operations }: Pick<Inbox, 'operations'>): Operations {
-  if (operations !== undefined) return operations;
+/** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()`, and for what is none */
+export function operationsOf(inbox: Pick<Inbox, 'operations'>): Operations {
+  if (typeof inbox !== 'object' || inbox === null) {
+    const message = `The first argument is an inbox, such as sqliteInbox('shop.db'), not ${kindOf(inbox)}.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  if (inbox.operations !== undefined) return inbox.operations;
   throw new ConfigurationError('INVALID_OPTION', 'This inbox cannot be looked into. Use sqliteInbox or postgresInbox.');
 }

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { prunableStates, type PruneCriteria, type PrunePosition, type PruneStep } from '../inbox/operator/removal.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface PruneReport {
@@ -19,6 +20,9 @@ export interface PruneOptions {
   /** told how many became tombstones so far; for a dry run, how many would */
   readonly onProgress?: (pruned: number) => void;
 }
+
+const OPTIONS: KnownOptions<PruneOptions> = { dryRun: true, signal: true, onProgress: true };
+const CRITERIA: KnownOptions<PruneCriteria> = { settledBefore: true, states: true, types: true, endpoint: true };
 
 const FIRST_BATCH = 20;
 const SMALLEST_BATCH = 5;
@@ -53,8 +57,11 @@ export async function pruneEvents(
   inbox: Inbox,
   criteria: PruneCriteria,
   by: By,
-  { dryRun = false, signal, onProgress }: PruneOptions = {},
+  options: PruneOptions = {},
 ): Promise<PruneReport> {
+  assertOptions('pruneEvents', options, OPTIONS);
+  assertOptions('pruneEvents, what is meant', criteria, CRITERIA);
+  const { dryRun = false, signal, onProgress } = options;
   const operations = operationsOf(inbox);
   refuseUnclear(criteria);
   if (dryRun) return { pruned: await operations.prunable(criteria, Infinity, { signal, onProgress }), audit: null };

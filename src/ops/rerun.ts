@@ -4,7 +4,11 @@ import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
 import { decideOnStored } from '../inbox/rules/body-today.ts';
 import { askedByKey } from '../inbox/rules/operator-acts.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
+
+const OPTIONS: KnownOptions<ActOptions> = { force: true, entity: true };
+const OF_ONE = { entity: true, now: true } as const;
 
 /**
  * Runs the handlers of dead or ignored events again; of processed ones too with `force`. All of them in one transaction
@@ -32,6 +36,7 @@ export async function rerunEvents(
   by: By,
   options: ActOptions = {},
 ): Promise<ActReport> {
+  assertOptions('rerunEvents', options, OPTIONS);
   return operationsOf(inbox).act('rerun', keys, by, options);
 }
 
@@ -65,8 +70,10 @@ export type RerunResult =
 export async function rerun(
   inbox: Inbox,
   key: EventKey,
-  { entity, now = Date.now() }: { readonly entity?: EntityOf; readonly now?: number } = {},
+  options: { readonly entity?: EntityOf; readonly now?: number } = {},
 ): Promise<RerunResult> {
+  assertOptions('rerun', options, OF_ONE);
+  const { entity, now = Date.now() } = options;
   const event = await inbox.get(key);
   const decision = decideOnStored(askedByKey('rerun', false), event, entity);
   if (decision.result !== 'done') return decision.result;

@@ -8,6 +8,7 @@ import {
   type RejectedDelivery,
 } from '../inbox/operator/counts.ts';
 import { SlicedWork } from '../inbox/operator/turns.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
 import { percentilesOf, type Percentiles } from './percentiles.ts';
@@ -69,6 +70,8 @@ export interface StatsOptions {
   readonly steps?: number;
 }
 
+const OPTIONS: KnownOptions<StatsOptions> = { since: true, until: true, steps: true };
+
 const HOUR_MS = 60 * 60_000;
 const MAX_STEPS = 1_000;
 
@@ -90,6 +93,7 @@ const MAX_STEPS = 1_000;
  * ```
  */
 export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<Stats> {
+  assertOptions('stats', options, OPTIONS);
   const operations = operationsOf(inbox);
   const until = options.until ?? new Date();
   const since = options.since ?? new Date(until.getTime() - HOUR_MS);

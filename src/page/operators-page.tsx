@@ -6,14 +6,15 @@
  */
 import { tmpdir } from 'node:os';
 import { Hono } from 'hono';
-import { HookboxError, isInstance, nameOf } from '../errors.ts';
+import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { actRoutes, keyOf } from './acts/act-routes.ts';
 import { assetRoutes } from './assets.ts';
 import { auditScreen } from './screens/audit-screen.tsx';
 import { backupRoute } from './acts/backup-route.ts';
-import { createAuthorization, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
+import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk-screen.tsx';
 import { bulksScreen } from './screens/bulks-screen.tsx';
 import { watchChanges } from './live/watch-changes.ts';
@@ -66,6 +67,17 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
   readonly backupFolder?: string;
 }
 
+const OPTIONS: KnownOptions<OpsPageOptions> = {
+  ...ENTRANCE,
+  hosts: true,
+  mask: true,
+  title: true,
+  base: true,
+  db: true,
+  schema: true,
+  backupFolder: true,
+};
+
 /**
  * The page where operators see what is stored, find out what is stuck and why, and rerun it. Everything it does is also a
  * function of `hookbox/ops` and a command; what operators do stands in the audit with their names.
@@ -94,8 +106,12 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
  * ```
  */
 export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono {
-  const { inbox } = operated;
+  assertOptions('opsPage', options, OPTIONS);
   // Said when the page is made, and not when it is first opened.
+  if (typeof operated !== 'object' || operated === null || !('inbox' in operated)) {
+    throw new ConfigurationError('INVALID_OPTION', 'opsPage is given a receiver, or { inbox }.');
+  }
+  const { inbox } = operated;
   operationsOf(inbox);
   const authorized = createAuthorization(options);
   const guard = createGuard(options, Boolean(options.unsafeOpen));

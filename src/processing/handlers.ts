@@ -2,7 +2,6 @@ import { ConfigurationError } from '../errors.ts';
 import type { EventOf, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
-import type { Logger } from '../host/logger.ts';
 
 /** What a handler is told about the delivery that brought its event. */
 export interface DeliveryFacts {
@@ -10,6 +9,19 @@ export interface DeliveryFacts {
   readonly receivedAt: Date;
   /** `false` where no signature was verified: with `unsafeUnsigned: true`, or after an import that was not trusted */
   readonly verified: boolean;
+}
+
+/** Logs a text, with facts or without. */
+interface HandlerLine {
+  (message: string): void;
+  (facts: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** The logger of a handler: each line has the endpoint, id, type and attempt of its event. */
+export interface HandlerLog {
+  readonly info: HandlerLine;
+  readonly warn: HandlerLine;
+  readonly error: HandlerLine;
 }
 
 /**
@@ -27,9 +39,11 @@ export interface HandlerContext<Database = DefaultDatabase> {
   readonly signal: AbortSignal;
   /** a newer event of the same entity was processed already: what this one says is out of date */
   readonly superseded: boolean;
+  /** the bytes as they were delivered, which the signature was of: for an archive, or to pass them on */
+  readonly rawBody: Uint8Array;
   readonly delivery: DeliveryFacts;
-  /** the logger with endpoint, id, type and attempt filled in */
-  readonly log: Logger;
+  /** the logger with endpoint, id, type and attempt filled in: `log.info('sent')`, `log.warn({ carrier }, 'late')` */
+  readonly log: HandlerLog;
   /**
    * Runs `work` in a transaction on the inbox's own database that also marks the event as processed. Both are committed or
    * neither is: what `work` writes there happens exactly once. Success is final, so call it once and last.

@@ -1,15 +1,16 @@
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
-import { failureLog } from '../host/logger.ts';
+import { failureLog, type Logger } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ClaimedEvent } from '../inbox/work.ts';
 import { attemptEnding } from './attempt-ending.ts';
+import { attemptLog } from './attempt-log.ts';
 import { Doubt } from './doubt.ts';
 import { leaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, limitsOf } from './limits.ts';
 import type { ProcessorOptions } from './processor.ts';
-import { runAttempt, type AttemptEnd, type RunningAttempt } from './run-attempt.ts';
+import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 /** What became of an event that was run while its delivery waited; `late`: its handler could not begin in time. */
@@ -29,8 +30,8 @@ export interface InlineRunner {
   close(): Promise<void>;
 }
 
-export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering' | 'logger'>> &
-  Pick<ProcessorOptions, 'processing' | 'clock'>;
+export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering'>> &
+  Pick<ProcessorOptions, 'processing' | 'clock' | 'logErrors'> & { readonly logger: Logger };
 
 /** Within the time that adapters keep back for the answer itself. */
 const FROZEN_LIMIT_MS = 200;
@@ -42,6 +43,7 @@ const FROZEN_LIMIT_MS = 200;
 export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const { inbox, handlers, ordering, logger, clock = systemClock } = options;
   const { leaseMs, timeoutMs, types } = limitsOf(options);
+  const log = attemptLog({ logger, inbox, logErrors: options.logErrors ?? true, inline: true });
   // The budget and the backoff are the service's.
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
   const timers = new Timers(clock);
@@ -73,27 +75,21 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     }
   }
 
-  function start(claimed: ClaimedEvent): { attempt: RunningAttempt; settled: Promise<AttemptEnd['outcome']> } {
-    const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
-    const settled = attempt.ended.then((end) => settle(claimed, end));
+  function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptEnd['outcome']> } {
+    const attempt = runAttempt(claimed, { inbox, handlers, logger, log, clock, timeoutMs, retry });
+    const settled = attempt.ended.then((end) => settle(claimed, attempt, end));
     ending.hold(claimed.lease, attempt, settled);
     return { attempt, settled };
   }
 
-  async function settle({ lease, endpoint, id }: ClaimedEvent, end: AttemptEnd): Promise<AttemptEnd['outcome']> {
-    const isHeld = await ending.write(lease, end);
-    if (!isHeld) {
-      logger.warn(
-        { endpoint, id },
-        'the lease was lost before the handler ended; the event runs when it is sent again',
-      );
-      return 'lost';
-    }
-    if (end.outcome === 'retry' || end.outcome === 'dead') {
-      const facts = { endpoint, id, error: end.error.name };
-      logger.warn(facts, 'handler failed; it runs again when the service sends again');
-    }
-    return end.outcome;
+  async function settle(
+    { lease }: ClaimedEvent,
+    attempt: LoggedAttempt,
+    end: AttemptEnd,
+  ): Promise<AttemptEnd['outcome']> {
+    const written: AttemptEnd = (await ending.write(lease, end)) ? end : { outcome: 'lost' };
+    log.ended(attempt.about(), written);
+    return written.outcome;
   }
 
   function failed(what: string, failure: unknown): void {

@@ -1,4 +1,5 @@
 import { handledTypes, type Handlers } from './handlers.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
 import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
 
@@ -10,6 +11,24 @@ export interface ProcessingOptions {
   /** How long a lease holds without being renewed, in milliseconds; 15,000 unless set. */
   readonly leaseMs?: number;
   readonly retry?: RetryOptions;
+}
+
+const PROCESSING: KnownOptions<ProcessingOptions> = { concurrency: true, timeoutMs: true, leaseMs: true, retry: true };
+const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
+
+/**
+ * Refuses options of `processing` that there are not.
+ *
+ * @param more - which there are beside those of a processor
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertProcessing(
+  processing: ProcessingOptions | undefined,
+  more: Readonly<Record<string, true>> = {},
+): void {
+  if (processing === undefined) return;
+  assertOptions('processing', processing, { ...PROCESSING, ...more });
+  if (processing.retry !== undefined) assertOptions('processing.retry', processing.retry, RETRY);
 }
 
 /** How soon a processor looks again for what is due, and what could not be written is tried again, in milliseconds. */

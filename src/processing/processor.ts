@@ -1,19 +1,29 @@
-import { consoleLogger, failureLog, unfailing, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { outageLog } from '../host/outage-log.ts';
+import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Scope } from '../inbox/work.ts';
 import { TAKER_MS } from '../inbox/rules/takers.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
 import { attemptEnding } from './attempt-ending.ts';
+import { attemptLog } from './attempt-log.ts';
 import { Doubt } from './doubt.ts';
 import { endpointsOf } from './endpoint.ts';
 import { assertHandlers, type Handlers } from './handlers.ts';
 import { leaseRenewal } from './lease-renewal.ts';
-import { AGAIN_MS, CLOSE_LIMIT_MS, limitsOf, UPKEEP_EVERY_MS, type ProcessingOptions } from './limits.ts';
+import {
+  AGAIN_MS,
+  assertProcessing,
+  CLOSE_LIMIT_MS,
+  limitsOf,
+  UPKEEP_EVERY_MS,
+  type ProcessingOptions,
+} from './limits.ts';
 import { pruning, type RetentionOptions } from './retention.ts';
-import { runAttempt, type AttemptEnd } from './run-attempt.ts';
+import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
 export interface ProcessorOptions<Database = DefaultDatabase> {
@@ -29,10 +39,25 @@ export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly ordering?: boolean;
   readonly processing?: ProcessingOptions;
   readonly retention?: RetentionOptions;
-  readonly logger?: Logger;
+  /** Where it says what becomes of events: warnings and errors go to the console unless set; `false` for silence. */
+  readonly logger?: Logger | false;
+  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  readonly logErrors?: boolean;
   /** for tests */
   readonly clock?: Clock;
 }
+
+const OPTIONS: KnownOptions<ProcessorOptions> = {
+  inbox: true,
+  endpoint: true,
+  handlers: true,
+  ordering: true,
+  processing: true,
+  retention: true,
+  logger: true,
+  logErrors: true,
+  clock: true,
+};
 
 /** Claims events from an inbox and runs their handlers. */
 export interface Processor extends AsyncDisposable {
@@ -54,7 +79,7 @@ const ANNOUNCE_MS = TAKER_MS / 2;
  * Creates a processor: each stored event that has a handler reaches it, is retried until it succeeds, and is taken over
  * when the process that ran it goes away.
  *
- * @throws ConfigurationError for handlers, endpoints or limits that cannot work
+ * @throws ConfigurationError for handlers, endpoints or limits that cannot work, and for options that there are not
  * @example
  * ```ts
  * import { createProcessor } from 'hookbox';
@@ -70,10 +95,19 @@ const ANNOUNCE_MS = TAKER_MS / 2;
  */
 export function createProcessor<Database>(options: ProcessorOptions<Database>): Processor;
 export function createProcessor(options: ProcessorOptions): Processor {
+  assertOptions('createProcessor', options, OPTIONS);
+  assertInbox('createProcessor', options.inbox, 'claim');
+  assertProcessing(options.processing);
+  return processorOf(options);
+}
+
+/** A processor whose options were looked at. @throws ConfigurationError for values that cannot work */
+export function processorOf(options: ProcessorOptions): Processor {
   const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
   assertHandlers(handlers);
   const endpoints = endpointsOf(options.endpoint);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
+  const log = attemptLog({ logger, inbox, logErrors: options.logErrors ?? true });
   const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
   const scope: Scope = { endpoints, types };
   const now = (): number => clock.now();
@@ -140,12 +174,12 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   function run(claimed: ClaimedEvent): void {
-    const attempt = runAttempt(claimed, { inbox, handlers, logger, clock, timeoutMs, retry });
+    const attempt = runAttempt(claimed, { inbox, handlers, logger, log, clock, timeoutMs, retry });
     busy += 1;
     const settled = attempt.ended
       .then((end) => {
         busy -= 1;
-        const written = settle(claimed, end);
+        const written = settle(claimed, attempt, end);
         pump(); // the next claim shares the commit of this settlement
         return written;
       })
@@ -153,16 +187,9 @@ export function createProcessor(options: ProcessorOptions): Processor {
     ending.hold(claimed.lease, attempt, settled);
   }
 
-  async function settle({ lease, endpoint, id, attempt }: ClaimedEvent, end: AttemptEnd): Promise<void> {
+  async function settle({ lease }: ClaimedEvent, attempt: LoggedAttempt, end: AttemptEnd): Promise<void> {
     const isHeld = await ending.write(lease, end);
-    const facts = { endpoint, id, attempt };
-    if (!isHeld) logger.warn(facts, 'the lease was lost before the handler ended; the event runs again');
-    else if (end.outcome === 'dead') {
-      logger.error({ ...facts, reason: end.reason, error: end.error.name }, 'event is dead; inbox.attempts says why');
-    } else if (end.outcome === 'retry') {
-      const again = { ...facts, error: end.error.name, dueAt: new Date(end.dueAt).toISOString() };
-      logger.warn(again, 'handler failed and is run again; inbox.attempts says why');
-    }
+    log.ended(attempt.about(), isHeld ? end : { outcome: 'lost' });
   }
 
   /** Other processes may have stored something, and what waited may be due. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Scope } from '../inbox/work.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positive } from '../number-option.ts';
 
 export interface RetentionOptions {
@@ -8,6 +9,7 @@ export interface RetentionOptions {
   readonly processedDays?: number;
 }
 
+const OPTIONS: KnownOptions<RetentionOptions> = { processedDays: true };
 const BATCH = 100;
 const DAY_MS = 24 * 60 * 60_000;
 /** After each batch the writer is left alone for so many times as long. */
@@ -24,12 +26,14 @@ interface PruningOptions {
 /**
  * What makes tombstones of events that are old enough, a batch at a time.
  *
- * @throws ConfigurationError `INVALID_OPTION` for a number of days that cannot work
+ * @throws ConfigurationError `INVALID_OPTION` for a number of days that cannot work, and for options that there are not
  */
 export function pruning(
-  { processedDays = 30 }: RetentionOptions,
+  retention: RetentionOptions,
   { inbox, endpoints, now, isOpen }: PruningOptions,
 ): () => Promise<void> {
+  assertOptions('retention', retention, OPTIONS);
+  const { processedDays = 30 } = retention;
   const processedMs = positive('processedDays', processedDays, Infinity) * DAY_MS;
   return async () => {
     if (processedMs === Infinity) return;

@@ -1,28 +1,30 @@
-import { isPermanent, messageOf } from '../errors.ts';
+import { isPermanent, waitAskedFor } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
-import type { Handler, HandlerContext, Handlers } from './handlers.ts';
+import type { Handler, HandlerContext, HandlerLog, Handlers } from './handlers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
 import { attemptError } from './attempt-error.ts';
+import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import { settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { RetryOptions } from '../inbox/rules/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
+
+export type { AttemptEnd } from './attempt-end.ts';
 
 /** What an attempt needs to know of its processor. */
 export interface AttemptOptions {
   readonly inbox: Inbox;
   readonly handlers: Handlers;
   readonly logger: Logger;
+  readonly log: AttemptLog;
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly retry: Required<RetryOptions>;
 }
-
-/** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
-export type AttemptEnd = Settlement | { readonly outcome: 'committed' } | { readonly outcome: 'lost' };
 
 /** A handler that is running. */
 export interface RunningAttempt {
@@ -38,20 +40,35 @@ export interface RunningAttempt {
   abandon(): AttemptEnd;
 }
 
+/** One that also knows what the log is to say of it. */
+export interface LoggedAttempt extends RunningAttempt {
+  about(): EndedAttempt;
+}
+
 /** How long a handler that was told to stop may still hold its slot and its entity. */
 const GRACE_MS = 30_000;
 
 /** Runs the handler for one claimed event. */
-export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): RunningAttempt {
-  const { inbox, handlers, logger, clock, timeoutMs, retry } = options;
+export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): LoggedAttempt {
+  const { inbox, handlers, logger, log, clock, timeoutMs, retry } = options;
   const { parsed } = readEvent(claimed.body);
   if (!parsed.ok) {
     // Valid when it was stored, but not to this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const error = { ...attemptError(message), name: 'InvalidEvent' };
     const end = { outcome: 'dead', reason: 'invalid', error } as const;
-    return { ended: Promise.resolve(end), abort() {}, abandon: () => end };
+    const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
+    return { ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
   }
+
+  const facts = factsOf(claimed, parsed.event.type);
+  const startedAt = performance.now();
+  let endedAt: number | null = null;
+  let code: string | undefined;
+  const about = (): EndedAttempt => {
+    const durationMs = Math.round((endedAt ?? performance.now()) - startedAt);
+    return { ...facts, durationMs, ...(code !== undefined && { code }) };
+  };
 
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
@@ -75,17 +92,23 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
 
   const conclude = (): void => {
     over = true;
+    endedAt ??= performance.now();
     transactions.close();
     cancelTimeout();
     cancelGrace();
   };
 
+  let rawBody: Uint8Array | undefined;
   const context: HandlerContext = {
     attempt: claimed.attempt,
     signal: controller.signal,
     superseded: claimed.superseded,
+    get rawBody() {
+      // A copy: what is in memory is what is stored.
+      return (rawBody ??= Uint8Array.from(claimed.body));
+    },
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
-    log: about(logger, claimed, parsed.event.type),
+    log: handlerLog(logger, facts),
     transaction: transactions.call,
   };
 
@@ -129,8 +152,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
     const { committed, spoiled } = transactions;
     if (committed) return { outcome: 'committed' };
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
-      logger.error({ endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt }, spoiled.message);
-      return { outcome: 'committed' };
+      log.spoiled(about());
+      return { outcome: 'committed', isDead: true };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
@@ -144,21 +167,19 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
 
   async function noteLate(thrown: unknown): Promise<void> {
     const error = attemptError(thrown);
-    const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt, error: error.name };
-    logger.error(facts, 'the handler failed after its transaction was committed; it is not run again');
-    await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => {
-      logger.error({ ...facts, cause: messageOf(failure) }, 'cannot note what the handler threw');
-    });
+    code = codeOf(thrown);
+    log.failedLate(about(), error);
+    await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => log.notNoted(facts, failure));
   }
 
   function withoutFile(thrown: unknown): Settlement {
-    const facts = { endpoint: claimed.endpoint, id: claimed.id, attempt: claimed.attempt, cause: messageOf(thrown) };
-    logger.error(facts, 'ctx.transaction cannot be had; the handler runs again later, which does not count');
+    log.withoutFile(about(), thrown);
     return settlementWithoutFile(claimed.attempt, retry, clock.now());
   }
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
-    const failure = { error: attemptError(thrown), isPermanent: permanent };
+    code = codeOf(thrown);
+    const failure = { error: attemptError(thrown), isPermanent: permanent, afterMs: waitAskedFor(thrown) };
     return settlementOfFailure(claimed.failures, failure, retry, clock.now());
   }
 
@@ -171,6 +192,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Runn
       conclude();
       return (end ??= endOf({ error: controller.signal.reason }));
     },
+    about,
   };
 }
 
@@ -182,11 +204,12 @@ function handlerFor(handlers: Handlers, type: string): Handler<WebhookEvent | Un
   return handler as Handler<WebhookEvent | UnknownEvent>;
 }
 
-function about(logger: Logger, { endpoint, id, attempt }: ClaimedEvent, type: string): Logger {
-  const facts = { endpoint, id, type, attempt };
-  return {
-    info: (more, message) => logger.info({ ...facts, ...more }, message),
-    warn: (more, message) => logger.warn({ ...facts, ...more }, message),
-    error: (more, message) => logger.error({ ...facts, ...more }, message),
-  };
+function handlerLog(logger: Logger, about: AttemptFacts): HandlerLog {
+  const at =
+    (level: keyof Logger): HandlerLog[typeof level] =>
+    (...given: [string] | [Readonly<Record<string, unknown>>, string]) => {
+      if (given.length === 1 && typeof given[0] === 'string') logger[level]({ ...about }, given[0]);
+      else logger[level]({ ...about, ...(given[0] as object) }, given[1] ?? '');
+    };
+  return { info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -3,13 +3,15 @@ import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { outageLog } from '../host/outage-log.ts';
+import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
-import type { ProcessingOptions } from '../processing/limits.ts';
-import { createProcessor } from '../processing/processor.ts';
+import { assertProcessing, type ProcessingOptions } from '../processing/limits.ts';
+import { processorOf } from '../processing/processor.ts';
 import type { RetentionOptions } from '../processing/retention.ts';
 import { deliveryLog, startReminder } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
@@ -19,7 +21,7 @@ import type { Outcome, Reason, Refusal } from './outcome.ts';
 import { bodyOf, isRefusal } from './refusals.ts';
 import { UnderWay } from './deliveries-under-way.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
-import { createVerifier, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
+import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
 export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
@@ -40,9 +42,24 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   };
   /** Names what an event is about, where the built-in rule does not fit: a function that returns a text or `null`, at once. */
   readonly entity?: EntityOf;
+  /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
+  readonly logErrors?: boolean;
   /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
   readonly clock?: Clock;
 }
+
+const OPTIONS: KnownOptions<ReceiverOptions> = {
+  ...VERIFIER_OPTIONS,
+  inbox: true,
+  endpoint: true,
+  handlers: true,
+  ordering: true,
+  retention: true,
+  processing: true,
+  entity: true,
+  logErrors: true,
+  clock: true,
+};
 
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
@@ -64,7 +81,7 @@ export interface Receiver extends AsyncDisposable {
 /**
  * Creates a receiver: only authentic deliveries come in, and each event is on disk once before it is answered 2xx.
  *
- * @throws ConfigurationError for a secret, a handler or a limit that cannot work
+ * @throws ConfigurationError for a secret, a handler or a limit that cannot work, and for options that there are not
  * @example
  * ```ts
  * import { createReceiver, signBody } from 'hookbox';
@@ -79,15 +96,18 @@ export interface Receiver extends AsyncDisposable {
  */
 export function createReceiver<Database>(options: ReceiverOptions<Database>): Receiver;
 export function createReceiver(options: ReceiverOptions): Receiver {
+  assertOptions('createReceiver', options, OPTIONS);
+  assertInbox('createReceiver', options.inbox, 'accept');
+  assertProcessing(options.processing, { mode: true });
   const { inbox, endpoint = DEFAULT_ENDPOINT, entity = entityOf, handlers = {}, ordering = true } = options;
   const { clock = systemClock } = options;
   assertEndpoint(endpoint);
   assertHandlers(handlers);
-  const verifier = createVerifier(options);
+  const verifier = verifierOf(options);
   const { logger } = verifier;
   const forProcessing = { ...options, endpoint, handlers, ordering, logger };
   const inline = inlineHandling(forProcessing, endpoint, options.processing?.mode);
-  const processor = createProcessor(forProcessing);
+  const processor = processorOf(forProcessing);
 
   const log = deliveryLog(logger, endpoint);
   const outage = outageLog(logger, 'the inbox stores deliveries again', { facts: { endpoint } });

@@ -2,7 +2,8 @@ import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/dead
 import { ConfigurationError } from '../errors.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent, type EventFacts } from '../events/parse.ts';
-import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
+import { loggerOf, type Logger } from '../host/logger.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
 import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
@@ -14,8 +15,8 @@ import { bodyOf, isRefusal, reportedRefusals, type RefusalFacts } from './refusa
 
 export interface VerifierOptions {
   /**
-   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way, or a function that
-   * fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
+   * The endpoint's signing secret: text or bytes, several of them while a rotation is under way (one whose variable
+   * is not set is left out), or a function that fetches them. A function is called at start and then once a minute at most; every 5 s after a mismatch, and while it
    * has not brought any key.
    */
   readonly secret?: SecretOption;
@@ -31,8 +32,11 @@ export interface VerifierOptions {
   readonly maxReadingBytes?: number;
   /** Every delivery is answered within this many milliseconds; 9,000 unless set, under the service's 10 s. */
   readonly deadlineMs?: number;
-  /** Where rejections and failures are reported; warnings and errors go to the console unless set. */
-  readonly logger?: Logger;
+  /**
+   * Where rejections, failures and what becomes of events are reported; warnings and errors go to the console unless set.
+   * `false` for silence.
+   */
+  readonly logger?: Logger | false;
 }
 
 /** A delivery whose bytes are authentic and hold an event, typed or invalid. */
@@ -72,12 +76,28 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_READING_BYTES = 64 * 1024 * 1024;
 const DEADLINE_MS = 9_000;
 
-/** @throws ConfigurationError for a secret or a limit that cannot work */
+/** Those of everything that verifies. */
+export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
+  secret: true,
+  unsafeUnsigned: true,
+  maxBodyBytes: true,
+  maxReadingBytes: true,
+  deadlineMs: true,
+  logger: true,
+};
+
+/** @throws ConfigurationError for a secret or a limit that cannot work, and for options that there are not */
 export function createVerifier(options: VerifierOptions): Verifier {
+  assertOptions('webhookVerifier', options, VERIFIER_OPTIONS);
+  return verifierOf(options);
+}
+
+/** One whose options were looked at. @throws ConfigurationError for values that cannot work */
+export function verifierOf(options: VerifierOptions): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const keys = chosenKeys(options, logger);
   const refuse = reportedRefusals(logger);
   const startDeliveryDeadline: Verifier['startDeadline'] = (delivery) => startDeadline(deadlineMs, delivery?.host);

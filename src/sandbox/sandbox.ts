@@ -1,5 +1,6 @@
 import { ConfigurationError, nameOf } from '../errors.ts';
-import { consoleLogger, unfailing, type Logger } from '../host/logger.ts';
+import { loggerOf, type Logger } from '../host/logger.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positiveWhole } from '../number-option.ts';
 import type { FaultPlan } from '../sender/faults.ts';
 import { ACCOUNT_TABLES, accountOf, signUp } from './account.ts';
@@ -48,8 +49,8 @@ export interface SandboxOptions {
   readonly deliveryFaults?: FaultPlan;
   /** told after each try of a delivery, by its id: `deliveries.tries(id)` says what came of it */
   readonly onTry?: (delivery: number) => void;
-  /** told of failures of the sandbox itself; the console unless set */
-  readonly logger?: Logger;
+  /** told of failures of the sandbox itself; the console unless set, `false` for silence */
+  readonly logger?: Logger | false;
 }
 
 /** The whole service on one machine. */
@@ -92,8 +93,7 @@ const TABLES = [
   ...DISPATCH_TABLES,
 ];
 
-/** Every option that there is, so that a misspelt one is not taken for none. */
-const OPTIONS: Readonly<Record<keyof SandboxOptions, true>> = {
+const OPTIONS: KnownOptions<SandboxOptions> = {
   webhooks: true,
   file: true,
   seed: true,
@@ -128,12 +128,8 @@ const START_AT = new Date('2026-01-01T00:00:00.000Z');
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  assertOptions('createSandbox', options, OPTIONS);
   const { clock: kind = 'frozen', startAt = START_AT, plan = 'Enterprise', webhooks } = options;
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined) {
-    const message = `createSandbox has no option ${JSON.stringify(unknown)}, but ${Object.keys(OPTIONS).join(', ')}.`;
-    throw new ConfigurationError('INVALID_OPTION', message);
-  }
   if (webhooks !== undefined && !Array.isArray(webhooks)) {
     throw new ConfigurationError('INVALID_OPTION', 'webhooks must be a list, such as [{ to: receiver, secret }].');
   }
@@ -147,7 +143,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
   const assumptions = assumptionsWith(options.assumptions);
   const limits = limitsOf(plan, assumptions);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const clock = kind === 'frozen' ? frozenClock(startAt.getTime()) : realClock();
   const seed = options.seed ?? (kind === 'frozen' ? 1 : undefined);
   if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {

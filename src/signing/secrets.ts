@@ -1,9 +1,8 @@
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { ephemeralHost } from '../host/ephemeral-host.ts';
-import { signingKeys, type Secret, type SigningKey } from './signature.ts';
+import { signingKeys, type Secrets, type SigningKey } from './signature.ts';
 
-/** One secret, or several while a rotation is under way. */
-export type Secrets = Secret | readonly Secret[];
+export type { Secrets } from './signature.ts';
 
 /** Fetches the secrets from wherever they are kept, for example a secret manager. */
 export type SecretProvider = () => Secrets | Promise<Secrets>;

@@ -5,6 +5,12 @@ import { ConfigurationError } from '../errors.ts';
 /** A signing secret as the dashboard shows it, or its bytes. */
 export type Secret = string | Uint8Array;
 
+/**
+ * One secret, or several while a rotation is under way. Entries that are `undefined` are left out, as long as there are others:
+ * `[process.env.NEW_SECRET, process.env.OLD_SECRET]`.
+ */
+export type Secrets = Secret | readonly (Secret | undefined)[];
+
 /** A key made ready once: the two blocks that HMAC puts before what it hashes (RFC 2104). */
 export interface SigningKey {
   readonly inner: Uint8Array;
@@ -53,11 +59,7 @@ export function signBody(body: Uint8Array | string, secret: Secret): string {
  * verifySignature(body, signBody(body, 'new'), ['new', 'old']); // true
  * ```
  */
-export function verifySignature(
-  body: Uint8Array,
-  signature: string | null | undefined,
-  secret: Secret | readonly Secret[],
-): boolean {
+export function verifySignature(body: Uint8Array, signature: string | null | undefined, secret: Secrets): boolean {
   return matchesSignature(body, signature, typeof secret === 'string' ? readyKeys(secret) : signingKeys(secret));
 }
 
@@ -133,15 +135,22 @@ function readyKey(bytes: Uint8Array): SigningKey {
 }
 
 /** Makes one or several secrets ready; refuses what can only be a mistake. */
-export function signingKeys(secret: Secret | readonly Secret[]): readonly SigningKey[] {
+export function signingKeys(secret: Secrets): readonly SigningKey[] {
   if (!isList(secret)) return [signingKey(secret)];
   if (secret.length === 0) {
     throw new ConfigurationError('UNUSABLE_SECRET', 'The list of signing secrets is empty: give at least one.');
   }
-  return secret.map((one, index) => signingKey(one, `secret[${index}]`));
+  // Before a rotation and after it there is no second one, and its variable is not set.
+  const keys = secret.flatMap((one, index) => (one === undefined ? [] : [signingKey(one, `secret[${index}]`)]));
+  if (keys.length > 0) return keys;
+  throw new ConfigurationError(
+    'UNUSABLE_SECRET',
+    `secret[0] is undefined${secret.length > 1 ? ', and so are the others' : ''}: the list of signing secrets has none. Set at ` +
+      "least one to the endpoint's signing secret from the dashboard, for example through SIGNING_SECRET.",
+  );
 }
 
-function isList(secret: Secret | readonly Secret[]): secret is readonly Secret[] {
+function isList(secret: Secrets): secret is readonly (Secret | undefined)[] {
   return Array.isArray(secret);
 }
 

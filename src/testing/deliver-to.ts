@@ -1,3 +1,4 @@
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { DeliveryError } from '../sender/deliver.ts';
 import type { Secret } from '../signing/signature.ts';
 import type { DeliveryAnswer } from './delivery-answer.ts';
@@ -14,6 +15,15 @@ export interface DeliverToOptions extends Pick<SignedRequestInit, 'signature' | 
   /** how long an answer is waited for; 10,000 unless set, as the service does */
   readonly timeoutMs?: number;
 }
+
+const OPTIONS: KnownOptions<DeliverToOptions & { readonly as?: string }> = {
+  secret: true,
+  signature: true,
+  headers: true,
+  path: true,
+  timeoutMs: true,
+  as: true,
+};
 
 const TIMEOUT_MS = 10_000;
 /** Where an app or a handler has its webhook unless it is said. */
@@ -72,6 +82,7 @@ export async function deliverTo(
   event: Deliverable,
   options: DeliverToOptions & { readonly as?: 'fetch' | 'node' | LambdaShape },
 ): Promise<DeliveryAnswer> {
+  assertOptions('deliverTo', options, OPTIONS);
   const { secret, path = DEFAULT_PATH, timeoutMs = TIMEOUT_MS, as } = options;
   const bytes = bytesOf(event);
   return answerInTime(target, { path, headers: signedHeaders(bytes, secret, options), bytes }, timeoutMs, as);

@@ -1,3 +1,4 @@
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { signatureOf } from '../sender/deliver.ts';
 import { writtenWithDecimals } from '../sender/exact-json.ts';
 import type { Secret } from '../signing/signature.ts';
@@ -14,6 +15,8 @@ export interface SignedRequestInit {
   /** beside those that the service sends, or in place of one of them */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+const OPTIONS: KnownOptions<SignedRequestInit> = { url: true, signature: true, headers: true };
 
 /**
  * Makes the request that the service would send: a POST of the exact bytes with their signature in `X-Signature`
@@ -35,6 +38,7 @@ export interface SignedRequestInit {
  * ```
  */
 export function signedRequest(event: Deliverable, secret: Secret, init: SignedRequestInit = {}): Request {
+  assertOptions('signedRequest', init, OPTIONS);
   const body = bytesOf(event);
   return new Request(init.url ?? 'http://localhost/webhooks', {
     method: 'POST',

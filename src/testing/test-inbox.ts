@@ -1,8 +1,10 @@
 import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import { memoryInbox } from '../inbox/memory/memory-inbox.ts';
 import { EVERYTHING } from '../inbox/work.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { SteppingClock, type TestClock } from './test-clock.ts';
 import { watchedInbox } from './watched-inbox.ts';
 
@@ -28,6 +30,8 @@ export interface TestInbox<Database = DefaultDatabase> {
   readonly handledAll: (options?: { readonly withinMs?: number }) => Promise<readonly StoredEvent[]>;
 }
 
+const OPTIONS: KnownOptions<TestInboxOptions> = { now: true, inbox: true };
+
 const TWO_DAYS_MS = 48 * 60 * 60_000;
 const PATIENCE_MS = 1_000;
 const PAGE = 1_000;
@@ -37,7 +41,7 @@ const SHOWN = 5;
  * An inbox whose time a test controls: hours of retries pass as fast as the handlers run. Give both `inbox` and `clock` to
  * `createReceiver` or `createProcessor`, and start it.
  *
- * @throws TypeError for a `now` that cannot be read
+ * @throws TypeError for a `now` that cannot be read; ConfigurationError `INVALID_OPTION` for options that there are not
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -55,7 +59,7 @@ const SHOWN = 5;
  *       if (clock.now() < openFrom) throw new Error('the shop is closed');
  *     },
  *   },
- *   logger: { info() {}, warn() {}, error() {} },
+ *   logger: false,
  * });
  * await receiver.start();
  * await deliverTo(receiver, buildEvent('order.created'), { secret });
@@ -67,7 +71,10 @@ const SHOWN = 5;
  * ```
  */
 export function testInbox<Database = DefaultDatabase>(options?: TestInboxOptions<Database>): TestInbox<Database>;
-export function testInbox({ now = Date.now(), inbox: kept }: TestInboxOptions = {}): TestInbox {
+export function testInbox(options: TestInboxOptions = {}): TestInbox {
+  assertOptions('testInbox', options, OPTIONS);
+  const { now = Date.now(), inbox: kept } = options;
+  if (kept !== undefined) assertInbox('testInbox', kept, 'accept');
   const startsAt = new Date(now).getTime();
   if (Number.isNaN(startsAt)) throw new TypeError(`now must be a date or milliseconds since 1970, not ${String(now)}.`);
   const { inbox, rest } = watchedInbox(kept ?? memoryInbox({ ephemeral: true }), PATIENCE_MS);
@@ -76,7 +83,9 @@ export function testInbox({ now = Date.now(), inbox: kept }: TestInboxOptions = 
   return {
     inbox,
     clock,
-    async handledAll({ withinMs = TWO_DAYS_MS } = {}) {
+    async handledAll(within = {}) {
+      assertOptions('handledAll', within, { withinMs: true });
+      const { withinMs = TWO_DAYS_MS } = within;
       const until = clock.now() + withinMs;
       for (;;) {
         await rest();

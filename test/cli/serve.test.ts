@@ -94,7 +94,7 @@ describe('hookbox serve', () => {
       'seen (endpoint=default, id=evt_3PqT8mXkRz4VwYb2, type=order.created, attempt=1, total=30.05)',
     );
     expect(stderr).not.toContain('There are no handlers');
-    expect(stderr).not.toContain('inbox.attempts');
+    expect(stderr).not.toMatch(/hookbox: (handler failed|event is dead|event processed)/);
   });
 
   it.each([

@@ -2,7 +2,11 @@ import Database from 'better-sqlite3';
 import { existsSync } from 'node:fs';
 import { afterAll, onTestFinished } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { sqliteInbox as threaded } from '../../src/inbox/sqlite/sqlite-inbox.ts';
+import {
+  sqliteInbox as threaded,
+  type SqliteDatabase,
+  type SqliteInboxOptions,
+} from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { waitedFor } from './calls-under-way.ts';
 import { emptyInbox } from './emptied-inbox.ts';
 import type * as onLoop from './inbox-on-loop.ts';
@@ -14,6 +18,8 @@ let merchant: Database.Database | undefined;
 const shared: { file?: Inbox; merchant?: Inbox } = {};
 /** Of the running test. */
 const taken = new Set<'path' | 'inbox'>();
+
+type Source = string | { readonly database: SqliteDatabase };
 
 shareScratchFile(() => {
   if (taken.has('path')) return null;
@@ -29,7 +35,7 @@ shareScratchFile(() => {
  * In place of `inbox-on-loop.ts`, for suites that were written for an inbox without threads: one that writes in a thread, and
  * that `rest()` waits for. The first one of a test is always the same, in a file that all tests share: to start threads is dear.
  */
-export const sqliteInbox: typeof threaded = (source, options) => {
+export const sqliteInbox = ((source: Source, options?: SqliteInboxOptions): Inbox => {
   const isOfMerchant = typeof source !== 'string';
   const isShared = isOfMerchant ? source.database === merchant : source === file;
   if (!isShared || options !== undefined || taken.has('inbox')) return waitedFor(threaded(source, options));
@@ -37,7 +43,7 @@ export const sqliteInbox: typeof threaded = (source, options) => {
   const inbox = (shared[isOfMerchant ? 'merchant' : 'file'] ??= threaded(source));
   const close = async (): Promise<void> => {};
   return waitedFor({ ...inbox, close, [Symbol.asyncDispose]: close });
-};
+}) as typeof threaded; // of the connection that is given
 
 export const openConnection: typeof onLoop.openConnection = (path) => {
   if (path === file) return (merchant ??= new Database(file, { timeout: 20_000 }));

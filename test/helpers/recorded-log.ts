@@ -6,20 +6,22 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A logger, and the lines it was given. */
+/** A logger, and the lines it was given; those that only say of an event that all went well are apart. */
 export interface RecordedLog {
   readonly logger: Logger;
   readonly lines: readonly LogLine[];
+  readonly successes: readonly LogLine[];
   /** Begins anew, for a log that several tests share. */
   readonly forget: () => void;
 }
 
 export function recordedLog(): RecordedLog {
   const lines: LogLine[] = [];
+  const successes: LogLine[] = [];
   const at =
     (level: LogLine['level']): Logger['info'] =>
     (facts, message) =>
-      void lines.push({ level, facts, message });
-  const forget = (): void => void lines.splice(0);
-  return { lines, forget, logger: { info: at('info'), warn: at('warn'), error: at('error') } };
+      void (message === 'event processed' ? successes : lines).push({ level, facts, message });
+  const forget = (): void => [lines, successes].forEach((kept) => kept.splice(0));
+  return { lines, successes, forget, logger: { info: at('info'), warn: at('warn'), error: at('error') } };
 }

@@ -9,6 +9,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'InboxOpenError',
     'InboxUnavailableError',
     'PermanentError',
+    'RetryLaterError',
     'TransactionError',
     'createProcessor',
     'createReceiver',

@@ -110,8 +110,8 @@ describe('a sandbox', () => {
   });
 
   it.each([
-    [{ webhook: [] }, 'has no option "webhook"'],
-    [{ db: 'shop.db' }, 'has no option "db"'],
+    [{ webhook: [] }, 'no option `webhook`'],
+    [{ db: 'shop.db' }, 'no option `db`'],
     [{ webhooks: { to: 'http://localhost:3000' } }, 'must be a list'],
     [{ startAt: '2026-01-01' }, 'startAt must be a Date'],
     [{ signedUpAt: new Date(NaN) }, 'signedUpAt must be a Date'],

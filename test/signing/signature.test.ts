@@ -126,7 +126,8 @@ const UNUSABLE: readonly { readonly name: string; readonly secret: unknown; read
 
 const UNUSABLE_LISTS: readonly { readonly name: string; readonly secret: unknown; readonly why: RegExp }[] = [
   { name: 'an empty list', secret: [], why: /empty/ },
-  ...UNUSABLE.map(({ name, secret }) => ({
+  { name: 'a list of what is not set', secret: [undefined, undefined], why: /undefined.*Set at least one/ },
+  ...UNUSABLE.filter(({ secret }) => secret !== undefined).map(({ name, secret }) => ({
     name: `a list whose second is ${name}`,
     secret: [MARKER, secret],
     why: /\[1\]/,
@@ -169,6 +170,19 @@ describe('an unusable secret', () => {
     expect(failure.message).toMatch(why);
     expect(failure.message).not.toContain(MARKER);
     expect(failure.message).not.toContain('4711');
+  });
+
+  it.each([
+    ['first', [undefined, MARKER]],
+    ['last', [MARKER, undefined]],
+  ])('is not one that is not set beside one that is: %s', async (_, secret) => {
+    const signature = signBody('{}', MARKER);
+    expect(verifySignature(utf8.encode('{}'), signature, secret)).toBe(true);
+    await using receiver = createReceiver({ secret, inbox: memoryInbox(), logger: false });
+    // Authentic, though no event.
+    expect(await receiver.receive({ body: utf8.encode('{}'), signature })).toMatchObject({ status: 400 });
+    const guessed = createHmac('sha256', 'undefined').update('{}').digest('hex');
+    expect(await receiver.receive({ body: utf8.encode('{}'), signature: guessed })).toMatchObject({ status: 401 });
   });
 
   it('lets no receiver start that names no secret at all', () => {

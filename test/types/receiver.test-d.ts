@@ -80,19 +80,20 @@ describe('the secret option', () => {
     createReceiver({ inbox, secret: new Uint8Array(32) });
     createReceiver({ inbox, secret: ['new', new Uint8Array(32)] });
     createReceiver({ inbox, secret: ['new', 'old'] as const });
+    createReceiver({ inbox, secret: [process.env['NEW_SECRET'], process.env['OLD_SECRET']] });
     createReceiver({ inbox, secret: () => 'text' });
     createReceiver({ inbox, secret: async () => ['new', 'old'] });
     createReceiver({ inbox, unsafeUnsigned: true });
   });
 
-  it('may not be a number, null, or a list with a variable that may not be set', () => {
+  it('may not be a number, null, a list with null, or a function that may bring none', () => {
     // @ts-expect-error -- a number
     createReceiver({ inbox, secret: 4711 });
     // @ts-expect-error -- null
     createReceiver({ inbox, secret: null });
-    // @ts-expect-error -- the second may be undefined
-    createReceiver({ inbox, secret: ['new', process.env['OLD_SECRET']] });
-    // @ts-expect-error -- so may what the function brings
+    // @ts-expect-error -- null in a list
+    createReceiver({ inbox, secret: ['new', null] });
+    // @ts-expect-error -- what the function brings may be undefined
     createReceiver({ inbox, secret: () => process.env['SIGNING_SECRET'] });
   });
 });

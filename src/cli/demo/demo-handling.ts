@@ -5,7 +5,6 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import type { Attempt } from '../../inbox/work.ts';
 import { rerun } from '../../ops/rerun.ts';
 import { createProcessor } from '../../processing/processor.ts';
-import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
 import type { DemoStore } from './demo-store.ts';
 
@@ -20,7 +19,7 @@ export async function handleAll(inbox: Inbox, { writeEffect }: Pick<DemoStore, '
   let mended = false;
   await using processor = createProcessor({
     inbox,
-    logger: silentLogger,
+    logger: false,
     processing: { retry: { baseMs: 50 } },
     handlers: {
       'inventory.low_stock': () => {

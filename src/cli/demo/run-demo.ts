@@ -13,7 +13,6 @@ import { handleAll } from './demo-handling.ts';
 import { sqliteStore, type DemoStore } from './demo-store.ts';
 import { fixture } from '../../testing/fixtures.ts';
 import { tell } from '../shared/output.ts';
-import { silentLogger } from '../shared/silent-logger.ts';
 import { table } from '../shared/table.ts';
 
 const secret = 'the demo signs with this';
@@ -55,7 +54,7 @@ async function demo(store: DemoStore): Promise<boolean> {
 
 async function receiveFromSender(store: DemoStore): Promise<readonly DemoDelivery[]> {
   await using inbox = store.open();
-  await using receiver = createReceiver({ secret, inbox, logger: silentLogger });
+  await using receiver = createReceiver({ secret, inbox, logger: false });
   const app = new Hono();
   app.all('/webhooks', webhookHandler(receiver));
   const { promise: listening, resolve } = Promise.withResolvers<number>();

@@ -14,7 +14,6 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { sqliteInbox } from '../../inbox/sqlite/sqlite-inbox.ts';
 import { EVERYTHING } from '../../inbox/work.ts';
 import { createReceiver, type Receiver } from '../../receive/receiver.ts';
-import { silentLogger } from '../shared/silent-logger.ts';
 import { allEvents, eventFinding, whenSettled } from './inbox-findings.ts';
 import { PATIENCE_MS, type Findings, type ScenarioReceiver } from './scenario-receiver.ts';
 import type { HandlerBehaviour, Scenario } from './scenario-schema.ts';
@@ -45,7 +44,7 @@ export async function ownReceiver({ receiver: { handlers } }: Scenario): Promise
     const receiver = createReceiver({
       secret,
       inbox,
-      logger: silentLogger, // the report tells what happened
+      logger: false, // the report tells what happened
       handlers: { '*': handlerOf(handlers, counted) },
       processing: { concurrency: 8, retry: { baseMs: 5, maxMs: 100 } },
     });

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
+import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { consoleLogger, type Logger } from '../../host/logger.ts';
@@ -83,6 +84,7 @@ function receiverOf(inbox: Inbox, { secret, handlers = {} }: ServeOptions): Rece
 const notices: Logger = { info: notice, warn: notice, error: notice };
 
 function notice(facts: Readonly<Record<string, unknown>>, message: string): void {
+  if (isAboutAttempt(message)) return;
   const isOfHandler = 'type' in facts;
   const hasItsLine = 'id' in facts || ('reason' in facts && !('cause' in facts));
   if (isOfHandler || !hasItsLine) consoleLogger.warn(facts, message);

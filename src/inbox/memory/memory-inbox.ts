@@ -1,5 +1,6 @@
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
+import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
 import { acceptEvent } from '../rules/accept-event.ts';
@@ -14,11 +15,13 @@ export interface MemoryInboxOptions {
   readonly ephemeral?: boolean;
 }
 
+const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: true };
+
 /**
  * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of
  * the contract but durability.
  *
- * @throws InboxOpenError `EPHEMERAL_HOST` on a host of functions, unless `ephemeral: true` says that loss is meant
+ * @throws ConfigurationError `INVALID_OPTION` for options that there are not; InboxOpenError `EPHEMERAL_HOST` on a host of functions, unless `ephemeral: true` says that loss is meant
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -28,7 +31,9 @@ export interface MemoryInboxOptions {
  * await receiver.close();
  * ```
  */
-export function memoryInbox({ ephemeral = false }: MemoryInboxOptions = {}): Inbox {
+export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
+  assertOptions('memoryInbox', options, OPTIONS);
+  const { ephemeral = false } = options;
   assertLasting('memoryInbox', ephemeral);
   const entries = new Entries();
   const engine = memoryEngine(entries);

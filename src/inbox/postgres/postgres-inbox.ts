@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
+import { assertAlone, assertOptions, type KnownOptions } from '../../known-options.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
@@ -62,7 +63,8 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   source: PostgresSource<Connection> | undefined,
   options: PostgresInboxOptions = {},
 ): Inbox<Connection> {
-  assertKnown(source, options);
+  assertAlone('postgresInbox', source, SOURCES, OPTIONS, SECOND);
+  assertOptions('postgresInbox', options, OPTIONS, SECOND);
   const { schema = 'hookbox', migrate = true, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   positive('maxWaiting', maxWaiting);
@@ -80,8 +82,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   });
 }
 
-/** An object with every option once, so that TypeScript says which one is missing here. */
-const OPTIONS: Readonly<Record<keyof PostgresInboxOptions, true>> = {
+const OPTIONS: KnownOptions<PostgresInboxOptions> = {
   schema: true,
   migrate: true,
   prepare: true,
@@ -90,33 +91,8 @@ const OPTIONS: Readonly<Record<keyof PostgresInboxOptions, true>> = {
   maxWaitingBytes: true,
 };
 
-/** What is not known would do nothing, and be missed late: `migrate: false` beside the pool would migrate. */
-function assertKnown(source: unknown, options: unknown): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError('INVALID_OPTION', 'The second argument of postgresInbox is an object with options.');
-  }
-  // What is not written as { pool } or { connect }, such as a pool itself, has more to it.
-  const isWritten = typeof source === 'object' && source !== null && Object.getPrototypeOf(source) === Object.prototype;
-  const besides = isWritten ? unknownKey(source, (key) => key === 'pool' || key === 'connect') : undefined;
-  const other = unknownKey(options, (key) => Object.hasOwn(OPTIONS, key));
-  const unknown = besides ?? other;
-  if (unknown === undefined) return;
-  const known = Object.keys(OPTIONS).join(', ');
-  const what = besides === undefined ? `There is no option ${named(unknown)}` : `${named(unknown)} is not read here`;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    `postgresInbox: ${what}. Options are the second argument: postgresInbox({ pool }, { schema }). There are ${known}.`,
-  );
-}
-
-function unknownKey(given: object, isKnown: (key: string) => boolean): string | undefined {
-  return Object.keys(given).find((key) => !isKnown(key));
-}
-
-/** What is no name may be anything, also a URL. */
-function named(key: string): string {
-  return /^\w{1,40}$/.test(key) ? `\`${key}\`` : 'of that name';
-}
+const SOURCES = { pool: true, connect: true } as const;
+const SECOND = 'Options are the second argument: postgresInbox({ pool }, { schema }).';
 
 function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {
   if (listen === false) return null;

@@ -33,17 +33,23 @@ const PROCESSED: Ending = Object.freeze({
  *
  * @param failuresBefore - since the event was stored or rerun
  * @param isPermanent - trying again would not help
+ * @param afterMs - the least that it asks to wait
  */
 export function settlementOfFailure(
   failuresBefore: number,
-  { error, isPermanent }: { readonly error: AttemptError; readonly isPermanent: boolean },
+  {
+    error,
+    isPermanent,
+    afterMs = 0,
+  }: { readonly error: AttemptError; readonly isPermanent: boolean; readonly afterMs?: number },
   retry: Required<RetryOptions>,
   now: number,
   random?: () => number,
 ): Settlement {
   const failures = failuresBefore + 1;
   if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
-  return { outcome: 'retry', error, dueAt: now + backoffMs(failures, retry, random) };
+  // Not sooner than usual either: who is told to wait a second each time shall not have used up all attempts in twenty.
+  return { outcome: 'retry', error, dueAt: now + Math.max(afterMs, backoffMs(failures, retry, random)) };
 }
 
 /**

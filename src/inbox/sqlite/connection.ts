@@ -155,11 +155,16 @@ export function ownConnection(
 }
 
 /** The merchant's own connection: their settings stay, and only they close it, so only they can open it again. */
-export function adoptedConnection(database: SqliteDatabase, index: EventIndex): Connection {
-  adopt(database);
+export function adoptedConnection(
+  database: SqliteDatabase,
+  index: EventIndex,
+  { ephemeral = false }: { readonly ephemeral?: boolean } = {},
+): Connection {
+  adopt(database, ephemeral);
   const prepared = prepare(database, index);
   const file = fileOf(database);
-  const files = new FilesInUse(file, file);
+  /** `null` for a database in memory, which nobody can replace or delete the log of */
+  const files = database.memory ? null : new FilesInUse(file, file);
   let closed = false;
   const current = (): Prepared => {
     if (closed) throw isClosed('the inbox');
@@ -172,10 +177,7 @@ export function adoptedConnection(database: SqliteDatabase, index: EventIndex): 
       // The merchant is between BEGIN and COMMIT of their own: joining in would tie our durability to their outcome.
       if (database.inTransaction) throw busyWithTheMerchant();
       try {
-        if (database.pragma('journal_mode', { simple: true }) !== 'wal') files.forgetLog();
-        assertDurable(database);
-        if (files.isReplaced()) throw unavailable(`${file} was replaced by another file. ${OPEN_AGAIN}`);
-        if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
+        if (files !== null) assertInPlace(database, files, file);
         withoutWaiting(database, () => begin.run());
       } catch (failure) {
         throw isReading(failure) ? busyWithTheMerchant() : failure;
@@ -184,7 +186,7 @@ export function adoptedConnection(database: SqliteDatabase, index: EventIndex): 
     },
     commit() {
       commit(prepared);
-      if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
+      if (files?.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
     },
     apart: (work) => apart(prepared, work),
     rollback: () => rollback(prepared),
@@ -193,11 +195,19 @@ export function adoptedConnection(database: SqliteDatabase, index: EventIndex): 
     database: () => current().database,
     // As they have set it.
     leaveCheckpoints: () => {},
-    place: () => files.place(),
+    place: () => files?.place() ?? 'in place',
     close() {
       closed = true;
     },
   };
+}
+
+/** The merchant's file is the one that was opened, and what they commit there is durable. */
+function assertInPlace(database: SqliteDatabase, files: FilesInUse, file: string): void {
+  if (database.pragma('journal_mode', { simple: true }) !== 'wal') files.forgetLog();
+  assertDurable(database);
+  if (files.isReplaced()) throw unavailable(`${file} was replaced by another file. ${OPEN_AGAIN}`);
+  if (files.isLogGone()) throw unavailable(`${logGone(file)} ${OPEN_AGAIN}`);
 }
 
 /** A busy wait would block the event loop; the merchant's own statements keep theirs. */

@@ -1,5 +1,5 @@
 import { assertLasting } from '../../host/ephemeral-host.ts';
-import { consoleLogger, unfailing, type Logger } from '../../host/logger.ts';
+import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
@@ -27,6 +27,7 @@ import {
 import { newestSeq } from './sql/newest-seq.ts';
 import { logGone } from './opening/files-in-use.ts';
 import { absolutePath } from './opening/open.ts';
+import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
@@ -37,22 +38,7 @@ import { whyNoSecondConnection, whyNoSecondReader } from './threads/second-conne
 import { FREE } from './threads/write-lock.ts';
 
 export type { SqliteDatabase, SqliteStatement } from './opening/database.ts';
-
-export interface SqliteInboxOptions {
-  /** How many deliveries may wait for the disk before new ones are answered 503; 10,000 unless set. */
-  readonly maxWaiting?: number;
-  /** How many bytes of bodies may wait; 64 MiB unless set. */
-  readonly maxWaitingBytes?: number;
-  /** `true` opens a file even on a host whose disk does not last, such as AWS Lambda: events are lost there. */
-  readonly ephemeral?: boolean;
-  /**
-   * `false` writes on the event loop, which then stands still for each commit; unless set, a thread of the inbox's own
-   * writes, so that the disk holds up nothing else that the server does. Where there can be no thread, it is as with `false`.
-   */
-  readonly thread?: boolean;
-  /** Told when there can be no thread; the console unless set. */
-  readonly logger?: Logger;
-}
+export type { SqliteInboxOptions } from './opening/given.ts';
 
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -63,9 +49,11 @@ const OVERHEAD_BYTES = 512;
  * The durable inbox: events in SQLite, in a file of their own or among the merchant's tables. Several processes on one
  * machine may share the file. Every commit is on disk before it is answered (WAL with `synchronous=FULL`).
  *
+ * @typeParam Database - what `ctx.transaction` works on: the connection that was given, with all that its own type has
  * @param source - the path of a file, which is created if its folder exists; or `{ database }` with an open
  * better-sqlite3 connection, which stays the merchant's to close
- * @throws InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
+ * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
+ * better-sqlite3; InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
  * hookbox, on a network file system, in memory, locked, on a host whose disk does not last
  * @example
  * ```ts
@@ -78,12 +66,17 @@ const OVERHEAD_BYTES = 512;
  * await inbox.close();
  * ```
  */
+export function sqliteInbox<Database extends SqliteDatabase = SqliteDatabase>(
+  source: string | { readonly database: Database },
+  options?: SqliteInboxOptions,
+): Inbox<Database>;
 export function sqliteInbox(
   source: string | { readonly database: SqliteDatabase },
   options: SqliteInboxOptions = {},
 ): Inbox {
+  assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
@@ -92,9 +85,10 @@ export function sqliteInbox(
   let givenUp: Promise<void> | null = null;
   const isAdopted = typeof source !== 'string';
   const connection = isAdopted
-    ? adoptedConnection(source.database, SEARCH_INDEX)
+    ? adoptedConnection(source.database, SEARCH_INDEX, { ephemeral })
     : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
+  const inMemory = connection.database().memory;
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -107,7 +101,7 @@ export function sqliteInbox(
   );
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
-  if (thread) {
+  if (thread && !inMemory) {
     const isInPlace = (): boolean => connection.place() === 'in place';
     const writerStarted = (): void => connection.leaveCheckpoints(threads !== null);
     const told = { notify, writerStarted, unusable, noOperators };
@@ -203,7 +197,7 @@ export function sqliteInbox(
   const close = (): Promise<void> => (closed ??= stop());
 
   return {
-    file,
+    ...(!inMemory && { file }),
     operations,
     async accept(event, deadline) {
       const job: Move = { name: 'accept', given: [event] };

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import type { Visitor } from '../visit.ts';
-import { unfailing, consoleLogger, throttle, type Logger } from '../../host/logger.ts';
+import { loggerOf, throttle, type Logger } from '../../host/logger.ts';
+import type { KnownOptions } from '../../known-options.ts';
 import { createLoginBrakes, type LoginBrakes, type LoginTry } from './login-brakes.ts';
 import { knownBrowsers } from './known-browser.ts';
 import { usableSecret } from './usable-secret.ts';
@@ -37,14 +38,24 @@ export interface AuthorizationOptions {
 
 /** What the page has to say about log-ins, and with what. */
 export interface LoginOptions {
-  /** Hears of log-ins that fail, once in ten seconds, without what was given; the console unless set. */
-  readonly logger?: Logger;
+  /** Hears of log-ins that fail, once in ten seconds, without what was given; the console unless set, `false` for silence. */
+  readonly logger?: Logger | false;
   /**
    * What the tokens of forms and the cookie of browsers that have logged in are made with: the same in all processes that serve
    * one page; random unless set.
    */
   readonly secret?: string;
 }
+
+/** The options that say who is let in. */
+export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
+  authorize: true,
+  basic: true,
+  bearer: true,
+  unsafeOpen: true,
+  logger: true,
+  secret: true,
+};
 
 /** Who it is, or how to answer. */
 export type Verdict =
@@ -80,7 +91,7 @@ export function createAuthorization(
 ): (request: Request, source?: string | null) => Promise<Verdict> {
   const { authorize, basic = [], bearer = [], unsafeOpen = false, secret } = options;
   const browsers = knownBrowsers(secret);
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const seldom = throttle();
   const everybody = unsafeOpen
     ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })

@@ -7,12 +7,18 @@
 import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
-import { consoleLogger, unfailing } from '../../host/logger.ts';
+import { loggerOf } from '../../host/logger.ts';
+import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import { assetRoutes } from '../../page/assets.ts';
 import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
 import { liveStreams } from '../../page/live/event-stream.ts';
 import { mountable } from '../../page/mounting.ts';
-import { createAuthorization, type AuthorizationOptions, type LoginOptions } from '../../page/safety/authorization.ts';
+import {
+  createAuthorization,
+  ENTRANCE,
+  type AuthorizationOptions,
+  type LoginOptions,
+} from '../../page/safety/authorization.ts';
 import { csrfTokens } from '../../page/safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.ts';
 import { createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
@@ -51,6 +57,8 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
   readonly service?: string;
 }
 
+const OPTIONS: KnownOptions<SandboxPageOptions> = { ...ENTRANCE, hosts: true, title: true, base: true, service: true };
+
 /**
  * The dashboard that the interface speaks of (interface 5.2, 6 and 6.4.4), for a sandbox: API keys, endpoints of webhooks, deliveries and
  * dead letters; and orders on a board, stock, the clock and faults. It needs no JavaScript.
@@ -74,6 +82,7 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
  * ```
  */
 export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}): Hono {
+  assertOptions('sandboxPage', options, OPTIONS);
   const { authorize, basic = [], bearer = [], title = 'sandbox', service } = options;
   const asks = authorize !== undefined || basic.length > 0 || bearer.length > 0;
   const { unsafeOpen = !asks } = options;
@@ -82,7 +91,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const tokens = csrfTokens(options.secret);
   const base = options.base?.replace(/\/+$/, '');
   const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
-  const logger = unfailing(options.logger ?? consoleLogger);
+  const logger = loggerOf(options.logger);
   const live = liveStreams(watchVersion(sandbox));
 
   const visitOf = (c: PageContext): SandboxVisit => {

@@ -5,9 +5,12 @@ import { TransactionError } from '../../../src/errors.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { createReceiver } from '../../../src/receive/receiver.ts';
 import { COMMITTED_BY_ITSELF } from '../../../src/inbox/rules/committed-alone.ts';
 import { EVERYTHING, type ClaimedEvent } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
+import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
+import { recordedLog } from '../../helpers/recorded-log.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { interferedPool, once } from './interfered-pool.ts';
@@ -295,4 +298,30 @@ describe('a transaction whose COMMIT was not answered', () => {
     expect([await written(), await stateOf(inbox)]).toEqual([[], ['processing', null, []]]);
     expect(await inbox.transaction(lease, (client) => insert(client), attempt())).toBe('ord_1');
   });
+});
+
+it('that a handler lets fail says in the log by which code Postgres did, and nothing of the row', async () => {
+  await using inbox = open();
+  const { logger, lines } = recordedLog();
+  await pool.query(`INSERT INTO ${quoted(schema)}.strict_orders VALUES ('ada@example.com')`);
+  await using receiver = createReceiver({
+    secret: SECRET,
+    inbox,
+    logger,
+    processing: { mode: 'inline' },
+    handlers: {
+      '*': (_, ctx) =>
+        ctx.transaction((client) =>
+          client.query(`INSERT INTO ${quoted(schema)}.strict_orders VALUES ($1)`, ['ada@example.com']),
+        ),
+    },
+  });
+  expect(await receiver.receive(orderDelivery('evt_1'))).toMatchObject({ status: 500 });
+  const [line] = lines;
+  expect(line?.facts).toMatchObject({
+    code: '23505',
+    command: 'npx hookbox events show evt_1',
+    err: { message: expect.stringContaining('strict_orders_pkey') },
+  });
+  expect(JSON.stringify(line)).not.toContain('ada@example.com');
 });

@@ -51,6 +51,15 @@ it.each<[failuresBefore: number, isPermanent: boolean, Settlement]>([
   expect(settlementOfFailure(before, { error, isPermanent }, retry, NOW, () => 1)).toEqual(settlement);
 });
 
+it.each<[afterMs: number, dueAt: number]>([
+  [60_000, NOW + 60_000],
+  [99, NOW + 100],
+])('a failure that asks for %i ms is due then, and not sooner than usual', (afterMs, dueAt) => {
+  const failure = { error, isPermanent: false, afterMs };
+  expect(settlementOfFailure(0, failure, retry, NOW, () => 1)).toEqual({ outcome: 'retry', error, dueAt });
+  expect(settlementOfFailure(2, failure, retry, NOW, () => 1)).toMatchObject({ outcome: 'dead' });
+});
+
 it.each<[attempts: number, dueAt: number]>([
   [1, NOW + 100],
   [2, NOW + 150],

@@ -58,14 +58,16 @@ export function openFile(
 /**
  * Makes the merchant's own connection fit for an inbox: the same guarantees, and none of their other settings changed.
  *
+ * @param ephemeral - a database in memory is meant, which has no file to be durable in
  * @throws InboxOpenError that says what to change
  */
-export function adopt(database: SqliteDatabase): void {
+export function adopt(database: SqliteDatabase, ephemeral = false): void {
   if (!database.open) throw new InboxOpenError('CANNOT_OPEN', 'The database connection is closed. Give an open one.');
-  if (database.memory) {
+  if (database.memory && !ephemeral) {
     throw new InboxOpenError(
       'NOT_DURABLE',
-      'The database connection is in memory, where nothing survives the process. Open a file, or use memoryInbox() in tests.',
+      'The database connection is in memory, where nothing survives the process. Open a file. In tests give the option ' +
+        'ephemeral: true beside it, or use memoryInbox().',
     );
   }
   if (database.readonly) {
@@ -77,9 +79,10 @@ export function adopt(database: SqliteDatabase): void {
       `${database.name} has an open transaction. End it before creating the inbox.`,
     );
   }
-  assertLocal(fileOf(database));
+  if (!database.memory) assertLocal(fileOf(database));
   try {
-    prepareConnection(database, OPEN_WAIT_MS);
+    if (database.memory) migrate(database);
+    else prepareConnection(database, OPEN_WAIT_MS);
   } catch (failure) {
     throw openError(database.name, failure);
   }
@@ -160,7 +163,8 @@ export function absolutePath(path: string): string {
   if (path !== '' && path !== ':memory:') return resolve(path);
   throw new InboxOpenError(
     'NOT_DURABLE',
-    'sqliteInbox needs the path of a file: a database in memory does not survive the process. Use memoryInbox() in tests.',
+    'sqliteInbox needs the path of a file: a database in memory does not survive the process. In tests use memoryInbox(), or ' +
+      "sqliteInbox({ database: new Database(':memory:') }, { ephemeral: true }) of better-sqlite3.",
   );
 }
 

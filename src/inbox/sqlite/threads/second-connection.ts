@@ -4,6 +4,7 @@ import { isOfOurCopy } from '../opening/open.ts';
 
 /** Why nobody else in this process may open the file of a connection, not even to read; `null` where somebody may. */
 export function whyNoSecondReader(database: SqliteDatabase): string | null {
+  if (database.memory) return 'the database is in memory';
   // Two SQLites in one process do not see each other's locks, and closing one connection drops those of the other.
   if (!isOfOurCopy(database)) return 'the connection is of another copy of better-sqlite3 than the one hookbox loads';
   if (isInAnotherLibrary(fileOf(database))) return IN_ANOTHER_LIBRARY;

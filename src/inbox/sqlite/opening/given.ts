@@ -1,0 +1,80 @@
+import { ConfigurationError } from '../../../errors.ts';
+import { isPostgresUrl } from '../../../host/postgres-url.ts';
+import type { Logger } from '../../../host/logger.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../../known-options.ts';
+import type { SqliteDatabase } from './database.ts';
+
+export interface SqliteInboxOptions {
+  /** How many deliveries may wait for the disk before new ones are answered 503; 10,000 unless set. */
+  readonly maxWaiting?: number;
+  /** How many bytes of bodies may wait; 64 MiB unless set. */
+  readonly maxWaitingBytes?: number;
+  /**
+   * `true` opens a file even on a host whose disk does not last, such as AWS Lambda, and takes a `database` in memory, as in
+   * tests: events are lost there.
+   */
+  readonly ephemeral?: boolean;
+  /**
+   * `false` writes on the event loop, which then stands still for each commit; unless set, a thread of the inbox's own
+   * writes, so that the disk holds up nothing else that the server does. Where there can be no thread, it is as with `false`.
+   */
+  readonly thread?: boolean;
+  /** Told when there can be no thread; the console unless set, `false` for silence. */
+  readonly logger?: Logger | false;
+}
+
+const OPTIONS: KnownOptions<SqliteInboxOptions> = {
+  maxWaiting: true,
+  maxWaitingBytes: true,
+  ephemeral: true,
+  thread: true,
+  logger: true,
+};
+const SOURCES = { database: true } as const;
+const SECOND = 'Options are the second argument: sqliteInbox({ database }, { thread: false }).';
+
+/**
+ * Refuses what `sqliteInbox` cannot be given.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertGiven(source: unknown, options: unknown): void {
+  assertAlone('sqliteInbox', source, SOURCES, OPTIONS, SECOND);
+  assertOptions('sqliteInbox', options, OPTIONS, SECOND);
+  assertSource(source);
+}
+
+/** What tells a connection of better-sqlite3 from those of other libraries. */
+const METHODS = ['prepare', 'exec', 'pragma', 'close'] as const satisfies readonly (keyof SqliteDatabase)[];
+
+/** What is neither a path nor a connection is not quoted: it may be a URL with a password in it. */
+function assertSource(source: unknown): void {
+  if (typeof source === 'string') {
+    if (!isPostgresUrl(source)) return;
+    throw refusal('This is a URL of Postgres: give it to postgresInbox of hookbox/postgres.');
+  }
+  if (typeof source !== 'object' || source === null) {
+    throw refusal(`It is given ${kindOf(source)}. Is HOOKBOX_DB set?`);
+  }
+  if (!('database' in source)) {
+    const isConnection = 'prepare' in source;
+    throw refusal(isConnection ? 'Put the connection into an object: { database }.' : 'The object has no database.');
+  }
+  const { database } = source;
+  if (typeof database === 'string') throw refusal('For a path write it alone, without { database }.');
+  const missing = METHODS.find((method) => !isFunction(database, method));
+  if (missing === undefined) return;
+  const what = typeof database === 'object' && database !== null ? `it has no ${missing}()` : kindOf(database);
+  throw refusal(`database is no connection of better-sqlite3 (${what}); those of other libraries do not fit.`);
+}
+
+function isFunction(database: unknown, method: string): boolean {
+  return typeof database === 'object' && database !== null && typeof Reflect.get(database, method) === 'function';
+}
+
+function refusal(why: string): ConfigurationError {
+  return new ConfigurationError(
+    'INVALID_OPTION',
+    `sqliteInbox is given the path of a file, or { database } with an open connection of better-sqlite3. ${why}`,
+  );
+}

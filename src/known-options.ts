@@ -1,0 +1,63 @@
+import { ConfigurationError } from './errors.ts';
+
+/** Every option once, so that TypeScript says which one is missing in such a list. */
+export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>;
+
+/**
+ * Refuses options that there are not: they would do nothing, and that is found out late. `dryrun: true` would be no dry run.
+ *
+ * @param whose - the function, or the option that holds them
+ * @param hint - where they are given
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertOptions(
+  whose: string,
+  given: unknown,
+  known: Readonly<Record<string, true>>,
+  hint = '',
+): asserts given is object {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw refusal(`${whose}: Its options are an object, not ${kindOf(given)}.`, known, hint);
+  }
+  const unknown = unknownKey(given, known);
+  if (unknown !== undefined) throw refusal(`${whose}: There is no option ${named(unknown)}.`, known, hint);
+}
+
+/**
+ * Refuses what stands beside the source of an inbox in one object, where nothing else is read.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertAlone(
+  whose: string,
+  source: unknown,
+  read: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, true>>,
+  hint: string,
+): void {
+  // What is not written as { pool } or { database }, such as a pool itself, has more to it.
+  if (typeof source !== 'object' || source === null || Object.getPrototypeOf(source) !== Object.prototype) return;
+  const beside = unknownKey(source, read);
+  if (beside !== undefined) throw refusal(`${whose}: ${named(beside)} is not read here.`, known, hint);
+}
+
+function unknownKey(given: object, known: Readonly<Record<string, true>>): string | undefined {
+  return Object.keys(given).find((key) => !Object.hasOwn(known, key));
+}
+
+function refusal(fault: string, known: Readonly<Record<string, true>>, hint: string): ConfigurationError {
+  const all = `There are ${Object.keys(known).join(', ')}.`;
+  return new ConfigurationError('INVALID_OPTION', [fault, hint, all].filter((part) => part !== '').join(' '));
+}
+
+/** What is no name may be anything, also a URL. */
+function named(key: string): string {
+  return /^\w{1,40}$/.test(key) ? `\`${key}\`` : 'of that name';
+}
+
+/** Whatever was given is not quoted: it may be a secret. */
+export function kindOf(given: unknown): string {
+  if (given === undefined || given === null) return String(given);
+  if (Array.isArray(given)) return 'a list';
+  return typeof given === 'object' ? 'another object' : `a ${typeof given}`;
+}

@@ -1,0 +1,52 @@
+import { isInstance } from '../errors.ts';
+import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
+import { oneLine } from '../printable.ts';
+
+/** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
+export type AttemptEnd =
+  | Settlement
+  /** `isDead` where its function has committed by itself, so that the event is */
+  | { readonly outcome: 'committed'; readonly isDead?: boolean }
+  | { readonly outcome: 'lost' };
+
+/** Which attempt a line is about. */
+export interface AttemptFacts {
+  readonly endpoint: string;
+  readonly id: string;
+  /** `null` where the body says none any more */
+  readonly type: string | null;
+  readonly attempt: number;
+}
+
+/** What is known of an attempt that has ended. */
+export interface EndedAttempt extends AttemptFacts {
+  /** how long its handler ran */
+  readonly durationMs: number;
+  /** the `code` of what it threw, or of what caused that: the SQLSTATE of an error of Postgres */
+  readonly code?: string;
+}
+
+/** @param type - of its event, which is the sender's text */
+export function factsOf({ endpoint, id, attempt }: ClaimedEvent, type: string | null): AttemptFacts {
+  return { endpoint, id, type: type === null ? null : oneLine(type), attempt };
+}
+
+/** As far as the libraries of databases wrap what a database has said. */
+const DEEPEST = 5;
+/** Anything else may be a text that somebody wrote. */
+const CODE = /^[A-Z0-9_]{1,60}$/;
+
+/** The `code` of an error, or of its cause: `23505`, `ECONNREFUSED`, `SQLITE_CONSTRAINT_UNIQUE`. */
+export function codeOf(thrown: unknown): string | undefined {
+  try {
+    let error = thrown;
+    for (let depth = 0; depth < DEEPEST && isInstance(error, Error); depth += 1) {
+      const code: unknown = Reflect.get(error, 'code');
+      if (typeof code === 'string' && CODE.test(code)) return code;
+      error = error.cause;
+    }
+  } catch {
+    // A getter may throw.
+  }
+  return undefined;
+}

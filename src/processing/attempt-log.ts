@@ -1,0 +1,91 @@
+import { messageOf } from '../errors.ts';
+import type { Logger } from '../host/logger.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { COMMITTED_BY_ITSELF } from '../inbox/rules/committed-alone.ts';
+import type { AttemptError } from '../inbox/work.ts';
+import { oneLine } from '../printable.ts';
+import type { AttemptEnd, AttemptFacts, EndedAttempt } from './attempt-end.ts';
+import { eventCommand } from './event-command.ts';
+import { loggedError } from './logged-error.ts';
+
+/** What the lines about attempts say. */
+const SAID = {
+  processed: 'event processed',
+  failed: 'handler failed and is run again; the command shows more',
+  failedInline: 'handler failed; it runs again when the service sends again',
+  dead: 'event is dead; the command shows why',
+  lost: 'the lease was lost before the handler ended; the event runs again',
+  lostInline: 'the lease was lost before the handler ended; the event runs when it is sent again',
+  failedLate: 'the handler failed after its transaction was committed; it is not run again',
+  notNoted: 'cannot note what the handler threw',
+  withoutFile: 'ctx.transaction cannot be had; the handler runs again later, which does not count',
+  spoiled: COMMITTED_BY_ITSELF,
+} as const;
+
+const LINES: ReadonlySet<string> = new Set(Object.values(SAID));
+
+/** Whether a line of the log is one of hookbox's own about an attempt, and not what a handler has logged. */
+export function isAboutAttempt(message: string): boolean {
+  return LINES.has(message);
+}
+
+export interface AttemptLogOptions {
+  readonly logger: Logger;
+  readonly inbox: Pick<Inbox, 'file'>;
+  /** `false` keeps the message and the stack of what handlers throw out of the log */
+  readonly logErrors: boolean;
+  /** handlers run before the answer, and again when the service sends again */
+  readonly inline?: boolean;
+}
+
+/** Says in the log how attempts ended, and why. */
+export interface AttemptLog {
+  /** It has ended so, and that is written. */
+  ended(attempt: EndedAttempt, end: AttemptEnd): void;
+  /** Its handler threw after its transaction was committed. */
+  failedLate(attempt: EndedAttempt, error: AttemptError): void;
+  /** And that cannot be kept. */
+  notNoted(attempt: AttemptFacts, failure: unknown): void;
+  /** It does not count, as its transaction could not be had. */
+  withoutFile(attempt: EndedAttempt, thrown: unknown): void;
+  /** Its function has committed the transaction itself. */
+  spoiled(attempt: EndedAttempt): void;
+}
+
+export function attemptLog({ logger, inbox, logErrors, inline = false }: AttemptLogOptions): AttemptLog {
+  /** Its name, and where it is looked up; the rest too, unless the merchant keeps it out. */
+  const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
+    error: oneLine(error.name),
+    command: `npx ${eventCommand('show', { endpoint, id }, { db: inbox.file })}`,
+    ...(logErrors && { err: loggedError(error) }),
+  });
+
+  return {
+    ended(attempt, end) {
+      switch (end.outcome) {
+        case 'processed':
+        case 'committed':
+          if (end.outcome === 'processed' || end.isDead !== true) logger.info({ ...attempt }, SAID.processed);
+          return;
+        case 'retry':
+        case 'dead':
+          if (inline) logger.warn({ ...attempt, ...why(attempt, end.error) }, SAID.failedInline);
+          else if (end.outcome === 'dead') {
+            logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
+          } else {
+            const dueAt = new Date(end.dueAt).toISOString();
+            logger.warn({ ...attempt, dueAt, ...why(attempt, end.error) }, SAID.failed);
+          }
+          return;
+        case 'lost':
+          logger.warn({ ...attempt }, inline ? SAID.lostInline : SAID.lost);
+          return;
+        case 'interrupted':
+      }
+    },
+    failedLate: (attempt, error) => logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
+    notNoted: (attempt, failure) => logger.error({ ...attempt, cause: messageOf(failure) }, SAID.notNoted),
+    withoutFile: (attempt, thrown) => logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
+    spoiled: (attempt) => logger.error({ ...attempt }, SAID.spoiled),
+  };
+}

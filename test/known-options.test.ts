@@ -1,0 +1,215 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import * as lambda from '../adapters/aws-lambda.ts';
+import * as express from '../adapters/express.ts';
+import * as fastify from '../adapters/fastify.ts';
+import * as fetch from '../adapters/fetch.ts';
+import * as hono from '../adapters/hono.ts';
+import * as node from '../adapters/node.ts';
+import * as hookbox from '../src/index.ts';
+import * as memory from '../src/inbox/memory/memory-inbox.ts';
+import * as postgres from '../src/inbox/postgres/postgres-inbox.ts';
+import * as sqlite from '../src/inbox/sqlite/sqlite-inbox.ts';
+import * as ops from '../src/ops/index.ts';
+import * as page from '../src/page/operators-page.tsx';
+import * as sandbox from '../src/sandbox/index.ts';
+import * as dashboard from '../src/sandbox/page/sandbox-page.tsx';
+import * as testing from '../src/testing/index.ts';
+
+const ENTRIES = {
+  hookbox,
+  'hookbox/sqlite': sqlite,
+  'hookbox/memory': memory,
+  'hookbox/postgres': postgres,
+  'hookbox/hono': hono,
+  'hookbox/node': node,
+  'hookbox/express': express,
+  'hookbox/fastify': fastify,
+  'hookbox/fetch': fetch,
+  'hookbox/aws-lambda': lambda,
+  'hookbox/ops': ops,
+  'hookbox/ops/page': page,
+  'hookbox/sandbox': sandbox,
+  'hookbox/sandbox/page': dashboard,
+  'hookbox/testing': testing,
+};
+
+const inbox = memory.memoryInbox();
+const looked = { ...inbox, operations: {} };
+const secret = 'a signing secret';
+const by = { actor: 'ada' };
+const KEY = { endpoint: 'default', id: 'evt_1' };
+const receiver = hookbox.createReceiver({ secret, inbox });
+
+/** How each function is called that takes options: with what it needs, and with options as JavaScript may give them. */
+const CALLS: Readonly<Record<string, readonly unknown[]>> = {
+  'hookbox createReceiver': [{ secret, inbox }],
+  'hookbox createProcessor': [{ inbox, handlers: {} }],
+  'hookbox createVerifier': [{ secret }],
+  'hookbox rerun': [inbox, KEY, {}],
+  'hookbox/sqlite sqliteInbox': ['/nowhere/shop.db', {}],
+  'hookbox/memory memoryInbox': [{}],
+  'hookbox/postgres postgresInbox': ['postgres://localhost/shop', {}],
+  'hookbox/hono webhookVerifier': [{ secret }],
+  'hookbox/node webhookVerifier': [{ secret }],
+  'hookbox/express webhookVerifier': [{ secret }],
+  'hookbox/fastify webhookVerifier': [{ secret }],
+  'hookbox/fetch webhookVerifier': [{ secret }],
+  'hookbox/fetch webhookHandler': [receiver, {}],
+  'hookbox/aws-lambda webhookVerifier': [{ secret }],
+  'hookbox/ops listEvents': [looked, {}, {}],
+  'hookbox/ops rerunEvents': [looked, [KEY], by, {}],
+  'hookbox/ops previewBulk': [looked, 'rerun', {}, by, {}],
+  'hookbox/ops runBulk': [looked, 1, by, {}],
+  'hookbox/ops listBulks': [looked, {}],
+  'hookbox/ops pruneEvents': [looked, { settledBefore: new Date() }, by, {}],
+  'hookbox/ops eraseEntity': [looked, 'ord_1', by, {}],
+  'hookbox/ops exportEvents': [looked, by, {}, {}],
+  'hookbox/ops importEvents': [looked, [], by, {}],
+  'hookbox/ops stats': [looked, {}],
+  'hookbox/ops auditLines': [looked, {}],
+  'hookbox/ops/page opsPage': [{ inbox: looked }, {}],
+  'hookbox/sandbox createSandbox': [{}],
+  'hookbox/sandbox/page sandboxPage': [{}, {}],
+  'hookbox/testing testInbox': [{}],
+  'hookbox/testing deliverTo': [receiver, {}, { secret }],
+  'hookbox/testing signedRequest': [{}, secret, {}],
+};
+
+const WITHOUT_OPTIONS = [
+  ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isRefusal'].map((name) => `hookbox ${name}`),
+  ...['getEvent', 'deadGroups', 'discardEvents', 'cancelBulk', 'getBulk', 'backup', 'rejectedDeliveries'].map(
+    (name) => `hookbox/ops ${name}`,
+  ),
+  ...['readiness', 'metrics'].map((name) => `hookbox/ops ${name}`),
+  ...['hono', 'node', 'express', 'fastify', 'aws-lambda'].map((name) => `hookbox/${name} webhookHandler`),
+  'hookbox/testing buildEvent',
+];
+
+type Called = (...given: readonly unknown[]) => unknown;
+
+function isCalled(value: unknown): value is Called {
+  return typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value));
+}
+
+const functions = Object.entries(ENTRIES).flatMap(([entry, names]) =>
+  Object.entries(names).flatMap(([name, value]) => (isCalled(value) ? [[`${entry} ${name}`, value] as const] : [])),
+);
+const called = new Map<string, Called>(functions);
+
+/** What a function throws, or rejects with, or yields first. */
+async function failureOf(name: string, given: readonly unknown[]): Promise<unknown> {
+  try {
+    const result = await called.get(name)?.(...given);
+    if (typeof result === 'object' && result !== null && 'next' in result && isCalled(result.next)) await result.next();
+    return null;
+  } catch (failure) {
+    return failure;
+  }
+}
+
+it('knows of every public function whether it takes options', () => {
+  expect([...called.keys()].toSorted()).toEqual([...Object.keys(CALLS), ...WITHOUT_OPTIONS].toSorted());
+});
+
+describe.each(Object.entries(CALLS))('%s', (name, given) => {
+  const before = given.slice(0, -1);
+
+  it('refuses an option that there is not with a sentence that lists those that there are', async () => {
+    const failure = await failureOf(name, [...before, { ...(given.at(-1) as object), dryrun: true }]);
+    expect(failure).toBeInstanceOf(hookbox.ConfigurationError);
+    expect(failure).toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/^[\w: ]+There is no option `dryrun`\..* There are \w+/),
+    });
+  });
+
+  it.each([
+    ['null', null],
+    ['a text', 'hunter2'],
+    ['a list', []],
+  ])('refuses %s in place of its options, and does not repeat it', async (_, options) => {
+    const failure = await failureOf(name, [...before, options]);
+    expect(failure).toBeInstanceOf(hookbox.ConfigurationError);
+    expect(String(failure)).not.toContain('hunter2');
+  });
+});
+
+it.each([
+  ['processing', { processing: { concurency: 5 } }],
+  ['processing.retry', { processing: { retry: { atempts: 5 } } }],
+  ['retention', { retention: { days: 5 } }],
+])('%s is looked into, too', (where, wrong) => {
+  for (const create of [
+    () => Reflect.apply(hookbox.createReceiver, undefined, [{ secret, inbox, ...wrong }]),
+    () => Reflect.apply(hookbox.createProcessor, undefined, [{ inbox, handlers: {}, ...wrong }]),
+  ]) {
+    expect(create).toThrow(`${where}: There is no option`);
+  }
+});
+
+it('a processor has no mode, which is for receivers', () => {
+  const processing = { mode: 'inline' as const };
+  const options = { inbox, handlers: {}, processing };
+  expect(() => Reflect.apply(hookbox.createProcessor, undefined, [options])).toThrow('`mode`');
+  expect(() => hookbox.createReceiver({ secret, inbox, processing })).not.toThrow();
+});
+
+it('what is pruned is looked into, too: a condition that is passed over takes more than is meant', async () => {
+  const criteria = { settledBefore: new Date(), type: ['order.created'] };
+  expect(await failureOf('hookbox/ops pruneEvents', [looked, criteria, by])).toMatchObject({
+    message: expect.stringContaining('no option `type`'),
+  });
+});
+
+describe('the source of a sqliteInbox', () => {
+  const open = (...given: readonly unknown[]) => Reflect.apply(sqlite.sqliteInbox, undefined, given);
+  const ofAnotherLibrary = { prepare() {}, exec() {}, close() {}, isOpen: true };
+
+  it.each<[string, unknown, RegExp]>([
+    ['is missing', undefined, /Is HOOKBOX_DB set/],
+    ['is null', null, /Is HOOKBOX_DB set/],
+    ['is a number', 7, /a number/],
+    ['is a URL of Postgres', 'postgres://shop:hunter2@db/shop', /postgresInbox/],
+    ['is an object without a connection', { file: 'shop.db' }, /`file` is not read here/],
+    ['is empty', {}, /has no database/],
+    ['has a path for a connection', { database: 'shop.db' }, /write it alone/],
+    ['has no connection', { database: undefined }, /undefined/],
+    ['has a connection of another library', { database: ofAnotherLibrary }, /no pragma\(\)/],
+    ['has options beside it', { database: {}, ephemeral: true }, /`ephemeral` is not read.*second argument/],
+  ])('that %s is refused with a sentence', (_, source, why) => {
+    expect(() => open(source)).toThrow(hookbox.ConfigurationError);
+    expect(() => open(source)).toThrow(why);
+    expect(() => open(source)).not.toThrow(/hunter2/);
+  });
+
+  it('that is a connection by itself is to be put into an object', () => {
+    const database = new Database(':memory:');
+    onTestFinished(() => void database.close());
+    expect(() => open(database)).toThrow('{ database }');
+  });
+});
+
+describe('an inbox that is none', () => {
+  it.each<[string, unknown, string]>([
+    ['missing', undefined, 'undefined'],
+    ['a path', 'shop.db', 'a string'],
+    ['a promise of one', Promise.resolve(inbox), 'await it'],
+    ['a pool', { connect() {} }, 'another object'],
+  ])('is refused with a sentence before the first delivery: %s', (_, given, what) => {
+    for (const create of [
+      () => hookbox.createReceiver({ secret, inbox: given as hookbox.Inbox }),
+      () => hookbox.createProcessor({ inbox: given as hookbox.Inbox, handlers: {} }),
+    ]) {
+      expect(create).toThrow(hookbox.ConfigurationError);
+      expect(create).toThrow(what);
+    }
+  });
+
+  it('is refused by what operators do, too', async () => {
+    for (const given of [undefined, 'shop.db']) {
+      await expect(ops.readiness(given as never)).rejects.toThrow('The first argument is an inbox');
+      expect(() => page.opsPage(given as never, { unsafeOpen: true })).toThrow('a receiver, or { inbox }');
+    }
+  });
+});
