@@ -83,6 +83,7 @@ const WITHOUT_OPTIONS = [
   ),
   ...['readiness', 'metrics'].map((name) => `hookbox/ops ${name}`),
   ...['hono', 'node', 'express', 'fastify', 'aws-lambda'].map((name) => `hookbox/${name} webhookHandler`),
+  ...['hono', 'node', 'express', 'fastify', 'fetch'].map((name) => `hookbox/${name} pageHandler`),
   'hookbox/testing buildEvent',
 ];
 

@@ -2,7 +2,7 @@
 import { Pool, type PoolClient } from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
+import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { dropSchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
@@ -32,6 +32,8 @@ async function pagesOfClaims(processed: number, waiting: number): Promise<readon
   });
   await using inbox = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema });
   await inbox.announce(EVERYTHING, START, null);
+  // Vacuum reads whole tables when it likes, and what it reads would count as the claim's.
+  for (const name of tableNames) await pool.query(`ALTER TABLE ${t[name]} SET (autovacuum_enabled = false)`);
   if (processed > 0) await plantProcessed(pool, t, processed, START);
   if (waiting > 0) await manyBehind(inbox, waiting, START);
 

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { InboxUnavailableError, isInstance } from '../../../../src/errors.ts';
 import type { Inbox } from '../../../../src/inbox/contract.ts';
 import type { Tables } from '../../../../src/inbox/postgres/sql/tables.ts';
 import { EVERYTHING, type ClaimedEvent, type Settlement } from '../../../../src/inbox/work.ts';
@@ -74,8 +75,20 @@ export class Churn {
       if (stored === null || !(await inbox.rerun({ id, endpoint }, stored, now))) throw new Error(`${id} is not dead`);
       return;
     }
-    if (way === 2) await inbox.transaction(lease, () => {}, { now: Date.now, signal: new AbortController().signal });
-    else await settle({ outcome: 'processed' });
+    if (way === 2) {
+      if (!(await this.#transacted(event))) return settle({ outcome: 'retry', error: ERROR, dueAt: now });
+    } else await settle({ outcome: 'processed' });
     this.#done += 1;
+  }
+
+  /** Whether it was; a server that is starved of its core may answer too late. */
+  async #transacted({ lease }: ClaimedEvent): Promise<boolean> {
+    try {
+      await this.#inbox.transaction(lease, () => {}, { now: Date.now, signal: new AbortController().signal });
+      return true;
+    } catch (failure) {
+      if (isInstance(failure, InboxUnavailableError)) return false;
+      throw failure;
+    }
   }
 }
