@@ -18,10 +18,10 @@ export const POSTGRES_IN_FULL: readonly string[] = [
 /** What takes long there, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
   'test/inbox/postgres/processes/crashing-shop.test.ts',
-  'test/inbox/postgres/{bulks,counts,fail-over,plans,search-index,three-ways}.test.ts',
+  'test/inbox/postgres/{bulks,counts,fail-over,plans,search-index,several-machines,three-ways}.test.ts',
   'test/inbox/postgres/{acts-and-removal-plans,counts-of-machines,search-bounds,search-plans}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
-  'test/cli/postgres-{answers,doctor}.test.ts',
+  'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',
 ];
 

@@ -276,7 +276,7 @@ describe('what a sandbox is told', () => {
       [['--db', 'text'], 2, 'it is no SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],
       [['--db', 'none/shop.db'], 2, 'none/shop.db cannot be opened for a sandbox'],
-      [['--to', 'localhost:3000/webhooks'], 2, 'is no http or https URL.'],
+      [['--to', 'ftp://localhost:3000/webhooks'], 2, 'is no http or https URL.'],
       [
         ['--to', 'https://shop.example/webhooks'],
         2,
