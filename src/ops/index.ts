@@ -6,6 +6,7 @@
 export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
 export { rerunEvents } from './rerun.ts';
 export { discardEvents } from './discard.ts';
+export { hurryEvents } from './hurry.ts';
 export {
   previewBulk,
   runBulk,

@@ -34,6 +34,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'exportEvents',
     'getBulk',
     'getEvent',
+    'hurryEvents',
     'importEvents',
     'listBulks',
     'listEvents',

@@ -1,6 +1,7 @@
 import type { Act, ActResult } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
 import type { DeadReason } from '../../inbox/state.ts';
+import { ACT_WORDS } from './act-words.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {
@@ -33,13 +34,11 @@ export function stateText({
 export function resultInWords(act: Act, result: ActResult): string {
   switch (result) {
     case 'done':
-      return act === 'rerun' ? 'rerun' : 'discarded';
+      return ACT_WORDS[act].done;
     case 'unknown':
       return 'not there any more';
     case 'not needed':
-      return act === 'rerun'
-        ? 'left alone: neither dead nor ignored by then'
-        : 'left alone: settled or in processing by then';
+      return ACT_WORDS[act].notNeeded;
     case 'still invalid':
       return 'still invalid under today’s schemas';
     case 'pruned':
