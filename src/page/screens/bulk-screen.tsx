@@ -161,21 +161,30 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
   );
 }
 
+const WHAT_COMES = {
+  rerun:
+    'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.',
+  discard:
+    'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.',
+  hurry:
+    'The events become due now instead of when their backoff is over, and a running processor handles them in their order. Their failures go on being counted: one whose last attempt this is dies if it fails. Which events they are was frozen at the preview.',
+} as const satisfies Record<Bulk['act'], string>;
+
+function buttonFor({ act, total }: Bulk): string {
+  const events = plural(total, 'event');
+  return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, hurry: `Try ${events} now` }[act];
+}
+
 function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
   if (hasEnded(bulk)) return <></>;
   if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
-  const verb = bulk.act === 'rerun' ? 'Rerun' : 'Discard';
   return (
     <section class="panel" id="acts">
       <h2>{isPreview ? 'Run it?' : 'Resume or cancel'}</h2>
       {isPreview ? (
-        <p>
-          {bulk.act === 'rerun'
-            ? 'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.'
-            : 'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.'}
-        </p>
+        <p>{WHAT_COMES[bulk.act]}</p>
       ) : (
         <p>
           If the figures above stand still, the process that ran it has ended: resume it here. No event is taken twice,
@@ -192,7 +201,7 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
               </label>{' '}
               <ReasonField value={bulk.reason ?? ''} />{' '}
               <button type="submit" class="primary" data-confirm autofocus={isPreview}>
-                {isPreview ? `${verb} ${plural(bulk.total, 'event')}` : `Resume the ${number(left)} left`}
+                {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
               </button>
             </ActForm>
           </div>
