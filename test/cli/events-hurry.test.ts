@@ -76,6 +76,19 @@ it('by filter shows what it will take, takes exactly that, and finds nothing mor
   });
 });
 
+it('of a group of retries takes the name that the list of groups gives it', async () => {
+  const cwd = await stocked();
+  const listed = (...args: readonly string[]) =>
+    runHookbox(['events', 'list', '--groups', '--retrying', ...args], { cwd });
+  const group = JSON.parse((await listed('--json')).stdout) as { readonly fingerprint: string };
+  const { stdout, stderr } = await listed();
+  expect(stdout).toMatch(new RegExp(`^3 .* ${group.fingerprint} .*evt_due +Error: the shop is down$`, 'm'));
+  expect(stderr).toBe('To try a group now: hookbox events hurry --fingerprint <group>\n');
+  expect(await hurry(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
+  expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
+  expect(await hurry(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });
+});
+
 it('says what to do where nothing is meant, and refuses a bulk that is to do something else', async () => {
   const cwd = await stocked();
   expect(await hurry(cwd)).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') as unknown });

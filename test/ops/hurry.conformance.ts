@@ -4,8 +4,11 @@ import type { EventKey } from '../../src/inbox/event.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { getBulk, listBulks, previewBulk, runBulk } from '../../src/ops/bulks.ts';
-import { getEvent } from '../../src/ops/find.ts';
+import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
 import { hurryEvents } from '../../src/ops/hurry.ts';
+import { rerunEvents } from '../../src/ops/rerun.ts';
+import { retryGroups } from '../../src/ops/retry-groups.ts';
+import { fingerprintOf } from '../../src/inbox/rules/fingerprint.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -162,6 +165,68 @@ export function testHurry(name: string, open: () => Promise<HurriedStore>): void
         [{ states: [] }, 0],
       ])('%j means %i of them', async (filter, total) => {
         expect(await previewBulk(inbox, 'hurry', filter, ADA)).toMatchObject({ total });
+      });
+    });
+
+    describe('in groups', () => {
+      const failing = (message: string, dueAt = DUE) =>
+        ({ outcome: 'retry', error: { name: 'Error', message, stack: null }, dueAt }) as const;
+
+      beforeEach(async () => {
+        await handled(inbox, failing('no order ord_1 in the shop'), orderEvent('a', { receivedAt: START }));
+        await handled(inbox, failing('the till is shut', DUE + 7), orderEvent('b'));
+        await handled(inbox, failing('no order ord_3 in the shop', DUE - 5), orderEvent('c'));
+        // As the dead are grouped; and neither is in a group of the other.
+        const error = { name: 'Error', message: 'no order ord_4 in the shop', stack: null };
+        await handled(inbox, { outcome: 'dead', reason: 'failed', error }, orderEvent('dead'));
+      });
+
+      it('they are told with what to do it to, the largest first', async () => {
+        const [dead] = await deadGroups(inbox);
+        const groups = await retryGroups(inbox);
+        expect(groups).toMatchObject([
+          {
+            fingerprint: dead?.fingerprint,
+            sample: { name: 'Error', message: 'no order ord_3 in the shop' },
+            count: 2,
+            more: false,
+            newest: { id: 'c' },
+            oldest: { id: 'a' },
+            nextDueAt: new Date(DUE - 5),
+          },
+          { fingerprint: fingerprintOf({ name: 'Error', message: 'the till is shut' }), count: 1 },
+        ]);
+        const found = async (filter: object) => (await listEvents(inbox, filter)).events.map(({ id }) => id);
+        const fingerprint = groups[0]?.fingerprint ?? '';
+        expect(await found({ retrying: true, fingerprint })).toEqual(['c', 'a']);
+        expect(await found({ fingerprint })).toEqual(['dead']);
+        expect(await found({ retrying: true, fingerprint: 'nothing' })).toEqual([]);
+      });
+
+      it('a group is hurried, and nothing of another, nor of the dead', async () => {
+        const fingerprint = (await retryGroups(inbox))[0]?.fingerprint ?? '';
+        const { id, total } = await previewBulk(inbox, 'hurry', { fingerprint }, ADA);
+        expect(total).toBe(2);
+        expect(await runBulk(inbox, id, ADA)).toMatchObject({ counts: { done: 2 } });
+        expect(await seen('a')).toMatchObject({ dueAt: new Date(NOW) });
+        expect(await seen('b')).toMatchObject({ dueAt: new Date(DUE + 7) });
+        expect(await seen('dead')).toMatchObject({ state: 'dead' });
+      });
+
+      it('one that fails with another error, dies or is rerun leaves its group', async () => {
+        const [group] = await retryGroups(inbox);
+        for (const [id, settlement] of [
+          ['a', failing('the till is shut')],
+          ['c', FAILED],
+        ] as const) {
+          const claimed = await inbox.claimOne(key(id), { ...ANY, now: NOW });
+          if (typeof claimed === 'string') throw new Error(claimed);
+          await inbox.settle(claimed.lease, settlement, NOW);
+        }
+        await rerunEvents(inbox, [key('c')], ADA);
+        expect((await retryGroups(inbox)).map(({ newest, count }) => [newest.id, count])).toEqual([['b', 2]]);
+        const filter = { retrying: true, fingerprint: group?.fingerprint ?? '' };
+        expect((await listEvents(inbox, filter)).events).toEqual([]);
       });
     });
 

@@ -44,6 +44,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'readiness',
     'rejectedDeliveries',
     'rerunEvents',
+    'retryGroups',
     'runBulk',
     'stats',
   ],

@@ -7,6 +7,7 @@ export function hurryCommand(): Command {
   const hurry = command('hurry', 'have events that failed tried again now, not when their backoff is over', [
     'hookbox events hurry evt_1 evt_2',
     'hookbox events hurry --error ECONNREFUSED --dry-run',
+    'hookbox events hurry --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
     'hookbox events hurry --all --yes --rate 50 --reason "the warehouse is back"',
     'hookbox events hurry --resume 7',
   ]);

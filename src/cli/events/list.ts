@@ -1,5 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
+import { deadGroups, retryGroups, type DeadGroup, type EventSummary, type RetryGroup } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -14,7 +14,7 @@ import { eventTable } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { pagesOf } from './event-pages.ts';
-import { errorText, idText, timeText } from './event-texts.ts';
+import { errorText, idText, orDash, timeText } from './event-texts.ts';
 
 /** What the arguments of `events list` say. */
 export interface ListOptions extends InboxOptions, FilterOptions {
@@ -28,12 +28,16 @@ export interface ListOptions extends InboxOptions, FilterOptions {
 export async function list(options: ListOptions): Promise<ExitCode> {
   const { json = false, limit, all = false, before, groups = false } = options;
   const filter = eventFilterOf(options);
-  if (groups && (!isEverything(filter) || before !== undefined)) {
-    throw usageError('--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint.');
+  const { retrying = false, ...beyondRetrying } = filter;
+  if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
+    throw usageError(
+      '--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint. ' +
+        'Only --retrying goes with it: it shows all retries.',
+    );
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  if (groups) return await listGroups(inbox, json);
+  if (groups) return await (retrying ? listRetryGroups(inbox, json) : listGroups(inbox, json));
 
   const progress = progressBar();
   const print = json ? printEach : eventTable();
@@ -76,6 +80,30 @@ async function listGroups(inbox: Inbox, json: boolean): Promise<ExitCode> {
   if (groups.length === 0) tell('There are no dead letters.');
   else tell('To handle a group again: hookbox events rerun --fingerprint <group>');
   return EXIT.ok;
+}
+
+async function listRetryGroups(inbox: Inbox, json: boolean): Promise<ExitCode> {
+  const groups = await retryGroups(inbox);
+  if (json) for (const group of groups) printNdjson(group);
+  else if (groups.length > 0) {
+    table(['events', 'newest', 'oldest', 'group', 'next attempt', 'for example', 'error'], groups.map(retryRow));
+  }
+  if (groups.length === 0) tell('Nothing is tried again.');
+  else tell('To try a group now: hookbox events hurry --fingerprint <group>');
+  return EXIT.ok;
+}
+
+function retryRow(group: RetryGroup): readonly Cell[] {
+  const { fingerprint, sample, newest, oldest, nextDueAt } = group;
+  return [
+    bounded(group),
+    timeText(newest.receivedAt),
+    timeText(oldest.receivedAt),
+    oneLine(fingerprint),
+    orDash(nextDueAt && timeText(nextDueAt)),
+    idText(newest),
+    errorText(sample),
+  ];
 }
 
 function groupRow(group: DeadGroup): readonly Cell[] {

@@ -15,6 +15,11 @@ export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'rea
   return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
 }
 
+/** Why the events of a group are tried again. */
+export function causeOfRetry(sample: EventSummary['lastError']): string {
+  return sample === null ? 'nothing was said' : `${sample.name}: ${sample.message}`;
+}
+
 /** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
 export function stateText({
   state,

@@ -1,4 +1,5 @@
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
@@ -11,7 +12,7 @@ import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { causeOfDeath, resultInWords } from '../../ops/words/event-words.ts';
+import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
 
 /** One bulk act: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
@@ -45,11 +46,19 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   };
 }
 
+/** As it is searched for: a fingerprint alone would be one of dead letters. */
+function meantBy({ act, filter }: Bulk): EventFilter {
+  return act === 'hurry' ? { ...filter, retrying: true } : filter;
+}
+
 /** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
-async function causeOf({ state, filter }: Bulk, { operated }: Visit): Promise<string | null> {
+async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> {
+  const { act, state, filter } = bulk;
   if (state !== 'previewed' || filter.fingerprint === undefined) return null;
-  const { events } = await listEvents(operated.inbox, { ...filter, states: ['dead'] }, { limit: 1 });
+  const states = act === 'hurry' ? (['pending'] as const) : (['dead'] as const);
+  const { events } = await listEvents(operated.inbox, { ...meantBy(bulk), states }, { limit: 1 });
   const [newest] = events;
+  if (act === 'hurry') return newest === undefined ? null : causeOfRetry(newest.lastError);
   if (newest === undefined || newest.deadReason === null) return null;
   return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
@@ -108,7 +117,7 @@ function Facts({
           <dt>filter</dt>
           <dd>
             <FilterWords filter={bulk.filter} visit={visit} />{' '}
-            <a href={eventsHref(base, bulk.filter)}>events that fit it now</a>
+            <a href={eventsHref(base, meantBy(bulk))}>events that fit it now</a>
           </dd>
         </div>
         {cause !== null && (

@@ -87,3 +87,25 @@ test('all that a filter finds are previewed, and run', async () => {
   expect(textOf(partOf(await html('/bulks/1'), 'results'))).toBe('2 hurried');
   expect(await Promise.all(['evt_1', 'evt_2'].map((id) => isDue(inbox, id)))).toEqual([true, true]);
 });
+
+test('retries stand in groups below the dead, and a group is previewed with its error', async () => {
+  const { inbox, html, post } = openedPage();
+  expect(await html('/dead')).not.toContain('id="retries"');
+  await handled(inbox, inMinutes(60), orderEvent('evt_1'), orderEvent('evt_2'));
+  await handled(inbox, FAILED, orderEvent('evt_dead'));
+  const page = await html('/dead');
+  const retries = partOf(page, 'retries');
+  expect(textOf(retries)).toContain('Error: the shop is down');
+  expect(retries).not.toContain('evt_dead');
+  const fingerprint = /name="fingerprint" value="(\w+)"/.exec(retries)?.[1] ?? '';
+  const listed = partOf(await html(`/events?retrying=yes&fingerprint=${fingerprint}`), 'events');
+  expect([listed.includes('evt_1'), listed.includes('evt_2'), listed.includes('evt_dead')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(leadsTo(await post('/bulks', { act: 'hurry', retrying: 'yes', fingerprint }))).toBe('/bulks/1');
+  const preview = await html('/bulks/1');
+  expect(textOf(partOf(preview, 'sentence'))).toContain('Will hurry 2 events');
+  expect(textOf(partOf(preview, 'facts'))).toContain('their last error Error: the shop is down');
+});
