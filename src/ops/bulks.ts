@@ -4,7 +4,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
-import { askedByFilter } from '../inbox/rules/operator-acts.ts';
+import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
@@ -33,6 +33,7 @@ export interface PreviewOptions {
  * - for a rerun the dead ones; the ignored ones, too, where `filter.states` names `ignored`: most of them have no handler,
  *   and others were put away on purpose. With `force` the dead, the ignored and the processed ones
  * - for a discard the dead and the pending ones
+ * - for a hurry those that have failed and are due later than now
  *
  * A preview that nobody runs lasts a week.
  *
@@ -60,13 +61,13 @@ export async function previewBulk(
   const { force = false, onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const id = await operations.createBulk(act, filter, by, force);
-  const { states } = askedByFilter(act, force, filter);
+  const searched = searchedFor(askedByFilter(act, force, filter), filter);
   let examined = 0;
   let found = 0;
   // From the newest on, so that what arrives meanwhile is not met.
-  for (let before: number | null | undefined; before !== null && states.length > 0;) {
+  for (let before: number | null | undefined; before !== null && searched.states.length > 0;) {
     signal?.throwIfAborted();
-    const page = await operations.search({ ...filter, states }, { before: before ?? null, limit: PREVIEW_PAGE });
+    const page = await operations.search(searched, { before: before ?? null, limit: PREVIEW_PAGE });
     const seqs = page.events.map(({ seq }) => seq);
     if (seqs.length > 0) await operations.addToBulk(id, seqs);
     examined += page.examined;

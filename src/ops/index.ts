@@ -5,7 +5,9 @@
  */
 export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
 export { rerunEvents } from './rerun.ts';
+export { retryGroups } from './retry-groups.ts';
 export { discardEvents } from './discard.ts';
+export { hurryEvents } from './hurry.ts';
 export {
   previewBulk,
   runBulk,
@@ -40,6 +42,6 @@ export type { AuditLine, AuditPage } from '../inbox/operator/audit.ts';
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type { EventFilter, PageRequest, PayloadCondition } from '../inbox/operator/filter.ts';
 export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operator/removal.ts';
-export type { DeadGroup, EventPage, EventSummary, SearchRequest } from '../inbox/operator/search.ts';
+export type { DeadGroup, EventPage, EventSummary, RetryGroup, SearchRequest } from '../inbox/operator/search.ts';
 export type { ImportCounts } from '../inbox/operator/transfer.ts';
 export type { Operations } from '../inbox/operator/operations.ts';

@@ -1,5 +1,6 @@
 import { inboxOptions, quoted, type NamedInbox } from '../host/shell-words.ts';
 import type { EventKey } from '../inbox/event.ts';
+import type { Act } from '../inbox/operator/acts.ts';
 
 /**
  * The command that does the same as a button of the page.
@@ -7,7 +8,7 @@ import type { EventKey } from '../inbox/event.ts';
  * @param options - the inbox, as far as it is to be named; and whether a processed event is meant, too
  */
 export function eventCommand(
-  act: 'show' | 'rerun' | 'discard',
+  act: 'show' | Act,
   { endpoint, id }: EventKey,
   { force = false, ...inbox }: NamedInbox & { readonly force?: boolean } = {},
 ): string {

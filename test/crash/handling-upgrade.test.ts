@@ -245,12 +245,13 @@ describe('while a deploy is under way, old and new processes share a file:', () 
       ALTER TABLE hookbox_takers DROP COLUMN mirrored_ms;
       ALTER TABLE hookbox_takers DROP COLUMN others_ms;
       DROP TABLE hookbox_clock;
+      ALTER TABLE hookbox_bulks DROP COLUMN does;
       DELETE FROM hookbox_migrations WHERE version >= 4;
     `);
     oldProcess(file).announce('order.created', START);
     await using inbox = sqliteInbox(file);
     expect(database.prepare('SELECT version, needs FROM hookbox_migrations ORDER BY version DESC').get()).toEqual({
-      version: 5,
+      version: 6,
       needs: 1,
     });
     await inbox.accept(at('shop-b', 'evt_1'), later());

@@ -120,11 +120,11 @@ export function testSearch(name: string, open: () => Promise<SearchedStore>): vo
           event.entity ?? (event.body === null ? null : entityOf(JSON.parse(Buffer.from(event.body).toString())));
         const names = named === null && event.body === null ? [] : [named, ...ids];
         const error = attempts.findLast((attempt) => attempt.error !== null)?.error;
-        const print =
-          event.state !== 'dead' || event.body === null ? null : error ? fingerprintOf(error) : event.deadReason;
         const text = error ? `${error.name}: ${error.message}` : null;
         const putAway = putAwayAt.get(event.seq) ?? null;
         const isRetrying = event.state === 'pending' && attempts.some(({ outcome }) => outcome === 'failed');
+        const isGrouped = event.state === 'dead' || (isRetrying && filter.retrying === true);
+        const print = !isGrouped || event.body === null ? null : error ? fingerprintOf(error) : event.deadReason;
         return (
           (filter.endpoint === undefined || filter.endpoint === event.endpoint) &&
           (filter.id === undefined || filter.id === event.id) &&

@@ -10,6 +10,7 @@ import {
   eraseEntity,
   exportEvents,
   getBulk,
+  hurryEvents,
   importEvents,
   previewBulk,
   pruneEvents,
@@ -19,6 +20,8 @@ import {
 } from '../../src/ops/index.ts';
 import { opsPage } from '../../src/page/operators-page.tsx';
 import { runHookbox, type RunOptions } from '../cli/run-hookbox.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { failure, handled } from './events-in-states.ts';
 import { tokenIn } from './page/opened-page.ts';
 
 export const by = { actor: 'ada', reason: 'because' };
@@ -44,6 +47,11 @@ const DONE = { endpoint: 'default', id: 'evt_done' };
 const filter = { states: ['dead' as const], error: 'shop is down' };
 const FOUND = ['--state', 'dead', '--error', 'shop is down'];
 const MONTH_MS = 30 * 86_400_000;
+
+/** One that is tried again in an hour, whenever the test runs. */
+const LATER = { endpoint: 'default', id: 'evt_later' };
+const retryLater = (inbox: Inbox): Promise<void> =>
+  handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 }, orderEvent(LATER.id));
 
 const bulk = (act: Act): Way => ({
   async code(inbox) {
@@ -73,6 +81,25 @@ const ways: Readonly<Record<string, Way>> = {
     code: (inbox) => discardEvents(inbox, [EVENT], by),
     cli: ['discard', EVENT.id, ...WHO],
     page: (page) => page.post(`/events/default/${EVENT.id}/discard`, { reason: by.reason }),
+  },
+  'hurry of one': {
+    before: retryLater,
+    code: (inbox) => hurryEvents(inbox, [LATER], by),
+    cli: ['hurry', LATER.id, ...WHO],
+    page: (page) => page.post(`/events/default/${LATER.id}/hurry`, { reason: by.reason }),
+  },
+  'hurry of what a filter finds': {
+    before: retryLater,
+    async code(inbox) {
+      const { id } = await previewBulk(inbox, 'hurry', { retrying: true }, by);
+      await runBulk(inbox, id, by);
+    },
+    cli: ['hurry', '--retrying', '--yes', ...WHO],
+    async page(page, inbox) {
+      await page.post('/bulks', { act: 'hurry', retrying: 'yes', reason: by.reason });
+      await page.post('/bulks/1/run', { reason: by.reason, rate: '500' });
+      await expect.poll(async () => (await getBulk(inbox, 1))?.state).toBe('done');
+    },
   },
   'rerun of what a filter finds': bulk('rerun'),
   'discard of what a filter finds': bulk('discard'),

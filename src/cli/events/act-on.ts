@@ -1,47 +1,32 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import type { EventKey } from '../../inbox/event.ts';
-import { decideOnStored } from '../../inbox/rules/body-today.ts';
-import { askedByKey, mayBeDone } from '../../inbox/rules/operator-acts.ts';
-import {
-  cancelBulk,
-  discardEvents,
-  getBulk,
-  previewBulk,
-  rerunEvents,
-  runBulk,
-  type Act,
-  type ActReport,
-  type ActResult,
-  type Bulk,
-  type EventFilter,
-} from '../../ops/index.ts';
+import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
+import { ACT_WORDS } from '../../ops/words/act-words.ts';
 import { sentenceOf } from '../../ops/words/bulk-words.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { resultInWords } from '../../ops/words/event-words.ts';
 import { requireConsent, typedCount } from './confirm.ts';
 import { neededInbox, shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
-import { print, printJson, printNdjson, styled, tell } from '../shared/output.ts';
+import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
+import { actOnIds } from './act-on-ids.ts';
 import type { ActOnOptions } from './act-options.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
-import { concludeBulk, printFound, tellPending } from './bulk-report.ts';
+import { concludeBulk, printFound } from './bulk-report.ts';
 import { byOf } from './by.ts';
-import { foundEvent } from './found-event.ts';
 import { foundForAct } from './found-for-act.ts';
-import { idText } from './event-texts.ts';
 import { underWay } from '../shared/interruptible.ts';
 
-/** What one transaction takes. */
-const MOST_AT_ONCE = 500;
+const EXAMPLES = {
+  rerun: '--state dead --since 2h',
+  discard: '--state dead --since 2h',
+  hurry: '--type order.created --since 2h',
+} as const satisfies Record<Act, string>;
 
-/** Reruns or discards the events that the arguments mean, and resolves with how to exit. */
+/** Reruns, discards or hurries the events that the arguments mean, and resolves with how to exit. */
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false } = options;
   const filter = eventFilterOf(options);
@@ -54,7 +39,7 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
     options.cancel !== undefined,
   ].filter(Boolean).length;
   if (ways === 0) {
-    throw usageError(`Say what to ${act}: event ids, a filter such as --state dead --since 2h, or --all.`);
+    throw usageError(`Say what to ${act}: event ids, a filter such as ${EXAMPLES[act]}, or --all.`);
   }
   if (ways > 1) throw usageError('Give event ids, or a filter, or --resume, or --cancel: only one of them.');
   if (all && !isEverything(filter)) throw usageError('--all means every event. Leave it out where there is a filter.');
@@ -70,91 +55,6 @@ export async function actOn(act: Act, ids: readonly string[], options: ActOnOpti
   return await actOnFound(inbox, act, filter, options, signal);
 }
 
-/** Acts on events that are named, and prints what became of each. */
-async function actOnIds(
-  inbox: Inbox,
-  act: Act,
-  ids: readonly string[],
-  options: ActOnOptions,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { json = false, dryRun = false } = options;
-  const keys: EventKey[] = [];
-  /** those that a rerun leaves alone unless it is forced */
-  const forceable = new Set<string>();
-  const forced = askedByKey(act, true);
-  for (const id of new Set(ids)) {
-    const found = await foundEvent(inbox, id, options);
-    if (found === null) continue;
-    keys.push({ endpoint: found.endpoint, id });
-    if (mayBeDone(forced, found)) forceable.add(id);
-  }
-
-  let done = 0;
-  let left = 0; // that --force would take
-  for (let at = 0; at < keys.length && !signal.aborted; at += MOST_AT_ONCE) {
-    const some = keys.slice(at, at + MOST_AT_ONCE);
-    const results = dryRun ? await foreseen(inbox, act, some, options) : await acted(inbox, act, some, options);
-    for (const { key, result } of results) {
-      if (json) printNdjson({ ...key, result });
-      else print(`${styled(result === 'done' ? 'green' : 'yellow', worded(act, result, dryRun))}  ${idText(key)}`);
-      if (result === 'done') done += 1;
-      if (result === 'not needed' && forceable.has(key.id)) left += 1;
-    }
-    await nextTurn(); // or Ctrl-C would never be heard
-  }
-  if (act === 'rerun' && !dryRun) tellPending(done);
-  if (act === 'rerun' && left > 0 && options.force !== true) tell('Add --force to rerun processed events, too.');
-  if (signal.aborted) return EXIT.interrupted;
-  if (keys.length === 0) return EXIT.notFound;
-  if (done === 0) return EXIT.failed;
-  return done === new Set(ids).size ? EXIT.ok : EXIT.partial;
-}
-
-function worded(act: Act, result: ActResult, dryRun: boolean): string {
-  return dryRun && result === 'done' ? `would be ${resultInWords(act, result)}` : resultInWords(act, result);
-}
-
-async function acted(
-  inbox: Inbox,
-  act: Act,
-  keys: readonly EventKey[],
-  options: ActOnOptions,
-): Promise<ActReport['results']> {
-  const by = byOf(options);
-  try {
-    const report =
-      act === 'rerun'
-        ? await rerunEvents(inbox, keys, by, { force: options.force ?? false })
-        : await discardEvents(inbox, keys, by);
-    return report.results;
-  } catch (failure) {
-    // Their bodies may be too much for one transaction. Nothing has happened then.
-    if (keys.length === 1 || !(failure instanceof ConfigurationError)) throw failure;
-    const half = Math.ceil(keys.length / 2);
-    return [
-      ...(await acted(inbox, act, keys.slice(0, half), options)),
-      ...(await acted(inbox, act, keys.slice(half), options)),
-    ];
-  }
-}
-
-/** What would become of events. */
-async function foreseen(
-  inbox: Inbox,
-  act: Act,
-  keys: readonly EventKey[],
-  { force = false }: ActOnOptions,
-): Promise<ActReport['results']> {
-  const asked = askedByKey(act, force);
-  const results = [];
-  for (const key of keys) {
-    const event = await inbox.get(key);
-    results.push({ key, result: decideOnStored(asked, event).result });
-  }
-  return results;
-}
-
 /** Shows what a filter finds, and once somebody has agreed acts on exactly that. */
 async function actOnFound(
   inbox: Inbox,
@@ -168,7 +68,7 @@ async function actOnFound(
   const found = await foundForAct(inbox, act, filter, { force, enough: dryRun ? Infinity : 1, signal });
   if (signal.aborted) return EXIT.interrupted;
   if (found.total === 0) {
-    tell(`Nothing in ${shownInbox(options)} fits that ${act === 'rerun' ? 'could be rerun' : 'could be discarded'}.`);
+    tell(`Nothing in ${shownInbox(options)} fits that could be ${ACT_WORDS[act].done}.`);
     if (act === 'rerun' && !force && filter.states === undefined && filter.ignoredSince === undefined)
       tell('Ignored events need --state ignored.');
     tellUnknownTypes(options.type);

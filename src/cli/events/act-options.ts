@@ -10,7 +10,7 @@ import {
   type InboxOptions,
 } from './event-options.ts';
 
-/** What the arguments of `events rerun` and `events discard` say. */
+/** What the arguments of `events rerun`, `events discard` and `events hurry` say. */
 export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, WideOptions {
   readonly all?: boolean;
   readonly force?: boolean;
@@ -21,7 +21,7 @@ export interface ActOnOptions extends InboxOptions, FilterOptions, ByOptions, Wi
   readonly cancel?: number;
 }
 
-/** Adds the arguments that both have. */
+/** Adds the arguments that all of them have. */
 export function withActing(made: Command, act: string): Command {
   const acting = made
     .argument('[event-ids...]', 'ids of events, instead of a filter')
@@ -34,7 +34,7 @@ export function withActing(made: Command, act: string): Command {
   return withInbox(withWide(withBy(withFilter(acting))), 'print an event a line as JSON, or the act on many');
 }
 
-/** What the help of both says. */
+/** What the help of each says. */
 export const ACT_NOTES =
   '\nIds are acted on at once. What a filter finds is shown first, and you type its count to agree; events that come later\n' +
   'are left alone. Ctrl-C finishes what is under way and says how to go on.';

@@ -21,7 +21,7 @@ export function concludeBulk(bulk: Bulk, goOn: string, signal: AbortSignal): Exi
   if (state === 'running') tell(`Stopped after ${number(worked)} of ${number(total)}. To go on: ${goOn}`);
   if (state === 'cancelled') tell(`Bulk ${id} was cancelled after ${number(worked)} of ${number(total)}.`);
   if (worked > 0) tell(countsText(act, counts));
-  if (act === 'rerun') tellPending(done);
+  if (act !== 'discard') tellPending(done);
   if (signal.aborted && state !== 'done') return EXIT.interrupted;
   if (done === 0) return EXIT.failed;
   return done === total ? EXIT.ok : EXIT.partial;

@@ -73,7 +73,10 @@ export function withFilter(command: Command): Command {
     .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
     .option('--retrying', 'pending, and failed before')
     .option('--payload <path=value>', 'with this value in the body: data.items[0].name=Tea; up to 8 times', collected)
-    .option('--fingerprint <group>', 'of this group of dead events; hookbox events list --groups shows its name')
+    .option(
+      '--fingerprint <group>',
+      'of this group of dead events, or with --retrying of retries; hookbox events list --groups shows its name',
+    )
     .option('--endpoint <name>', 'received at this endpoint; at any unless given');
 }
 

@@ -6,6 +6,7 @@ import { bulksCommand } from './bulks-command.ts';
 import { discardCommand } from './discard-command.ts';
 import { eraseCommand } from './erase-command.ts';
 import { exportCommand } from './export-command.ts';
+import { hurryCommand } from './hurry-command.ts';
 import { importCommand } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { pruneCommand } from './prune-command.ts';
@@ -27,6 +28,7 @@ export function eventsCommand(): Command {
     .addCommand(showCommand())
     .addCommand(tailCommand())
     .addCommand(rerunCommand())
+    .addCommand(hurryCommand())
     .addCommand(discardCommand())
     .addCommand(pruneCommand())
     .addCommand(eraseCommand())

@@ -1,5 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { askedByFilter, mayBeDone } from '../../inbox/rules/operator-acts.ts';
+import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
 import { BreakdownSums } from '../../inbox/rules/breakdown.ts';
 import type { Act, Bulk, EventFilter, EventSummary } from '../../ops/index.ts';
 import { progressBar } from '../shared/progress-bar.ts';
@@ -32,12 +32,9 @@ export async function foundForAct(
   let total = 0;
   const progress = progressBar();
   try {
-    for await (const page of pagesOf(
-      inbox,
-      { ...filter, states: asked.states },
-      { most: Infinity, signal, progress },
-    )) {
-      const fitting = page.events.filter((event) => mayBeDone(asked, event));
+    const now = new Date();
+    for await (const page of pagesOf(inbox, searchedFor(asked, filter), { most: Infinity, signal, progress })) {
+      const fitting = page.events.filter((event) => mayBeDone(asked, summaryAt(event, now)));
       for (const { state, type, deadReason } of fitting) sums.add(state, type, deadReason);
       total += fitting.length;
       first.push(...fitting.slice(0, SHOWN - first.length));

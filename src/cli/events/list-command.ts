@@ -17,7 +17,7 @@ export function listCommand(): Command {
     .option('--limit <n>', 'at most this many', wholeNumber(1), 50)
     .option('--all', 'all there are')
     .option('--before <seq>', 'stored before the event of this number, to go on', wholeNumber(0))
-    .option('--groups', 'dead events, grouped by their errors');
+    .option('--groups', 'dead events, grouped by their errors; with --retrying those that are tried again');
   return withInbox(withWide(withFilter(list)), 'print an event a line, as JSON')
     .addHelpText('after', '\nAn event has to fit all given filters, and one of several types, states or reasons.')
     .action(async (options: ListOptions) => {

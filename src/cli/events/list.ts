@@ -1,5 +1,5 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { deadGroups, type DeadGroup, type EventSummary } from '../../ops/index.ts';
+import { deadGroups, retryGroups, type DeadGroup, type EventSummary, type RetryGroup } from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -15,7 +15,7 @@ import { eventTable } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { pagesOf } from './event-pages.ts';
-import { errorText, idText, timeText } from './event-texts.ts';
+import { errorText, idText, orDash, timeText } from './event-texts.ts';
 
 /** What the arguments of `events list` say. */
 export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
@@ -29,12 +29,16 @@ export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
 export async function list(options: ListOptions): Promise<ExitCode> {
   const { json = false, limit, all = false, before, groups = false } = options;
   const filter = eventFilterOf(options);
-  if (groups && (!isEverything(filter) || before !== undefined)) {
-    throw usageError('--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint.');
+  const { retrying = false, ...beyondRetrying } = filter;
+  if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
+    throw usageError(
+      '--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint. ' +
+        'Only --retrying goes with it: it shows all retries.',
+    );
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
-  if (groups) return await listGroups(inbox, options);
+  if (groups) return await (retrying ? listRetryGroups(inbox, options) : listGroups(inbox, options));
 
   const progress = progressBar();
   const print = json ? printEach : eventTable(options);
@@ -68,19 +72,48 @@ function printEach(events: readonly EventSummary[]): void {
   for (const event of events) printNdjson(event);
 }
 
-async function listGroups(inbox: Inbox, { json = false, wide = false }: ListOptions): Promise<ExitCode> {
+async function listGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
   const groups = await deadGroups(inbox);
-  if (json) for (const group of groups) printNdjson(group);
-  else if (groups.length > 0) {
-    table(GROUP_HEAD, groups.map(groupRow), lineWidth({ wide }));
-  }
+  printGroups(groups, GROUP_HEAD, groupRow, options);
   if (groups.length === 0) tell('There are no dead letters.');
   else tell('To handle a group again: hookbox events rerun --fingerprint <group>');
   return EXIT.ok;
 }
 
+async function listRetryGroups(inbox: Inbox, options: ListOptions): Promise<ExitCode> {
+  const groups = await retryGroups(inbox);
+  printGroups(groups, RETRY_GROUP_HEAD, retryRow, options);
+  if (groups.length === 0) tell('Nothing is tried again.');
+  else tell('To try a group now: hookbox events hurry --fingerprint <group>');
+  return EXIT.ok;
+}
+
+function printGroups<Group>(
+  groups: readonly Group[],
+  head: Parameters<typeof table>[0],
+  rowOf: (group: Group) => readonly Cell[],
+  { json = false, wide = false }: ListOptions,
+): void {
+  if (json) for (const group of groups) printNdjson(group);
+  else if (groups.length > 0) table(head, groups.map(rowOf), lineWidth({ wide }));
+}
+
 /** The name of a group is what one copies. */
 const GROUP_HEAD = ['events', times('newest'), times('oldest'), 'group', 'reason', texts('for example'), 'error'];
+const RETRY_GROUP_HEAD = GROUP_HEAD.map((column) => (column === 'reason' ? times('next attempt') : column));
+
+function retryRow(group: RetryGroup): readonly Cell[] {
+  const { fingerprint, sample, newest, oldest, nextDueAt } = group;
+  return [
+    bounded(group),
+    timeText(newest.receivedAt),
+    timeText(oldest.receivedAt),
+    oneLine(fingerprint),
+    orDash(nextDueAt && timeText(nextDueAt)),
+    idText(newest),
+    errorText(sample),
+  ];
+}
 
 function groupRow(group: DeadGroup): readonly Cell[] {
   const { fingerprint, reason, sample, newest, oldest } = group;

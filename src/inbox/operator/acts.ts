@@ -19,15 +19,20 @@ export type Act =
   /** run the handler again: of dead and ignored events (of these only if told to), and of processed ones when forced */
   | 'rerun'
   /** put away events that nobody shall handle: dead and pending ones become ignored */
-  | 'discard';
+  | 'discard'
+  /** try again now what waits for its next attempt: a retrying event is due at once, and nothing else of it changes */
+  | 'hurry';
 
 /** What became of one event under an act. */
 export type ActResult =
-  /** it was rerun, or discarded */
+  /** it was rerun, discarded or hurried */
   | 'done'
   /** there is no event of this key */
   | 'unknown'
-  /** its state is none that the act applies to: it is there already, or in processing, or processed and not forced */
+  /**
+   * its state is none that the act applies to: it is there already, or in processing, or processed and not forced. One that
+   * is hurried has to be pending, and due later than now
+   */
   | 'not needed'
   /**
    * its body does not fit today's schemas either: it cannot be rerun. A dead(invalid) one cannot be discarded, because an

@@ -7,7 +7,7 @@ export interface AuditLine {
   readonly at: Date;
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
-  /** rerun, discard, resume, cancel (both of a bulk), prune, erase, import, export, backup */
+  /** rerun, discard, hurry, resume, cancel (both of a bulk), prune, erase, import, export, backup */
   readonly act: string;
   readonly reason: string | null;
   /**

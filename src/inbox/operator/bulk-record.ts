@@ -4,7 +4,10 @@ import type { EventFilter } from './filter.ts';
 /** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
 export interface BulkRow {
   readonly id: number;
-  readonly act: Act;
+  /** what an older hookbox takes it for */
+  readonly act: StoredAct['act'];
+  /** what it is, where `act` does not say it */
+  readonly does: StoredAct['does'];
   readonly state: Bulk['state'];
   readonly force: boolean | 0 | 1;
   readonly filter: string;
@@ -20,10 +23,24 @@ export interface BulkRow {
   readonly audit: number | null;
 }
 
+export interface StoredAct {
+  readonly act: 'rerun' | 'discard';
+  readonly does: Exclude<Act, 'rerun' | 'discard'> | null;
+}
+
+/** As an act is stored. Its first column has a CHECK that knows two of them, and a CHECK cannot be changed in SQLite. */
+export function storedAct(act: Act): StoredAct {
+  return act === 'rerun' || act === 'discard' ? { act, does: null } : { act: 'rerun', does: act };
+}
+
+export function actOf({ act, does }: StoredAct): Act {
+  return does ?? act;
+}
+
 export function bulkOf(row: BulkRow): Bulk {
   return {
     id: row.id,
-    act: row.act,
+    act: actOf(row),
     state: row.state,
     filter: filterOf(row.filter),
     force: Boolean(row.force),

@@ -30,7 +30,10 @@ export interface EventFilter {
   readonly merchant?: string;
   /** text in `name: message` of the error of its last attempt that has one, in any case */
   readonly error?: string;
-  /** the fingerprint of a group of dead letters, in which there are no tombstones */
+  /**
+   * the fingerprint of a group of dead letters, in which there are no tombstones; with `retrying: true` of a group of events
+   * that are tried again
+   */
   readonly fingerprint?: string;
   /** ignored then or later because nobody handled its type; what an operator has discarded is not found */
   readonly ignoredSince?: Date;

@@ -53,6 +53,12 @@ export interface DeadGroup {
   readonly oldest: EventSummary;
 }
 
+/** Events that are tried again and whose last errors say the same, but for ids, numbers and quoted text. */
+export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
+  /** when the first of them is tried again, or was to be */
+  readonly nextDueAt: Date | null;
+}
+
 /** A page of a search. */
 export interface SearchRequest extends PageRequest {
   /** ends it, where nobody waits for the page any more */

@@ -22,6 +22,8 @@ export interface ActEngine
   acted(event: EventKey | number): Steps<ActedRow | null>;
   processedToPending(seq: number, now: number): Steps<void>;
   discard(seq: number, content: Extract<ActMove, { name: 'discard' }>['content'], now: number): Steps<void>;
+  /** Makes a pending event due. */
+  hurry(seq: number, now: number): Steps<void>;
 }
 
 /** An event as far as an act decides about it. */
@@ -30,8 +32,15 @@ export interface ActedRow extends EventKey, ActedEvent {
   readonly type: string | null;
   readonly entity: string | null;
   readonly discarded: boolean;
+  /** when a pending one may be claimed; nothing is said of any other */
+  readonly dueMs?: number;
   /** the length of its body */
   readonly bytes: number;
+}
+
+/** An event as an act finds it then. */
+export function actedAt(row: ActedRow, now: number): ActedRow {
+  return { ...row, inBackoff: row.dueMs !== undefined && row.dueMs > now };
 }
 
 /** Acts on events that are named, all in one transaction with their line in the audit. */
@@ -107,7 +116,9 @@ export function* actOnEvents(
     const result = yield* actOnEvent(engine, row, acting);
     results.push(result);
     // Once for each entity and not for each event: ten thousand of one entity may go at a time.
-    if (row?.state === 'pending' && result === 'done') fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
+    // One that is hurried stays where it is.
+    const left = row?.state === 'pending' && result === 'done' && acting.asked.act === 'discard';
+    if (left) fronts.set(JSON.stringify([row.endpoint, row.entity]), row);
     slice?.add(row?.bytes ?? 0);
     if (slice?.isOver() === true) break;
   }
@@ -116,7 +127,8 @@ export function* actOnEvents(
 }
 
 /** The body is read in the transaction that moves the event: no other one can take its place meanwhile. */
-function* actOnEvent(engine: ActEngine, row: ActedRow | null, { asked, entity, now }: Acting): Steps<ActResult> {
+function* actOnEvent(engine: ActEngine, found: ActedRow | null, { asked, entity, now }: Acting): Steps<ActResult> {
+  const row = found && actedAt(found, now);
   const isRead = row !== null && needsBody(asked, row);
   const today = isRead ? bodyToday(asked.act, row, yield* engine.bodyOf(row.seq), entity) : null;
   const decision = decideAct(asked, row, today);
@@ -138,6 +150,10 @@ function* carryOut(engine: ActEngine, row: ActedRow, move: ActMove, now: number)
     case 'discard':
       yield* engine.discard(row.seq, move.content, now);
       engine.counts.countType('discarded', row.type);
+      break;
+    case 'hurry':
+      yield* engine.hurry(row.seq, now);
+      yield* engine.noteTime(now);
       break;
   }
 }

@@ -1,7 +1,7 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { ActResult, Bulk } from '../operator/acts.ts';
-import { actOnEvents, type ActEngine } from './act-on-events.ts';
+import { actedAt, actOnEvents, type ActEngine } from './act-on-events.ts';
 import type { AuditLines, Author } from './audit-line.ts';
 import { BreakdownSums } from './breakdown.ts';
 import type { TimeSlice } from './engine.ts';
@@ -19,7 +19,10 @@ const KEPT_MS = 7 * 24 * 3_600_000;
 const CLEARED_AT_ONCE = 2_000;
 
 /** A bulk whose snapshot is being taken: nobody sees it yet. */
-export type FillingBulk = Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'>;
+export interface FillingBulk extends Pick<Bulk, 'id' | 'act' | 'force' | 'filter' | 'breakdown'> {
+  /** when its preview began; what an event is then, as far as that depends on the time, it is in the snapshot */
+  readonly createdMs: number;
+}
 
 /** What an engine is asked for that keeps bulk acts, beside what these do to events. */
 export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
@@ -72,7 +75,8 @@ export function* addToBulk(engine: BulkEngine, id: number, seqs: readonly number
   let added = 0;
   for (const seq of seqs) {
     const event = yield* engine.acted(seq);
-    if (event === null || !mayBeDone(asked, event) || !(yield* engine.addToSnapshot(id, seq))) continue;
+    if (event === null || !mayBeDone(asked, actedAt(event, bulk.createdMs)) || !(yield* engine.addToSnapshot(id, seq)))
+      continue;
     added += 1;
     sums.add(event.state, event.type, event.deadReason);
   }

@@ -1,6 +1,7 @@
 import type { Instant } from '../../events/instant.ts';
 import type { Act, ActResult } from '../operator/acts.ts';
 import type { EventFilter } from '../operator/filter.ts';
+import type { EventSummary } from '../operator/search.ts';
 import type { DeadReason, EventState } from '../state.ts';
 
 /** What somebody asks for: an act, on events in these states. */
@@ -17,6 +18,8 @@ export interface ActedEvent {
   readonly pruned: boolean;
   /** once processed, it is not run again, whatever body it has */
   readonly erased?: boolean;
+  /** its due time is still to come */
+  readonly inBackoff?: boolean;
 }
 
 /** What today's schemas make of a stored body that fits them. */
@@ -33,7 +36,14 @@ export type ActMove =
   /** its type, time and entity stay what they were: they belong to the attempt that has succeeded */
   | { readonly name: 'processedToPending' }
   /** an invalid event gets the type and the time that an ignored one has; of any other they stay as they are */
-  | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null };
+  | { readonly name: 'discard'; readonly content: Pick<BodyToday, 'type' | 'created'> | null }
+  /** it is due now; its attempts, failures and crashes stay, and so does its place behind older events of its entity */
+  | { readonly name: 'hurry' };
+
+/** An event as it is shown, as an act would find it then. */
+export function summaryAt(summary: EventSummary, now: Date): EventSummary & ActedEvent {
+  return { ...summary, inBackoff: summary.dueAt !== null && summary.dueAt > now };
+}
 
 /** What an act makes of one event. */
 export type ActDecision =
@@ -43,6 +53,7 @@ export type ActDecision =
 /** An act on events that are named: on all that it can apply to. */
 export function askedByKey(act: Act, force: boolean): AskedAct {
   if (act === 'discard') return { act, states: ['dead', 'pending'] };
+  if (act === 'hurry') return { act, states: ['pending'] };
   return { act, states: force ? ['dead', 'ignored', 'processed'] : ['dead', 'ignored'] };
 }
 
@@ -54,6 +65,12 @@ export function askedByFilter(act: Act, force: boolean, filter: EventFilter): As
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force);
   return { act, states: states.filter((state) => wanted?.includes(state) ?? (force || state !== 'ignored')) };
+}
+
+/** What a preview searches for. What is hurried has failed before: an index knows these among any number that wait. */
+export function searchedFor({ act, states }: AskedAct, filter: EventFilter): EventFilter & Pick<AskedAct, 'states'> {
+  if (act !== 'hurry') return { ...filter, states };
+  return { ...filter, states: filter.retrying === false ? [] : states, retrying: true };
 }
 
 /**
@@ -78,6 +95,7 @@ export function askedOfSnapshot(act: Act, force: boolean, filter: EventFilter): 
 export function decideAct({ act, states }: AskedAct, event: ActedEvent | null, today: BodyToday | null): ActDecision {
   if (event === null) return { result: 'unknown' };
   if (!states.includes(event.state)) return { result: 'not needed' };
+  if (act === 'hurry') return event.inBackoff === true ? done({ name: 'hurry' }) : { result: 'not needed' };
   if (act === 'discard' && event.deadReason !== 'invalid') return done({ name: 'discard', content: null });
   if (event.pruned) return { result: 'pruned' };
   if (event.state === 'processed' && event.erased === true) return { result: 'not needed' };

@@ -1,6 +1,7 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
 import { deadReasons } from '../../inbox/state.ts';
 import { oneLine } from '../../printable.ts';
+import { ACT_WORDS } from './act-words.ts';
 import { listed, number, percent, plural } from './format.ts';
 
 /** How much of a bulk act is done, from 0 to 1. */
@@ -22,18 +23,21 @@ export function stateInWords(bulk: Bulk): string {
   }
 }
 
+/** What an act takes of what a filter finds, where that is not seen from its name. */
+const TAKES = {
+  rerun: '. A rerun takes dead events, and ignored ones where the filter names that state',
+  discard: '',
+  hurry: '. What is hurried has failed and waits for its next attempt',
+} as const satisfies Record<Bulk['act'], string>;
+
 /** What will happen, or has happened, in one sentence. */
 export function sentenceOf(bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'>): string {
   const { act, state, total, force } = bulk;
   if (total === 0) {
-    return `No event fits: there is nothing to ${act}${act === 'rerun' && !force ? '. A rerun takes dead events, and ignored ones where the filter names that state' : ''}.`;
+    return `No event fits: there is nothing to ${act}${force ? '' : TAKES[act]}.`;
   }
-  const verb = {
-    previewed: act === 'rerun' ? 'Will rerun' : 'Will discard',
-    running: act === 'rerun' ? 'Reruns' : 'Discards',
-    done: act === 'rerun' ? 'Reran' : 'Discarded',
-    cancelled: act === 'rerun' ? 'Was to rerun' : 'Was to discard',
-  }[state];
+  const { will, does, did, wasTo } = ACT_WORDS[act];
+  const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
   const previewed = state === 'previewed' ? ' Nothing has happened yet.' : '';
   return `${verb} ${plural(total, 'event')}: ${typesInWords(bulk)}; ${statesInWords(bulk)}.${previewed}`;
 }

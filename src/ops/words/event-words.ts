@@ -1,6 +1,7 @@
 import type { Act, ActResult } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
 import type { DeadReason } from '../../inbox/state.ts';
+import { ACT_WORDS } from './act-words.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {
@@ -12,6 +13,11 @@ export const DEAD_REASONS = {
 /** What the events of a group died of. */
 export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {
   return sample === null ? DEAD_REASONS[reason] : `${sample.name}: ${sample.message}`;
+}
+
+/** Why the events of a group are tried again. */
+export function causeOfRetry(sample: EventSummary['lastError']): string {
+  return sample === null ? 'nothing was said' : `${sample.name}: ${sample.message}`;
 }
 
 /** The state of an event, with what an operator wants to know with it: `dead (failed)`, `pending (retrying)`. */
@@ -33,13 +39,11 @@ export function stateText({
 export function resultInWords(act: Act, result: ActResult): string {
   switch (result) {
     case 'done':
-      return act === 'rerun' ? 'rerun' : 'discarded';
+      return ACT_WORDS[act].done;
     case 'unknown':
       return 'not there any more';
     case 'not needed':
-      return act === 'rerun'
-        ? 'left alone: neither dead nor ignored by then'
-        : 'left alone: settled or in processing by then';
+      return ACT_WORDS[act].notNeeded;
     case 'still invalid':
       return 'still invalid under today’s schemas';
     case 'pruned':

@@ -4,6 +4,7 @@ import type { Act, ActResult, By } from '../../inbox/operator/acts.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
+import { hurryEvents } from '../../ops/hurry.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { withFlash, type FlashCode } from './flash.ts';
@@ -41,10 +42,19 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     return toEvent(c, key, results[0]?.result, 'discarded');
   });
 
+  page.post('/events/:endpoint/:id/hurry', posted, async (c) => {
+    const key = keyOf(c);
+    const { results } = await hurryEvents(inbox, [key], byOf(shell, c, c.get('form')));
+    return toEvent(c, key, results[0]?.result, 'hurried');
+  });
+
   page.post('/bulks', posted, async (c) => {
     const form = c.get('form');
     const act = actOf(fieldOf(form, 'act'));
-    if (act === null) return shell.problem(c, 400, 'No such act', 'An act is rerun or discard. Nothing was done.');
+    if (act === null) {
+      const known = 'An act is rerun or discard. For retries there is hurry. Nothing was done.';
+      return shell.problem(c, 400, 'No such act', known);
+    }
     const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
     const refused = shell.mask.refusal(filter);
     const wrong = refused === null ? problems : [...problems, refused];
@@ -112,7 +122,7 @@ export function keyOf(c: PageContext): EventKey {
 }
 
 function actOf(text: string): Act | null {
-  return text === 'rerun' || text === 'discard' ? text : null;
+  return text === 'rerun' || text === 'discard' || text === 'hurry' ? text : null;
 }
 
 function rateOf(text: string): number | null {

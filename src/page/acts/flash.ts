@@ -9,6 +9,7 @@ export const LOGS = [true, false, null] as const;
 const SAYINGS = {
   rerun: () => 'The event is pending again. A processor that has a handler for its type takes it.',
   discarded: () => 'The event is put away: nobody handles it unless you rerun it.',
+  hurried: () => 'The event is due now. A processor that has a handler for its type takes it, in its order.',
   unknown: () => 'There is no event of this id. Nothing was done.',
   'not-needed': () => 'Nothing was done: the event is in a state that this does not apply to.',
   'still-invalid': () =>

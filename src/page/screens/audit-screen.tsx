@@ -25,7 +25,7 @@ export async function auditScreen(visit: Visit): Promise<Screen> {
         {lines.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No operator has done anything yet. Each rerun, discard, prune, erase, export, import and backup will stand here.'
+              ? 'No operator has done anything yet. Each rerun, discard, hurry, prune, erase, export, import and backup will stand here.'
               : 'There are no older lines.'}
           </p>
         ) : (

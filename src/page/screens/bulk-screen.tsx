@@ -1,4 +1,5 @@
 import type { ActResult, Bulk } from '../../inbox/operator/acts.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
@@ -11,7 +12,7 @@ import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
-import { causeOfDeath, resultInWords } from '../../ops/words/event-words.ts';
+import { causeOfDeath, causeOfRetry, resultInWords } from '../../ops/words/event-words.ts';
 
 /** One bulk act: what it will do, how far it is, what came of it. */
 export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
@@ -45,11 +46,19 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
   };
 }
 
+/** As it is searched for: a fingerprint alone would be one of dead letters. */
+function meantBy({ act, filter }: Bulk): EventFilter {
+  return act === 'hurry' ? { ...filter, retrying: true } : filter;
+}
+
 /** What the newest of a group died of, before anything is done: its fingerprint says nothing to people. */
-async function causeOf({ state, filter }: Bulk, { operated }: Visit): Promise<string | null> {
+async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> {
+  const { act, state, filter } = bulk;
   if (state !== 'previewed' || filter.fingerprint === undefined) return null;
-  const { events } = await listEvents(operated.inbox, { ...filter, states: ['dead'] }, { limit: 1 });
+  const states = act === 'hurry' ? (['pending'] as const) : (['dead'] as const);
+  const { events } = await listEvents(operated.inbox, { ...meantBy(bulk), states }, { limit: 1 });
   const [newest] = events;
+  if (act === 'hurry') return newest === undefined ? null : causeOfRetry(newest.lastError);
   if (newest === undefined || newest.deadReason === null) return null;
   return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
@@ -108,7 +117,7 @@ function Facts({
           <dt>filter</dt>
           <dd>
             <FilterWords filter={bulk.filter} visit={visit} />{' '}
-            <a href={eventsHref(base, bulk.filter)}>events that fit it now</a>
+            <a href={eventsHref(base, meantBy(bulk))}>events that fit it now</a>
           </dd>
         </div>
         {cause !== null && (
@@ -161,21 +170,30 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
   );
 }
 
+const WHAT_COMES = {
+  rerun:
+    'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.',
+  discard:
+    'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.',
+  hurry:
+    'The events become due now instead of when their backoff is over, and a running processor handles them in their order. Their failures go on being counted: one whose last attempt this is dies if it fails. Which events they are was frozen at the preview.',
+} as const satisfies Record<Bulk['act'], string>;
+
+function buttonFor({ act, total }: Bulk): string {
+  const events = plural(total, 'event');
+  return { rerun: `Rerun ${events}`, discard: `Discard ${events}`, hurry: `Try ${events} now` }[act];
+}
+
 function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
   if (hasEnded(bulk)) return <></>;
   if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
-  const verb = bulk.act === 'rerun' ? 'Rerun' : 'Discard';
   return (
     <section class="panel" id="acts">
       <h2>{isPreview ? 'Run it?' : 'Resume or cancel'}</h2>
       {isPreview ? (
-        <p>
-          {bulk.act === 'rerun'
-            ? 'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.'
-            : 'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.'}
-        </p>
+        <p>{WHAT_COMES[bulk.act]}</p>
       ) : (
         <p>
           If the figures above stand still, the process that ran it has ended: resume it here. No event is taken twice,
@@ -192,7 +210,7 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
               </label>{' '}
               <ReasonField value={bulk.reason ?? ''} />{' '}
               <button type="submit" class="primary" data-confirm autofocus={isPreview}>
-                {isPreview ? `${verb} ${plural(bulk.total, 'event')}` : `Resume the ${number(left)} left`}
+                {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
               </button>
             </ActForm>
           </div>

@@ -23,7 +23,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
         {bulks.length === 0 ? (
           <p class="notice" id="none">
             {before === null
-              ? 'No events were rerun or discarded in bulk. Begin on Dead letters with a group, or on Events with a filter.'
+              ? 'No events were rerun, discarded or hurried in bulk. Begin on Dead letters with a group, or on Events with a filter.'
               : 'There are no older ones.'}
           </p>
         ) : (

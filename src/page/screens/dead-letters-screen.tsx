@@ -7,14 +7,17 @@ import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { retryGroups } from '../../ops/retry-groups.ts';
+import { RetryGroups } from './retry-groups.tsx';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 
 /** As many groups as are told apart. */
 const MOST_GROUPS = 200;
 
-/** Dead events by what their last errors said, the largest group first. */
+/** Dead events by what their last errors said, the largest group first; then those that are tried again. */
 export async function deadLettersScreen(visit: Visit): Promise<Screen> {
-  const groups = await deadGroups(visit.operated.inbox);
+  const { inbox } = visit.operated;
+  const [groups, retries] = await Promise.all([deadGroups(inbox), retryGroups(inbox)]);
   return {
     title: 'Dead letters',
     current: '/dead',
@@ -38,6 +41,7 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
             <Groups visit={visit} groups={groups} />
           </>
         )}
+        {retries.length > 0 && <RetryGroups visit={visit} groups={retries} />}
       </div>
     ),
   };

@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
 import type { EventKey } from '../../inbox/event.ts';
+import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
-import { askedByKey, mayBeDone } from '../../inbox/rules/operator-acts.ts';
+import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-acts.ts';
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
@@ -181,6 +182,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
   const { state, pruned } = summary;
   const again = state === 'processed';
   const mayRerun = mayBeDone(askedByKey('rerun', again), summary);
+  const mayHurry = mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
   const mayDiscard = mayBeDone(askedByKey('discard', false), summary);
   return (
     <section class="panel acts" id="acts" aria-label="What can be done">
@@ -196,6 +198,11 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
           {again
             ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
             : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
+        </Act>
+      )}
+      {mayHurry && (
+        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now">
+          The event becomes due now, and a running processor takes it in its order. Its failures go on being counted.
         </Act>
       )}
       {mayDiscard && (
@@ -221,7 +228,7 @@ function Act({
 }: {
   readonly visit: Visit;
   readonly summary: EventSummary;
-  readonly act: 'rerun' | 'discard';
+  readonly act: ActName;
   readonly title: string;
   readonly button: string;
   readonly force?: boolean;
@@ -235,7 +242,7 @@ function Act({
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
         {force && <input type="hidden" name="force" value="yes" />}
         <ReasonField />
-        <button type="submit" class={act === 'rerun' ? 'primary' : undefined} data-confirm>
+        <button type="submit" class={act === 'discard' ? undefined : 'primary'} data-confirm>
           {button}
         </button>
       </ActForm>

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
+import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 import type { EventPage, EventSummary } from '../../inbox/operator/search.ts';
 import { listEvents } from '../../ops/find.ts';
@@ -180,6 +181,7 @@ function ActsOnAll({ visit, filter }: { readonly visit: Visit; readonly filter: 
     <section class="actions" id="acts" aria-label="What can be done with all of them">
       <BulkForm visit={visit} filter={filter} act="rerun" label={`Rerun ${all}…`} />
       <BulkForm visit={visit} filter={filter} act="discard" label={`Discard ${all}…`} />
+      {mayWaitForRetry(filter) && <BulkForm visit={visit} filter={filter} act="hurry" label={`Try ${all} now…`} />}
       {!visit.masks && (
         <a href={`${visit.base}/maintenance/export${query === '' ? '' : `?${query}`}`} download>
           Export {all}
@@ -187,6 +189,11 @@ function ActsOnAll({ visit, filter }: { readonly visit: Visit; readonly filter: 
       )}
     </section>
   );
+}
+
+/** Whether it asks for pending events: elsewhere a button that hurries would be in the way. */
+function mayWaitForRetry({ states, retrying }: EventFilter): boolean {
+  return retrying ?? states?.includes('pending') ?? false;
 }
 
 function BulkForm({
@@ -197,7 +204,7 @@ function BulkForm({
 }: {
   readonly visit: Visit;
   readonly filter: EventFilter;
-  readonly act: 'rerun' | 'discard';
+  readonly act: ActName;
   readonly label: string;
 }) {
   return (

@@ -1,10 +1,14 @@
+import { retryGroupOf } from '../../rules/retry-groups.ts';
 import type { Term } from '../../rules/search-words.ts';
 import type { EventFilter } from '../filter.ts';
 import { payloadPath, type PayloadStep } from '../payload-path.ts';
 
 /** A filter, read once for a page. */
 export interface Conditions {
+  /** without the fingerprint where that is of a group of retries */
   readonly filter: EventFilter;
+  /** of a group of retries */
+  readonly retryGroup: string | null;
   /** two at most */
   readonly terms: readonly Term[];
   /** in lower case */
@@ -16,8 +20,11 @@ export function conditionsOf(filter: EventFilter): Conditions {
   const terms: Term[] = [];
   if (filter.entity !== undefined) terms.push(`entity ${filter.entity}`);
   if (filter.merchant !== undefined) terms.push(`merchant ${filter.merchant}`);
+  const retryGroup = retryGroupOf(filter);
+  const { fingerprint: _, ...others } = filter;
   return {
-    filter,
+    filter: retryGroup === null ? filter : others,
+    retryGroup,
     terms,
     error: filter.error?.toLowerCase() ?? null,
     payload: (filter.payload ?? []).map(({ path, value }) => ({ steps: payloadPath(path), value })),

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
 import type { Steps } from '../../rules/steps.ts';
 import { assertFilter } from '../check-filter.ts';
@@ -152,10 +153,11 @@ function bytesToLookAt({ terms, payload }: Conditions, row: SearchedRow, indexed
  * too: a body may be large.
  */
 async function fitsClosely<Row extends SearchedRow>(
-  { conditions: { terms, error, payload }, indexed, work }: Found,
+  { conditions: { terms, error, retryGroup, payload }, indexed, work }: Found,
   fitting: FittingRows<Row>,
   row: Row,
 ): Promise<boolean> {
+  if (retryGroup !== null && retryPrintOf(fitting.lastError(row)) !== retryGroup) return false;
   if (error !== null && !errorText(fitting.lastError(row)).includes(error)) return false;
   const unknown = row.seq > indexed ? terms : [];
   if (unknown.length === 0 && payload.length === 0) return true;

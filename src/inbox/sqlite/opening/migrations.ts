@@ -294,6 +294,16 @@ const migrations: readonly Migration[] = [
       INSERT INTO hookbox_clock (id, latest_ms) VALUES (1, 0);
     `,
   },
+  {
+    version: 6,
+    name: 'hurry',
+    needs: 1,
+    sql: `
+      -- What a bulk is, where that is none of the two that its act may say: an older hookbox takes it for a rerun, which
+      -- leaves pending events alone.
+      ALTER TABLE hookbox_bulks ADD COLUMN does TEXT;
+    `,
+  },
 ];
 
 /** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */

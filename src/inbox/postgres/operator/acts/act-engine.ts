@@ -17,6 +17,7 @@ interface Moved {
   readonly dead: number[];
   readonly processed: ActedRow[];
   readonly rerun: Rerun[];
+  readonly hurried: number[];
   now: number;
 }
 
@@ -55,7 +56,7 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
   }
 
   async function writeMoves(): Promise<void> {
-    const { pending, dead, processed, rerun, now } = moved;
+    const { pending, dead, processed, rerun, hurried, now } = moved;
     moved = nothing();
     const seqs = (of: readonly { readonly seq: number }[]) => of.map(({ seq }) => seq);
     const keys = (of: readonly Pick<Rerun, 'type' | 'entity'>[]) => [
@@ -64,6 +65,7 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
     ];
     const writing: Promise<unknown>[] = [];
     if (pending.length > 0) writing.push(session.run(moves.discardPending, [pending, now]));
+    if (hurried.length > 0) writing.push(session.run(moves.hurry, [hurried, now]));
     if (dead.length > 0) writing.push(session.run(moves.discardDead, [dead, now, null]));
     if (processed.length > 0) {
       writing.push(session.run(moves.processedToPending, [seqs(processed), ...keys(processed), now]));
@@ -138,6 +140,11 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       }
       return DONE;
     },
+    hurry(seq, now) {
+      moved.hurried.push(seq);
+      moved.now = now;
+      return DONE;
+    },
     *front(queue) {
       yield* asked(moveOn());
       return yield* engine.front(queue);
@@ -157,5 +164,5 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
 type Content = Parameters<ActEngine['discard']>[1];
 
 function nothing(): Moved {
-  return { pending: [], dead: [], processed: [], rerun: [], now: 0 };
+  return { pending: [], dead: [], processed: [], rerun: [], hurried: [], now: 0 };
 }

@@ -1,5 +1,5 @@
 import type { Bulk } from '../../../operator/acts.ts';
-import { breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
+import { actOf, breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine, OldBulks } from '../../../rules/bulks.ts';
 import { asked } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
@@ -13,7 +13,7 @@ type Part = Pick<
 
 /** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
 export const COLUMNS =
-  'id, act, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts, audit';
+  'id, act, does, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts, audit';
 
 /** One whose snapshot is complete. */
 export const COMPLETE = `id = $1 AND state <> 'filling'`;
@@ -31,8 +31,14 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
       return asked(
         session.row<BulkRow>(text, [id]).then((row) => {
           if (row === undefined) return null;
-          const { act, force, filter } = row;
-          return { id, act, force: force === true, filter: filterOf(filter), breakdown: breakdownOf(row) };
+          return {
+            id,
+            act: actOf(row),
+            force: row.force === true,
+            filter: filterOf(row.filter),
+            breakdown: breakdownOf(row),
+            createdMs: row.created_ms,
+          };
         }),
       );
     },

@@ -76,14 +76,15 @@ interface Columns {
   readonly pruned: boolean;
   readonly discarded: boolean;
   readonly erased: boolean;
+  readonly due_ms: number | null;
   readonly bytes: number;
 }
 
 const COLUMNS = `events.seq, events.endpoint, events.id, events.type, events.entity, ${STATE}, events.body IS NULL AS pruned,
-  shelf.discarded_ms IS NOT NULL AS discarded, events.erased_ms IS NOT NULL AS erased,
+  shelf.discarded_ms IS NOT NULL AS discarded, events.erased_ms IS NOT NULL AS erased, queue.due_ms,
   coalesce(octet_length(events.body), 0) AS bytes`;
 
-function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, ...row }: Columns): ActedRow {
+function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, due_ms: dueMs, ...row }: Columns): ActedRow {
   return {
     ...row,
     endpoint: fromText(endpoint),
@@ -91,6 +92,7 @@ function rowFrom({ endpoint, id, type, entity, dead_reason: deadReason, ...row }
     type: type === null ? null : fromText(type),
     entity: entity === null ? null : fromText(entity),
     deadReason,
+    ...(dueMs !== null && { dueMs }),
   };
 }
 

@@ -34,7 +34,7 @@ function fitting(t: Tables): string {
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = candidate.seq')} ${places(t)}
         LEFT JOIN LATERAL (
           SELECT error_name, error_message FROM ${t.attempts}
-          WHERE $14::boolean AND seq = events.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1
+          WHERE ($14::boolean OR $18::boolean) AND seq = events.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1
         ) AS failed ON true
     ) AS event
     WHERE ($2::text IS NULL OR endpoint = $2)
@@ -57,7 +57,7 @@ function fitting(t: Tables): string {
 export async function fittingRows(
   session: Session,
   t: Tables,
-  { filter, error, terms: [term, otherTerm] }: Conditions,
+  { filter, error, retryGroup, terms: [term, otherTerm] }: Conditions,
   seqs: readonly number[],
   indexed: number,
 ): Promise<ReadonlyMap<number, FittingRow>> {
@@ -79,6 +79,7 @@ export async function fittingRows(
     term === undefined ? null : toKey(term),
     otherTerm === undefined ? null : toKey(otherTerm),
     indexed,
+    retryGroup !== null,
   ]);
   return new Map(rows.map((row) => [row.seq, rowFrom(row)]));
 }

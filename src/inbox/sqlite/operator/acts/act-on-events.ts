@@ -40,11 +40,15 @@ export function actEngine({ engine, database, moves }: Statements): ActEngine {
       moves.discard.run({ seq, now, type, created_ms: created?.ms ?? null, created_ns: created?.ns ?? null });
       return DONE;
     },
+    hurry(seq, now) {
+      moves.hurry.run({ seq, now });
+      return DONE;
+    },
   };
 }
 
 const COLUMNS = `seq, endpoint, id, type, entity, state, dead_reason AS deadReason, body IS NULL AS pruned,
-  discarded_ms IS NOT NULL AS discarded, erased_ms IS NOT NULL AS erased, ${BYTES}`;
+  discarded_ms IS NOT NULL AS discarded, erased_ms IS NOT NULL AS erased, due_ms AS dueMs, ${BYTES}`;
 
 function actedEvents(database: SqliteDatabase): Pick<ActEngine, 'acted'> {
   const bySeq = statement(database, `SELECT ${COLUMNS} FROM hookbox_events WHERE seq = ?`);

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { auditLines, getEvent } from '../../src/ops/index.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { orderEvent } from '../helpers/order-event.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { FAILED, failure, handled } from '../ops/events-in-states.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
+
+const HOUR_MS = 3_600_000;
+const BY = ['--actor', 'ada', '--reason', 'the warehouse is back'];
+
+function hurry(cwd: string, ...args: readonly string[]): Promise<Ran> {
+  return runHookbox(['events', 'hurry', ...args], { cwd });
+}
+
+async function inboxOf<T>(folder: string, look: (inbox: Inbox) => Promise<T>): Promise<T> {
+  await using inbox = sqliteInbox(join(folder, 'hookbox.db'));
+  return await look(inbox);
+}
+
+/** `evt_a` and `evt_b` are tried again in an hour; `evt_due` was to be by now, and `evt_dead` will not be. */
+async function stocked(): Promise<string> {
+  const cwd = scratchFolder();
+  const retry = (inMs: number) => ({ outcome: 'retry', error: failure, dueAt: Date.now() + inMs }) as const;
+  await inboxOf(cwd, async (inbox) => {
+    await handled(inbox, retry(HOUR_MS), orderEvent('evt_a'), orderEvent('evt_b', { type: 'order.ready' }));
+    await handled(inbox, retry(-1), orderEvent('evt_due'));
+    await handled(inbox, FAILED, orderEvent('evt_dead'));
+  });
+  return cwd;
+}
+
+/** Whether each is due. */
+function due(cwd: string, ...ids: readonly string[]): Promise<readonly boolean[]> {
+  return inboxOf(cwd, (inbox) =>
+    Promise.all(
+      ids.map(async (id) => {
+        const dueAt = (await getEvent(inbox, { endpoint: 'default', id }))?.summary.dueAt;
+        return (dueAt?.getTime() ?? Infinity) <= Date.now();
+      }),
+    ),
+  );
+}
+
+it('of ids tells what became of each, as a dry run has foreseen', async () => {
+  const cwd = await stocked();
+  const ids = ['evt_a', 'evt_due', 'evt_dead', 'evt_no'];
+  const dry = await hurry(cwd, '--dry-run', ...ids);
+  expect(await due(cwd, 'evt_a')).toEqual([false]);
+  const left = 'left alone: due already, settled or in processing by then';
+  expect(await hurry(cwd, ...ids, ...BY)).toEqual({
+    code: 3,
+    stdout: `hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`,
+    stderr: 'There is no event "evt_no" in hookbox.db.\n1 event is pending; a processor with handlers takes it.\n',
+  });
+  expect(dry.stdout).toBe(`would be hurried  evt_a\n${left}  evt_due\n${left}  evt_dead\n`);
+  expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, false]);
+  expect((await inboxOf(cwd, (inbox) => auditLines(inbox))).lines).toMatchObject([
+    { act: 'hurry', actor: 'ada', via: 'cli', reason: 'the warehouse is back' },
+  ]);
+});
+
+it('by filter shows what it will take, takes exactly that, and finds nothing more', async () => {
+  const cwd = await stocked();
+  const dry = await hurry(cwd, '--error', 'shop is down', '--dry-run');
+  expect(dry.stdout).toContain('Will hurry 2 events: 1 order.ready and 1 order.created; all pending.');
+  expect(dry.stdout).not.toMatch(/evt_due|evt_dead/);
+  const ran = await hurry(cwd, '--all', '--yes', ...BY);
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('2 hurried') as unknown });
+  expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
+  expect(await hurry(cwd, '--all', '--yes')).toMatchObject({
+    code: 4,
+    stderr: 'Nothing in hookbox.db fits that could be hurried.\n',
+  });
+});
+
+it('of a group of retries takes the name that the list of groups gives it', async () => {
+  const cwd = await stocked();
+  const listed = (...args: readonly string[]) =>
+    runHookbox(['events', 'list', '--groups', '--retrying', ...args], { cwd });
+  const group = JSON.parse((await listed('--json')).stdout) as { readonly fingerprint: string };
+  const { stdout, stderr } = await listed();
+  expect(stdout).toMatch(new RegExp(`^3 .* ${group.fingerprint} .*evt_due +Error: the shop is down$`, 'm'));
+  expect(stderr).toBe('To try a group now: hookbox events hurry --fingerprint <group>\n');
+  expect(await hurry(cwd, '--fingerprint', group.fingerprint, '--yes')).toMatchObject({ code: 0 });
+  expect(await due(cwd, 'evt_a', 'evt_b')).toEqual([true, true]);
+  expect(await hurry(cwd, '--fingerprint', 'nothing', '--yes')).toMatchObject({ code: 4 });
+});
+
+it('says what to do where nothing is meant, and refuses a bulk that is to do something else', async () => {
+  const cwd = await stocked();
+  expect(await hurry(cwd)).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') as unknown });
+  await runHookbox(['events', 'rerun', '--all', '--yes'], { cwd });
+  expect(await hurry(cwd, '--resume', '1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Bulk 1 is to rerun: use hookbox events rerun.') as unknown,
+  });
+});
