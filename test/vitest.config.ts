@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** One server for a run, which starts when the first file asks for it. */
 export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
-/** What takes longest on a real Postgres, or does much more in `npm run test:postgres`, where alone it is. The dearest come first. */
+/** What takes longest on a real Postgres: in `npm run test:long` alone. The dearest come first. */
 export const POSTGRES_IN_FULL: readonly string[] = [
   'test/inbox/postgres/processes/{churn,ten-processes}.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
@@ -49,8 +49,13 @@ export const LONG: readonly string[] = [
   'test/adapters/express{4,-kept-bytes}.test.ts',
 ];
 
-/** What is in both, but does less in `npm test`: see helpers/times.ts. */
-const BY_TIMES = ['test/processing/model/**', 'test/sandbox/{kill.test.ts,model/**}', 'test/crash/**'];
+/** What does more of it in `npm run test:long`: see helpers/times.ts. */
+export const BY_TIMES: readonly string[] = [
+  'test/processing/model/model.test.ts',
+  'test/sandbox/{kill,any-request,model/model}.test.ts',
+  'test/crash/{kill,handling-kill,groups-under-way}.test.ts',
+  'test/{explain/explain-mismatch,inbox/sqlite,inbox/threads/inbox-threads,signing/signature}.test.ts',
+];
 
 /** Dear beyond their size, by which vitest puts the rest in order: what they do stands in other files, or they wait. */
 const DEARER_THAN_LARGE = [
@@ -124,6 +129,6 @@ export default defineConfig({
     // Crash and fault tests start processes of their own, and others wait for deadlines: two cores, four files at a time.
     maxWorkers: 4,
     sequence: { sequencer: DearestFirst },
-    provide: { everything: true, postgresInFull: false },
+    provide: { everything: true, inFull: false },
   },
 });

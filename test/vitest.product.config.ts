@@ -7,7 +7,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       exclude: [...configDefaults.exclude, ...LONG, ...ON_POSTGRES, ...POSTGRES_IN_FULL],
-      provide: { everything: false },
+      provide: { everything: false, inFull: false },
     },
   }),
 );

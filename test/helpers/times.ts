@@ -2,21 +2,16 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** this is `npm run test:all`, not `npm test` */
+    /** this is no `npm test`: there are other runtimes and hosts, too */
     everything: boolean;
-    /** this is `npm run test:postgres` */
-    postgresInFull: boolean;
+    /** this is `npm run test:long` */
+    inFull: boolean;
   }
 }
 
 export const everything = inject('everything');
 
-/** How often a test does what it does: as often as it should in `npm run test:all`, less often in `npm test`. */
-export function times(all: number, product: number): number {
-  return everything ? all : product;
-}
-
-/** How often a test does on Postgres what it does: as often as it should in `npm run test:postgres`, less often elsewhere. */
-export function timesOnPostgres(inFull: number, otherwise: number): number {
-  return inject('postgresInFull') ? inFull : otherwise;
+/** How often a test does what it does: as often as it should in `npm run test:long`, less often where somebody waits. */
+export function times(inFull: number, otherwise: number): number {
+  return inject('inFull') ? inFull : otherwise;
 }

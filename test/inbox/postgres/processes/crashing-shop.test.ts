@@ -10,12 +10,12 @@ import { signBody } from '../../../../src/signing/signature.ts';
 import { bundledScript } from '../../../helpers/bundled-script.ts';
 import { SECRET } from '../../../helpers/order-delivery.ts';
 import { PostgresServer } from '../../../helpers/postgres-server.ts';
-import { timesOnPostgres } from '../../../helpers/times.ts';
+import { times } from '../../../helpers/times.ts';
 import { START } from '../../../helpers/virtual-clock.ts';
 
 const ORDERS = 24;
 /** The server crashes so often, and a process is killed as often. */
-const CRASHES = timesOnPostgres(20, 3);
+const CRASHES = times(20, 3);
 const MOST_WAITING = 1_000;
 /** Of three machines that receive and three that handle: how many hours their clocks are ahead. */
 const HOURS = [0, 5, -7, 3, -2, 11] as const;
