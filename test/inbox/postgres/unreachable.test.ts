@@ -38,6 +38,16 @@ it('a pool that was given nothing, as where DATABASE_URL is not set, says where 
   expect(await failureOf({ pool: nowhere })).toMatch(/ECONNREFUSED.*: localhost, .*Is DATABASE_URL set\?$/);
 });
 
+it('a connection that breaks, by whatever name Node has for it, is a lost one', async () => {
+  let tries = 0;
+  const connect = () => {
+    tries += 1;
+    return Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+  };
+  expect(await failureOf({ connect })).toBe('the connection to Postgres has failed (EPIPE)');
+  expect(tries).toBeGreaterThan(1);
+});
+
 it.each([
   ['#', `postgres://ada:${PASSWORD}#@127.0.0.1:1/shop`, /write @ .* as %40 /],
   ['/', `postgres://ada:${PASSWORD}/@127.0.0.1:1/shop`, /write @ .* as %40 /],

@@ -34,7 +34,8 @@ const UNPREPARED = new Set(['26000', '42P05']);
  * ended what was asked; and a connection that somebody has left in a transaction, which has failed or only reads.
  */
 const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** Node's names of what befell a socket, as `EPIPE`, may be as long. */
+const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
