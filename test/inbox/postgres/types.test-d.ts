@@ -40,9 +40,10 @@ describe('ctx.transaction of an inbox in Postgres', () => {
       inbox: postgresInbox('postgres://localhost/shop'),
       handlers: {
         '*': (_, ctx) =>
-          ctx.transaction((connection) => {
+          ctx.transaction(async (connection) => {
             expectTypeOf(connection).toEqualTypeOf<PostgresConnection>();
-            return connection.query({ text: 'SELECT 1' });
+            const { rows } = await connection.query({ text: 'SELECT $1::int AS n', values: [1] });
+            expectTypeOf((rows as { n: number }[])[0]?.n).toEqualTypeOf<number | undefined>();
           }),
       },
     });
