@@ -81,3 +81,11 @@ it('docs/adapters.md and docs/signature-does-not-match.md lead to each example',
   const files = globSync('examples/**/*.*', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
   expect(files.filter((file) => !leading.includes(file))).toEqual([]);
 });
+
+it.each([...pages, ...globSync('examples/**/*.{mjs,ts,js}', { cwd: root, exclude: ['**/node_modules'] })])(
+  'each pool of pg in %s has a listener, without which Node ends when Postgres restarts',
+  (file) => {
+    const pools = text(file).match(/^.*new (?:pg\.)?Pool\(.*\n.*/gm) ?? [];
+    expect(pools.filter((lines) => !lines.includes(".on('error', "))).toEqual([]);
+  },
+);

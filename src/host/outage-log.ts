@@ -13,7 +13,7 @@ export interface OutageLog {
 }
 
 /**
- * Says once for each outage that it is over.
+ * Says once for each outage that it is over, and for how long it was seen to fail: it may be asked again only long after that.
  *
  * @param times - so many answers, one after the other, end an outage; one unless set
  */
@@ -23,17 +23,19 @@ export function outageLog(
   { facts = {}, times = 1 }: { readonly facts?: Readonly<Record<string, unknown>>; readonly times?: number } = {},
 ): OutageLog {
   let since: number | null = null;
+  let last = 0;
   let answers = 0;
   return {
     failed(isTold) {
       answers = 0;
-      if (isTold) since ??= performance.now();
+      last = performance.now();
+      if (isTold) since ??= last;
     },
     answered() {
       if (since === null) return;
       answers += 1;
       if (answers < times) return;
-      const failedForSeconds = Math.round((performance.now() - since) / 1_000);
+      const failedForSeconds = Math.round((last - since) / 1_000);
       since = null;
       logger.warn({ ...facts, failedForSeconds }, message);
     },

@@ -28,8 +28,17 @@ export function withoutPasswords(text: string): string {
  */
 export function shownDatabase(name: string): string {
   if (!isPostgresUrl(name)) return isUrl(name) ? '…://…' : name;
-  const url = URL.canParse(name) ? new URL(name) : null;
-  // A password that is not escaped as it must be makes other parts of a URL than it seems to have.
-  if (url === null || /[@#]/.test(url.pathname + url.search + url.hash)) return 'postgres://…';
+  if (!URL.canParse(name) || isMisread(name)) return 'postgres://…';
+  const url = new URL(name);
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
+
+/** Whether a password that is not escaped as it must be seems to have made other parts of a URL of Postgres than were meant. */
+export function isMisread(name: string): boolean {
+  if (!isPostgresUrl(name) || !URL.canParse(name)) return false;
+  const { pathname, search, hash } = new URL(name);
+  return /[@#]/.test(pathname + search + hash);
+}
+
+/** What is said to who has such a URL. */
+export const TO_BE_ESCAPED = 'In its password write @ / # ? % and space as %40 %2F %23 %3F %25 %20';

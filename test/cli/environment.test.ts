@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { signBody } from '../../src/signing/signature.ts';
@@ -63,6 +63,29 @@ describe('the environment of a command', () => {
       const { stdout } = await runHookbox(['trigger', '--help'], { env: { PORT } });
       expect(stdout.replaceAll(/\s+/g, ' ')).toContain('http://localhost:3000/webhooks');
     }
+  });
+});
+
+describe('an inbox that is named by nothing, as by a variable that is not set', () => {
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['events import events.ndjson', { HOOKBOX_DB: '' }],
+    ['events import events.ndjson --db=', {}],
+    ['events import events.ndjson --env-file unset.env', {}],
+    ['migrate --print', { HOOKBOX_DB: '' }],
+    ['doctor --port 0', { HOOKBOX_DB: '' }],
+  ])('is refused: %s %o', async (line, env) => {
+    const cwd = folderWith({ 'events.ndjson': '', 'unset.env': 'HOOKBOX_DB=\n' });
+    const ran = await runHookbox(line.split(' '), { cwd, env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('It is empty. Is the variable') });
+    expect(readdirSync(cwd)).toEqual(['events.ndjson', 'unset.env']);
+  });
+
+  it('does not matter where --db says which is meant', async () => {
+    const ran = await runHookbox(['events', 'list', '--db', 'shop.db'], {
+      cwd: scratchFolder(),
+      env: { HOOKBOX_DB: '' },
+    });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no file shop.db.') });
   });
 });
 

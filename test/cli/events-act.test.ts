@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import { actOn } from '../../src/cli/events/act-on.ts';
 import { typedCount } from '../../src/cli/events/confirm.ts';
@@ -235,7 +236,9 @@ describe('hookbox events rerun and discard, by a filter', () => {
       events(cwd, 'discard', '--resume', id),
     ]);
     expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
-    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining('120 rerun\n') });
+    const now = 120 - Number(worked);
+    const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n`;
+    expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
     const [, first] = await auditIn(cwd);
     expect(first).toMatchObject({ act: 'rerun', counts: { done: 120 } });
@@ -243,6 +246,29 @@ describe('hookbox events rerun and discard, by a filter', () => {
       code: 1,
       stderr: `Bulk ${id} has ended already: done.\n`,
     });
+  });
+
+  it('whose inbox fails on the way says how far it is and how to go on, as do the bulk acts', async () => {
+    const cwd = await folderOfDead(120);
+    const database = new Database(join(cwd, 'hookbox.db'));
+    database.exec(`CREATE TRIGGER gone BEFORE UPDATE ON hookbox_bulks WHEN new.worked > 100
+      BEGIN SELECT RAISE(ABORT, 'the database is away'); END`);
+    const failed = await events(cwd, 'rerun', '--all', '--yes', '--rate', '10000');
+    const [, worked = ''] =
+      /\nStopped after (\d+) of 120\. To go on: hookbox events rerun --resume 1\nerror: .*away\n$/.exec(
+        failed.stderr,
+      ) ?? [];
+    expect(Number(worked)).toBeGreaterThan(0);
+    expect(failed.code).toBe(3);
+    const listed = await events(cwd, 'bulks');
+    expect(listed.stderr).toContain('To go on: hookbox events rerun --resume 1\n');
+    expect((await events(cwd, 'bulks', '--json')).stderr).toBe('');
+    database.exec('DROP TRIGGER gone');
+    database.close();
+    const rest = 120 - Number(worked);
+    const resumed = await events(cwd, 'rerun', '--resume', '1');
+    expect(resumed.stderr).toContain(`${rest} rerun\nIn all 120 rerun\n${rest} event`);
+    expect((await events(cwd, 'bulks')).stderr).toBe('');
   });
 
   it('is cancelled from elsewhere, and what it has not come to stays', async () => {

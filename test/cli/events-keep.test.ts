@@ -143,11 +143,9 @@ describe('hookbox events erase of very many', () => {
 describe('hookbox events export and import', () => {
   it('bring an inbox to another place as it is', async () => {
     const cwd = await stockedFolder();
-    const [printed, saved, some] = await Promise.all([
-      events(cwd, 'export', ...BY),
-      events(cwd, 'export', '--out', 'all.ndjson'),
-      events(cwd, 'export', '--state', 'dead', '--out', 'dead.ndjson'),
-    ]);
+    const printed = await events(cwd, 'export', ...BY);
+    const saved = await events(cwd, 'export', '--out', 'all.ndjson');
+    const some = await events(cwd, 'export', '--state', 'dead', '--out', 'dead.ndjson');
     expect(printed).toMatchObject({ code: 0, stderr: '10 events exported\n' });
     expect(saved).toEqual({ code: 0, stdout: '', stderr: '10 events in all.ndjson\n' });
     expect(some).toEqual({ code: 0, stdout: '', stderr: '4 events in dead.ndjson\n' });
@@ -194,6 +192,16 @@ describe('hookbox events export and import', () => {
     ]);
     const modes = ['new.ndjson', 'there.ndjson'].map((name) => statSync(join(cwd, name)).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600]);
+  });
+
+  it('say where another process has the file open, whose next events are not among them', async () => {
+    const cwd = await stockedFolder();
+    const other = new Database(join(cwd, 'hookbox.db'));
+    other.prepare('SELECT count(*) FROM hookbox_events').get();
+    const said = 'note: another process has hookbox.db open. What it stores from now on is not in this export.\n';
+    expect((await events(cwd, 'export', '--out', 'a.ndjson')).stderr).toBe(`10 events in a.ndjson\n${said}`);
+    other.close();
+    expect((await events(cwd, 'export', '--out', 'b.ndjson')).stderr).toBe('10 events in b.ndjson\n');
   });
 
   it('write over nothing, and take in nothing that is no export', async () => {

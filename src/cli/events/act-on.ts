@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, type Act, type Bulk, type EventFilter } from '../../ops/index.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
@@ -11,11 +12,12 @@ import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
+import { tellFailure } from '../shared/tell-failure.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import { actOnIds } from './act-on-ids.ts';
 import type { ActOnOptions } from './act-options.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
-import { concludeBulk, printFound } from './bulk-report.ts';
+import { concludeBulk, printFound, stoppedText } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { foundForAct } from './found-for-act.ts';
 import { underWay } from '../shared/interruptible.ts';
@@ -163,16 +165,28 @@ async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptio
   return bulk;
 }
 
-async function run(inbox: Inbox, { id, act }: Bulk, options: ActOnOptions, signal: AbortSignal): Promise<ExitCode> {
-  const progress = progressBar();
-  const bulk = await underWay(signal, progress, () =>
-    runBulk(inbox, id, byOf(options), {
-      ...(options.rate !== undefined && { ratePerSecond: options.rate }),
-      signal,
-      onProgress: ({ worked, total }) => progress.show(worked / total, `${number(worked)} of ${number(total)}`),
-    }),
-  );
-  if (options.json === true) printJson(bulk);
+async function run(inbox: Inbox, before: Bulk, options: ActOnOptions, signal: AbortSignal): Promise<ExitCode> {
+  const { id, act } = before;
   const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
-  return concludeBulk(bulk, goOn, signal);
+  const progress = progressBar();
+  let heard = before;
+  try {
+    const bulk = await underWay(signal, progress, () =>
+      runBulk(inbox, id, byOf(options), {
+        ...(options.rate !== undefined && { ratePerSecond: options.rate }),
+        signal,
+        onProgress(now) {
+          heard = now;
+          progress.show(now.worked / now.total, `${number(now.worked)} of ${number(now.total)}`);
+        },
+      }),
+    );
+    if (options.json === true) printJson(bulk);
+    return concludeBulk(bulk, before, goOn, signal);
+  } catch (failure) {
+    if (failure instanceof ConfigurationError) throw failure; // nothing was begun
+    tell(stoppedText(heard, goOn));
+    tellFailure(failure);
+    return (heard.counts.done ?? 0) > 0 ? EXIT.partial : EXIT.failed;
+  }
 }

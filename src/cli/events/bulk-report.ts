@@ -14,17 +14,35 @@ export function printFound(found: FoundForAct, options: WideOptions): void {
   eventTable(options)(found.first);
 }
 
-/** Tells how a bulk act went, and says how to exit. */
-export function concludeBulk(bulk: Bulk, goOn: string, signal: AbortSignal): ExitCode {
+/**
+ * Tells how a bulk act went, and says how to exit.
+ *
+ * @param before - as it was when this run began
+ */
+export function concludeBulk(bulk: Bulk, before: Bulk, goOn: string, signal: AbortSignal): ExitCode {
   const { id, act, state, total, worked, counts } = bulk;
   const { done = 0 } = counts;
-  if (state === 'running') tell(`Stopped after ${number(worked)} of ${number(total)}. To go on: ${goOn}`);
+  if (state === 'running') tell(stoppedText(bulk, goOn));
   if (state === 'cancelled') tell(`Bulk ${id} was cancelled after ${number(worked)} of ${number(total)}.`);
-  if (worked > 0) tell(countsText(act, counts));
-  if (act !== 'discard') tellPending(done);
+  const now = countsSince(before.counts, counts);
+  if (worked > before.worked) tell(countsText(act, now));
+  if (before.worked > 0) tell(`In all ${countsText(act, counts)}`);
+  if (act !== 'discard') tellPending(now.done ?? 0);
   if (signal.aborted && state !== 'done') return EXIT.interrupted;
   if (done === 0) return EXIT.failed;
   return done === total ? EXIT.ok : EXIT.partial;
+}
+
+/** What is said of one that has not come to its end, whatever has stopped it. */
+export function stoppedText({ worked, total }: Bulk, goOn: string): string {
+  return `Stopped after ${number(worked)} of ${number(total)}. To go on: ${goOn}`;
+}
+
+function countsSince(before: ActCounts, counts: ActCounts): ActCounts {
+  const since = Object.entries(counts).map(
+    ([result, count]) => [result, count - (before[result as ActResult] ?? 0)] as const,
+  );
+  return Object.fromEntries(since.filter(([, count]) => count !== 0));
 }
 
 function countsText(act: Act, counts: ActCounts): string {

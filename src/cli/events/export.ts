@@ -4,7 +4,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents } from '../../ops/index.ts';
 import { plural } from '../../ops/words/format.ts';
-import type { DbOptions } from '../shared/db-option.ts';
+import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
@@ -26,6 +26,17 @@ export interface ExportCommandOptions extends DbOptions, FilterOptions, ByOption
 
 /** Writes events to a file or to standard output, and resolves with how to exit. */
 export async function exportTo(options: ExportCommandOptions): Promise<ExitCode> {
+  const code = await exported(options);
+  // The last who closes a file takes its log away.
+  if (code === EXIT.ok && !isInPostgres(options) && existsSync(`${options.db}-wal`)) tell(inUse(options));
+  return code;
+}
+
+function inUse(options: DbOptions): string {
+  return `note: another process has ${shownInbox(options)} open. What it stores from now on is not in this export.`;
+}
+
+async function exported(options: ExportCommandOptions): Promise<ExitCode> {
   const { out, force = false } = options;
   const filter = eventFilterOf(options);
   if (out !== undefined) refuseExisting(out, force);

@@ -1,5 +1,7 @@
 import { listBulks, type Bulk } from '../../ops/index.ts';
 import { number } from '../../ops/words/format.ts';
+import { inboxOptions } from '../../host/shell-words.ts';
+import { neededInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { oneLine } from '../../printable.ts';
@@ -16,9 +18,17 @@ export async function bulks(options: NewestOptions): Promise<ExitCode> {
   if (json) for (const bulk of page) printNdjson(bulk);
   else if (page.length > 0) growingTable(HEAD, lineWidth(options))(page.map(rowOf));
   if (page.length === 0) tell('There are none.');
+  const running = json ? undefined : page.find(({ state }) => state === 'running');
+  if (running !== undefined) tell(stillRunning(running, options));
   const last = page.at(-1);
   if (last !== undefined && page.length === limit) tell(`There may be older ones. To go on, add --before ${last.id}`);
   return EXIT.ok;
+}
+
+/** An inbox does not know whether somebody works on it still; two who do share it. */
+function stillRunning({ act, id }: Bulk, options: NewestOptions): string {
+  const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
+  return `One that was stopped or cut off stays running. To go on: ${goOn}`;
 }
 
 const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('who'), texts('why'), 'filter'];

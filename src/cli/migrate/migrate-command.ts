@@ -19,7 +19,9 @@ export function migrateCommand(): Command {
         'this command. Each step is a transaction of its own, several who migrate at once do it once, and processes of an\n' +
         'older hookbox go on meanwhile. A file needs none of this: it is brought up to date when it is opened.\n' +
         'The role that receives needs: GRANT USAGE ON SCHEMA hookbox TO …; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL\n' +
-        'TABLES IN SCHEMA hookbox TO …; after each migration, as tables may be new.',
+        'TABLES IN SCHEMA hookbox TO …; after each migration, as tables may be new, or once and for all that are to come:\n' +
+        'ALTER DEFAULT PRIVILEGES FOR ROLE … IN SCHEMA hookbox GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO …, where\n' +
+        'the first role is the one that migrates.',
     )
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import('./migrate.ts');

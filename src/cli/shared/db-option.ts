@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isPostgresUrl, isUrl, shownDatabase } from '../../host/postgres-url.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { usageError } from './exit.ts';
@@ -26,9 +26,13 @@ export function withOptionalDb(command: Command, what: string): Command {
 
 /** A URL may have a password in it, which an argument would show to every user of the machine. */
 function dbOption(what: string): Option {
-  const option = new Option('--db <inbox>', `${what}: a file, or postgres://…`);
-  // An empty one names nothing.
-  return process.env['HOOKBOX_DB'] === '' ? option : option.env('HOOKBOX_DB');
+  return new Option('--db <inbox>', `${what}: a file, or postgres://…`).env('HOOKBOX_DB').argParser(nonEmpty);
+}
+
+/** An empty one was meant to name an inbox, by a variable that is not set: a file of this folder would be the wrong one. */
+function nonEmpty(db: string): string {
+  if (db !== '') return db;
+  throw new InvalidArgumentError('It is empty. Is the variable set that it was taken from?');
 }
 
 function withSchema(command: Command): Command {
@@ -68,5 +72,5 @@ export function namedInbox({ db, schema }: DbOptions): Partial<DbOptions> {
 /** The same, where the command is for this terminal: without what is meant by itself. */
 export function neededInbox(options: DbOptions): NamedInbox {
   const { db, ...named } = namedInbox(options);
-  return options.db === (process.env['HOOKBOX_DB'] || USUAL_FILE) ? named : { db, ...named };
+  return options.db === (process.env['HOOKBOX_DB'] ?? USUAL_FILE) ? named : { db, ...named };
 }

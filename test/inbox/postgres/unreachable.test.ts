@@ -1,6 +1,7 @@
 import { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { InboxOpenError, InboxUnavailableError } from '../../../src/errors.ts';
+import { onServer } from '../../../src/inbox/postgres/opening/on-server.ts';
 import { postgresInbox, type PostgresSource } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { postgresUrl } from '../../helpers/postgres.ts';
 
@@ -38,12 +39,37 @@ it('a pool that was given nothing, as where DATABASE_URL is not set, says where 
   expect(await failureOf({ pool: nowhere })).toMatch(/ECONNREFUSED.*: localhost, .*Is DATABASE_URL set\?$/);
 });
 
+it('a connection that breaks, by whatever name Node has for it, is a lost one', async () => {
+  let tries = 0;
+  const connect = () => {
+    tries += 1;
+    return Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+  };
+  expect(await failureOf({ connect })).toBe('the connection to Postgres has failed (EPIPE)');
+  expect(tries).toBeGreaterThan(1);
+});
+
 it.each([
   ['#', `postgres://ada:${PASSWORD}#@127.0.0.1:1/shop`, /write @ .* as %40 /],
   ['/', `postgres://ada:${PASSWORD}/@127.0.0.1:1/shop`, /write @ .* as %40 /],
-  ['/ after digits', `postgres://ada:4711/${PASSWORD}@127.0.0.1:1/shop`, /failed \(\w+\): postgres:\/\/…$/],
+  [
+    '/ after digits',
+    `postgres://ada:4711/${PASSWORD}@127.0.0.1:1/shop`,
+    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+  ],
+  [
+    '# after digits',
+    `postgres://ada:4711#${PASSWORD}@127.0.0.1:1/shop`,
+    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+  ],
+  [
+    '@ and a #',
+    `postgres://ada:${PASSWORD}@127.0.0.1:1#@127.0.0.1:1/shop`,
+    /failed \(\w+\): postgres:\/\/…\. In its password write @ /,
+  ],
 ])('a password with a %s that is not escaped is told without a word of it', async (_, url, message) => {
   expect(await failureOf(url)).toMatch(message);
+  await expect(onServer(url, async () => {})).rejects.toThrow(/[wW]rite @ .* as %40 /);
 });
 
 it('a URL without a password, where the server asks for one, is told so', async () => {

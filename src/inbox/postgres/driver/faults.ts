@@ -1,4 +1,5 @@
 import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 
 /** What a failure of Postgres means for what was asked of it. */
 export type Fault =
@@ -34,7 +35,8 @@ const UNPREPARED = new Set(['26000', '42P05']);
  * ended what was asked; and a connection that somebody has left in a transaction, which has failed or only reads.
  */
 const LOST = /^(08...|57...|53300|0A000|25001|25006|25P02|25P03|25P04)$/;
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** Node's names of what befell a socket, as `EPIPE`, may be as long. */
+const SQLSTATE = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
 
 /** What `pg` finds out by itself, before Postgres could say it by a code; its words name functions, not what to look at. */
 const SAID = [
@@ -73,8 +75,7 @@ const PLAIN = /^(08|0A|25|26|28|3D|3F|40|42|53|55|57)/;
 const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 /** Its parts are then others than it seems to have, so nothing of it is told. */
-const UNREADABLE =
-  'the URL of Postgres cannot be read. In its password write @ / # ? % and space as %40 %2F %23 %3F %25 %20';
+const UNREADABLE = `the URL of Postgres cannot be read. ${TO_BE_ESCAPED}`;
 
 function wordsOf(cause: unknown, code: string | null): string {
   if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
