@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
-import { expectConsumed, expectForgeryRefused, expectStores, send, signedOrder } from '../deliveries.ts';
+import { expectConsumed, expectForgeryRefused, expectStores, forged, send, signedOrder } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
 import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
@@ -116,7 +116,8 @@ export function next(project: () => Project): void {
     afterAll(() => server[Symbol.asyncDispose]());
 
     it('stores what is authentic, once and in the thread of its inbox, and refuses what is forged', async () => {
-      await expectForgeryRefused(server.url); // the first request makes the receiver
+      await send(server.url, forged(signedOrder())); // the first request makes the receiver, which takes a moment
+      await expectForgeryRefused(server.url);
       await expectThread(server);
     });
 

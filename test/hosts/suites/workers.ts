@@ -88,7 +88,7 @@ export function workers(project: () => Project): void {
       export default {
         fetch() {
           try {
-            ${kind}Inbox('hookbox.db');
+            ${kind}Inbox(${kind === 'sqlite' ? "'hookbox.db'" : ''});
           } catch (failure) {
             return new Response(failure.message, { status: 500 });
           }
