@@ -167,6 +167,18 @@ it('the timeline says of redeliveries that are not known one by one that they ar
   ]);
 });
 
+it('the timeline says of a crash when it was found, as nobody knows when the process ended', () => {
+  const [startedAt, endedAt] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:15Z')];
+  const ran = { number: 1, trigger: 'auto', startedAt, endedAt, error: null } as const;
+  const told = (['crashed', 'processed'] as const).flatMap((outcome) =>
+    timelineLines([{ what: 'attempt', at: endedAt, attempt: { ...ran, outcome } }]),
+  );
+  expect(told).toEqual([
+    expect.stringMatching(/attempt 1 crashed, found after 15(\.0)? s$/),
+    expect.stringMatching(/attempt 1 processed after 15(\.0)? s$/),
+  ]);
+});
+
 describe('the options of a filter', () => {
   it('cover everything that a filter can say', () => {
     const args =

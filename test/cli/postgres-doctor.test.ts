@@ -41,7 +41,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(find('encoding')).toMatchObject({ status: 'ok', what: 'UTF8' });
     expect(find('durability')).toMatchObject({ status: 'ok', what: 'fsync is on, and synchronous_commit on' });
     expect(find('rights')?.what).toBe(`the role "hookbox" may make the schema ${there.schema}`);
-    expect(find('migrations')?.what).toContain('holds no inbox yet');
+    expect(find('migrations')?.what).toMatch(/holds no inbox yet; the next start .*, unless it has migrate: false/);
     expect(find('server clock')).toMatchObject({ status: 'ok' });
     for (const check of ['folder', 'disk', 'file system', 'better-sqlite3', 'inbox', 'pooler', 'search_path']) {
       expect(find(check)).toBeUndefined();
@@ -61,7 +61,7 @@ describe('hookbox doctor on Postgres', () => {
     const rights = at('rights');
     expect(await rights()).toMatchObject({
       status: 'problem',
-      advice: expect.stringContaining('GRANT CREATE ON DATABASE'),
+      advice: expect.stringMatching(/^Run hookbox migrate .*: GRANT CREATE ON DATABASE "postgres" TO /),
     });
     await there.makeInbox();
     expect(await rights()).toMatchObject({
@@ -83,7 +83,7 @@ describe('hookbox doctor on Postgres', () => {
     );
     expect(await rights()).toMatchObject({
       status: 'problem',
-      advice: expect.stringContaining('GRANT CREATE ON SCHEMA'),
+      advice: expect.stringMatching(/^Run hookbox migrate .*: GRANT CREATE ON SCHEMA /),
     });
   });
 
@@ -94,7 +94,7 @@ describe('hookbox doctor on Postgres', () => {
     expect(lax.code).toBe(1);
     expect(lax.find('durability')).toMatchObject({
       status: 'problem',
-      advice: 'Run: ALTER ROLE … SET synchronous_commit = on',
+      advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
     });
 
     await there.pool.query(
@@ -137,6 +137,16 @@ describe('hookbox doctor on Postgres', () => {
     });
   });
 
+  it('says of what a server refuses that it runs', async () => {
+    const url = new URL(there.url);
+    url.pathname = '/nowhere';
+    expect((await examine(url.href)).find('server')).toMatchObject({
+      status: 'problem',
+      what: expect.stringContaining('database "nowhere" does not exist'),
+      advice: 'The server runs: change the URL, or on the server what it names.',
+    });
+  });
+
   it('judges what no server here is', () => {
     const well = {
       version: 180_004,
@@ -162,6 +172,7 @@ describe('hookbox doctor on Postgres', () => {
   it('wants of a role no more than an inbox needs', () => {
     const rights: Rights = {
       role: 'shop',
+      database: 'shop',
       there: true,
       makesSchemas: false,
       uses: true,

@@ -25,7 +25,9 @@ export async function checkPostgres(options: DbOptions): Promise<readonly Findin
       problem(
         'server',
         `${shownInbox(options)} cannot be used: ${messageOf(failure)}`,
-        'Check the URL and that the server runs, or give another --db.',
+        isInstance(failure, InboxOpenError)
+          ? 'The server runs: change the URL, or on the server what it names.'
+          : 'Check the URL and that the server runs, or give another --db.',
       ),
     ];
   }
@@ -73,7 +75,7 @@ async function checkMigrations(session: Session, schema: string, byItself: boole
   try {
     const missing = await missingMigrations(session, { schema, tables: tablesIn(schema) });
     const then = byItself
-      ? 'the next start brings it there, or hookbox migrate'
+      ? 'the next start brings it there, unless it has migrate: false, or hookbox migrate'
       : 'hookbox migrate brings it there, with a role that may make tables';
     if (missing === null) return ok('migrations', `the schema ${schema} holds no inbox yet; ${then}`);
     if (missing.length === 0) return ok('migrations', `the schema ${schema} has version ${NEWEST}`);

@@ -5,6 +5,7 @@ import { ok, problem, warning, type Finding } from './finding.ts';
 /** What a role may do with a schema. */
 export interface Rights {
   readonly role: string;
+  readonly database: string;
   /** there is such a schema */
   readonly there: boolean;
   readonly makesSchemas: boolean;
@@ -21,7 +22,7 @@ export interface Rights {
 interface RightsRow extends Omit<Rights, 'tables' | 'closed'> {}
 
 const RIGHTS = `
-  SELECT current_user::text AS role, schema.oid IS NOT NULL AS there,
+  SELECT current_user::text AS role, current_database()::text AS database, schema.oid IS NOT NULL AS there,
     has_database_privilege(current_database(), 'CREATE') AS "makesSchemas",
     coalesce(has_schema_privilege(schema.oid, 'USAGE'), false) AS uses,
     coalesce(has_schema_privilege(schema.oid, 'CREATE'), false) AS "makesTables",
@@ -39,7 +40,15 @@ const TABLES = `
 export async function askedRights(session: Session, schema: string): Promise<Rights> {
   const row = await session.row<RightsRow>(RIGHTS, [schema]);
   const tables = await session.rows<{ name: string; open: boolean }>(TABLES, [schema, [...tableNames]]);
-  const none = { role: '', there: false, makesSchemas: false, uses: false, makesTables: false, isFirst: false };
+  const none = {
+    role: '',
+    database: '',
+    there: false,
+    makesSchemas: false,
+    uses: false,
+    makesTables: false,
+    isFirst: false,
+  };
   const closed = tables.filter(({ open }) => !open).map(({ name }) => name);
   return { ...(row ?? none), tables: tables.length, closed };
 }
@@ -51,14 +60,14 @@ export function mayLook({ there, uses, closed }: Rights): boolean {
 
 /** Says whether a role may do what an inbox needs, and what to grant. */
 export function judgeRights(
-  { role, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
+  { role, database, there, makesSchemas, uses, makesTables, tables, closed }: Rights,
   schema: string,
 ): Finding {
   const [who, named] = [quoted(role), quoted(schema)];
-  const makeThem = 'or run hookbox migrate with a role that may.';
+  const makeThem = 'Run hookbox migrate with a role that may; or, for one role that does it all:';
   if (!there) {
     if (makesSchemas) return ok('rights', `the role ${who} may make the schema ${schema}`);
-    const advice = `GRANT CREATE ON DATABASE … TO ${who}, ${makeThem}`;
+    const advice = `${makeThem} GRANT CREATE ON DATABASE ${quoted(database)} TO ${who}`;
     return problem('rights', `the role ${who} may not make the schema ${schema}`, advice);
   }
   if (!uses) {
@@ -70,7 +79,7 @@ export function judgeRights(
     return problem('rights', `the role ${who} may not read and write ${closed.join(', ')}`, advice);
   }
   if (tables < tableNames.length && !makesTables) {
-    const advice = `GRANT CREATE ON SCHEMA ${named} TO ${who}, ${makeThem}`;
+    const advice = `${makeThem} GRANT CREATE ON SCHEMA ${named} TO ${who}`;
     return problem('rights', `the role ${who} may not make the tables that are missing`, advice);
   }
   return ok('rights', `the role ${who} may do what an inbox needs`);

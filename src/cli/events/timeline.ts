@@ -1,5 +1,6 @@
 import type { Attempt } from '../../inbox/work.ts';
 import type { TimelineEntry } from '../../ops/index.ts';
+import { afterHowLong } from '../../ops/words/event-words.ts';
 import { latency, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { styled } from '../shared/output.ts';
@@ -41,7 +42,7 @@ function attemptLines(attempt: Attempt): readonly string[] {
   const took = latency(endedAt.getTime() - startedAt.getTime());
   const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
   const why = error === null ? '' : `: ${errorText(error)}`;
-  const text = `attempt ${attempt.number}${by} ${outcome} after ${took}${late}${why}`;
+  const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${why}`;
   return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
 }
 

@@ -2,6 +2,7 @@ import type { Act, ActResult } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
 import type { DeadReason } from '../../inbox/state.ts';
 import { ACT_WORDS } from './act-words.ts';
+import type { Attempt } from '../../inbox/work.ts';
 
 /** Why events are dead, where they are listed. */
 export const DEAD_REASONS = {
@@ -9,6 +10,11 @@ export const DEAD_REASONS = {
   crashed: 'the process ended three times while it was handled',
   invalid: 'it does not fit the schema',
 } as const satisfies Record<DeadReason, string>;
+
+/** How long an attempt took. When a process ended nobody has seen: that is found once its lease has run out. */
+export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
+  return outcome === 'crashed' ? `, found after ${duration}` : ` after ${duration}`;
+}
 
 /** What the events of a group died of. */
 export function causeOfDeath({ sample, reason }: Pick<DeadGroup, 'sample' | 'reason'>): string {

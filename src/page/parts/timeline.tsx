@@ -1,5 +1,6 @@
 import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
 import { oneLine, printableLines } from '../../printable.ts';
+import { afterHowLong } from '../../ops/words/event-words.ts';
 import { age, number, plural, relative } from '../../ops/words/format.ts';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time-and-age.tsx';
@@ -56,8 +57,8 @@ function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][
   return (
     <>
       attempt {number(nth)}
-      {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>{' '}
-      <span class="muted">after {lasted(endedAt.getTime() - startedAt.getTime())}</span>
+      {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
+      <span class="muted">{afterHowLong(outcome, lasted(endedAt.getTime() - startedAt.getTime()))}</span>
       {error !== null && (
         <div class="error">
           <p>

@@ -1,6 +1,6 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
-import { tableNames } from '../sql/tables.ts';
+import { quoted, tableNames } from '../sql/tables.ts';
 
 /** What a server says of itself, as far as an inbox depends on it. */
 export interface Server {
@@ -40,7 +40,14 @@ export function versionText(version: number): string {
 }
 
 /** Everything that is wrong with a server, the worst first. */
-export function faultsOf({ version, encoding, fsync, synchronous_commit, standby }: Server): readonly ServerFault[] {
+export function faultsOf({
+  version,
+  encoding,
+  fsync,
+  synchronous_commit,
+  standby,
+  role,
+}: Server): readonly ServerFault[] {
   const faults: ServerFault[] = [];
   if (version < OLDEST) {
     const what = `hookbox needs Postgres 14 or newer, and this server is ${versionText(version)}.`;
@@ -63,7 +70,7 @@ export function faultsOf({ version, encoding, fsync, synchronous_commit, standby
       setting: 'synchronous_commit',
       code: 'NOT_DURABLE',
       what: 'synchronous_commit is off for this role or database, which would lose events that were acknowledged.',
-      advice: 'Run: ALTER ROLE … SET synchronous_commit = on',
+      advice: `Run: ALTER ROLE ${quoted(role)} SET synchronous_commit = on`,
     });
   }
   return faults;
