@@ -8,18 +8,20 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** One server for a run, which starts when the first file asks for it. */
 export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
-/** What takes longest on a real Postgres: in `npm run test:long` alone. The dearest come first. */
-export const POSTGRES_IN_FULL: readonly string[] = [
-  'test/inbox/postgres/processes/{churn,ten-processes}.test.ts',
+/** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
+export const LONGEST: readonly string[] = [
+  'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
-  'test/inbox/postgres/{transfer,search,search-page,pruning,claims-beside-many}.test.ts',
+  'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
+  'test/inbox/postgres/{pruning,bulks,counts,counts-of-machines,claims-beside-many,several-machines}.test.ts',
+  'test/adapters/one-byte-chunks.test.ts',
+  'test/ops/utf-16be.test.ts',
+  'test/cli/replay-memory.test.ts',
 ];
 
-/** What takes long there, and is in `npm run test:all` too. */
+/** What takes long on a real Postgres, and is in `npm run test:all` too. */
 export const ON_POSTGRES: readonly string[] = [
-  'test/inbox/postgres/processes/crashing-shop.test.ts',
-  'test/inbox/postgres/{bulks,counts,fail-over,plans,search-index,several-machines,three-ways}.test.ts',
-  'test/inbox/postgres/{acts-and-removal-plans,counts-of-machines,search-bounds,search-plans}.test.ts',
+  'test/inbox/postgres/{acts-and-removal-plans,fail-over,plans,three-ways}.test.ts',
   'test/processing/model/postgres-mutants.test.ts',
   'test/cli/{postgres,postgres-answers,postgres-doctor,postgres-page}.test.ts',
   'test/runtimes/postgres.test.ts',
@@ -29,14 +31,12 @@ export const ON_POSTGRES: readonly string[] = [
 export const LONG: readonly string[] = [
   'test/hosts/**',
   'test/package/**',
-  'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
-  'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
-  'test/ops/utf-16{le,be}.test.ts',
+  'test/ops/utf-16le.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
@@ -91,7 +91,7 @@ const TOGETHER = [
 // several share: so first those apart, then those together, and in each the dearest first.
 class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const dearest = [...POSTGRES_IN_FULL, ...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
+    const dearest = [...LONGEST, ...ON_POSTGRES, ...BY_TIMES, ...LONG, ...DEARER_THAN_LARGE];
     const rank = ({ moduleId, project }: TestSpecification): number => {
       const at = dearest.findIndex((glob) => matchesGlob(relative(ROOT, moduleId), glob));
       const behind = project.name === 'together' ? dearest.length + 1 : 0;
