@@ -78,9 +78,17 @@ const CALLS: Readonly<Record<string, readonly unknown[]>> = {
 
 const WITHOUT_OPTIONS = [
   ...['signBody', 'verifySignature', 'parseEvent', 'isKnown', 'entityOf', 'isRefusal'].map((name) => `hookbox ${name}`),
-  ...['getEvent', 'deadGroups', 'discardEvents', 'cancelBulk', 'getBulk', 'backup', 'rejectedDeliveries'].map(
-    (name) => `hookbox/ops ${name}`,
-  ),
+  ...[
+    'getEvent',
+    'deadGroups',
+    'discardEvents',
+    'hurryEvents',
+    'retryGroups',
+    'cancelBulk',
+    'getBulk',
+    'backup',
+    'rejectedDeliveries',
+  ].map((name) => `hookbox/ops ${name}`),
   ...['readiness', 'metrics'].map((name) => `hookbox/ops ${name}`),
   ...['hono', 'node', 'express', 'fastify', 'aws-lambda'].map((name) => `hookbox/${name} webhookHandler`),
   ...['hono', 'node', 'express', 'fastify', 'fetch'].map((name) => `hookbox/${name} pageHandler`),
