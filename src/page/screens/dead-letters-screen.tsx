@@ -2,9 +2,9 @@ import type { DeadGroup } from '../../inbox/operator/search.ts';
 import { deadGroups } from '../../ops/find.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
-import { bounded, plural } from '../../ops/words/format.ts';
-import { eventHref, eventsHref } from '../parts/screen-links.ts';
-import { StoredText } from '../parts/stored-text.tsx';
+import { plural } from '../../ops/words/format.ts';
+import { ErrorGroups } from '../parts/error-groups.tsx';
+import { eventsHref } from '../parts/screen-links.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { retryGroups } from '../../ops/retry-groups.ts';
@@ -48,65 +48,29 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
 }
 
 function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: readonly DeadGroup[] }) {
-  const acts = visit.visitor.role === 'operator';
   return (
-    <table class="list" id="groups">
-      <thead>
-        <tr>
-          <th scope="col">error</th>
-          <th scope="col">events</th>
-          <th scope="col">reason</th>
-          <th scope="col">oldest received</th>
-          <th scope="col">newest received</th>
-          {acts && <th scope="col">act</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {groups.map((group) => (
-          <GroupRow visit={visit} group={group} acts={acts} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function GroupRow({
-  visit,
-  group,
-  acts,
-}: {
-  readonly visit: Visit;
-  readonly group: DeadGroup;
-  readonly acts: boolean;
-}) {
-  const { base, now } = visit;
-  const { fingerprint, reason, newest, oldest } = group;
-  const cause = causeOfDeath(group);
-  const all = eventsHref(base, { states: ['dead'], fingerprint });
-  return (
-    <tr id={`group-${fingerprint}`} data-href={all}>
-      <th scope="row">
-        <a href={all}>
-          <StoredText text={cause} atMost={240} />
-        </a>
-      </th>
-      <td data-label="events">{bounded(group)}</td>
-      <td data-label="reason">
-        <span class="state state-dead">{reason}</span>
-      </td>
-      <td data-label="oldest received">
-        <Time at={oldest.receivedAt} now={now} />
-      </td>
-      <td data-label="newest received">
-        <Time at={newest.receivedAt} now={now} /> <a href={eventHref(base, newest)}>see the newest</a>
-      </td>
-      {acts && (
-        <td data-label="act" class="actions">
-          <GroupForm visit={visit} fingerprint={fingerprint} act="rerun" cause={cause} />
-          <GroupForm visit={visit} fingerprint={fingerprint} act="discard" cause={cause} />
-        </td>
-      )}
-    </tr>
+    <ErrorGroups
+      visit={visit}
+      id="groups"
+      groups={groups}
+      between={['reason', 'oldest received']}
+      rowOf={(group) => {
+        const { fingerprint, reason, oldest } = group;
+        const cause = causeOfDeath(group);
+        return {
+          id: `group-${fingerprint}`,
+          href: eventsHref(visit.base, { states: ['dead'], fingerprint }),
+          cause,
+          cells: [<span class="state state-dead">{reason}</span>, <Time at={oldest.receivedAt} now={visit.now} />],
+          acts: (
+            <>
+              <GroupForm visit={visit} fingerprint={fingerprint} act="rerun" cause={cause} />
+              <GroupForm visit={visit} fingerprint={fingerprint} act="discard" cause={cause} />
+            </>
+          ),
+        };
+      }}
+    />
   );
 }
 
