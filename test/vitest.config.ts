@@ -14,9 +14,6 @@ export const LONGEST: readonly string[] = [
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
   'test/inbox/postgres/{pruning,bulks,counts,counts-of-machines,claims-beside-many,several-machines}.test.ts',
-  'test/adapters/one-byte-chunks.test.ts',
-  'test/ops/utf-16be.test.ts',
-  'test/cli/replay-memory.test.ts',
 ];
 
 /** What takes long on a real Postgres, and is in `npm run test:all` too. */
@@ -31,12 +28,14 @@ export const ON_POSTGRES: readonly string[] = [
 export const LONG: readonly string[] = [
   'test/hosts/**',
   'test/package/**',
+  'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
+  'test/cli/replay-memory.test.ts',
   'test/browser/ops-{screens,page,pictures}.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/page-script.test.ts',
-  'test/ops/utf-16le.test.ts',
+  'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
   'test/examples.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
