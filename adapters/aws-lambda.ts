@@ -104,6 +104,7 @@ function deliveryOf(event: HttpEvent, context: FunctionContext | undefined): Del
     method: methodOf(event),
     signature: headerOf(event, 'x-signature'),
     contentEncoding: headerOf(event, 'content-encoding'),
+    header: (name) => headerOf(event, name),
     body: bodyReader(event),
     source: () => addressOf(event),
     host: {

@@ -121,6 +121,7 @@ function deliveryOf(request: Request): Delivery {
     method: request.method,
     signature: request.headers.get('x-signature'),
     contentEncoding: request.headers.get('content-encoding'),
+    header: (name) => request.headers.get(name),
     body: webBodyReader(request, FIX),
   };
 }

@@ -123,6 +123,7 @@ function deliveryOf(c: Context): Delivery {
       method: c.req.method,
       signature: c.req.header('x-signature'),
       contentEncoding: c.req.header('content-encoding'),
+      header: (name) => c.req.header(name),
       body: cachedBody(c) ?? webBodyReader(c.req.raw, FIX),
       host: { waitUntil: waitUntilOf(c) },
     };
@@ -132,6 +133,7 @@ function deliveryOf(c: Context): Delivery {
     method: c.req.method,
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
+    header: (name) => joined(headers[name]),
     body: servedBody(c, incoming),
     source: () => addressOf(incoming),
   };

@@ -28,6 +28,7 @@ export function deliveryOf(
     method,
     signature: joined(headers['x-signature']),
     contentEncoding: headers['content-encoding'],
+    header: (name) => joined(headers[name]),
     body: keptBytes(request, kept, fix) ?? nodeBodyReader(request, fix),
     source: () => addressOf(request),
   };

@@ -15,16 +15,31 @@ export type { SecretOption, SecretProvider, Secrets } from './signing/secrets.ts
 export { parseEvent, type ParsedEvent } from './events/parse.ts';
 export {
   type EventOf,
+  type HandledEvent,
   type InvalidEvent,
   type Issue,
   type UnknownEvent,
   type WebhookEvent,
 } from './events/webhook-event.ts';
 export { eventTypes, type EventType } from './events/event-types.ts';
+export type { EventSchemas, OwnEvents } from './events/own-events.ts';
+export type { SchemaIssue, SchemaResult, StandardSchema } from './events/standard-schema.ts';
 export { isKnown } from './events/known-event.ts';
 export { entityOf, type EntityOf } from './events/entity.ts';
 export type { Instant } from './events/instant.ts';
-export type { DeliveryFacts, Handler, HandlerContext, HandlerLog, Handlers } from './processing/handlers.ts';
+export type {
+  DeliveryFacts,
+  Handler,
+  HandlerContext,
+  HandlerLog,
+  Handlers,
+  HandlerWithOptions,
+} from './processing/handlers.ts';
+export type { OpenTelemetryApi } from './host/tracing-api.ts';
+export type { Hook } from './processing/hook-calls.ts';
+export type { AttemptHookFacts, AttemptHooks, DeadFacts, FailedFacts, HookError } from './processing/attempt-hooks.ts';
+export type { ConflictFacts, DeliveryHooks, SilentFacts } from './receive/delivery-hooks.ts';
+export type { TypeOptions } from './processing/type-options.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
 export type { Inbox } from './inbox/contract.ts';

@@ -1,10 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/*.md', { cwd: root })];
+const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/**/*.md', { cwd: root })];
 const LINK = /\]\((?!https?:)(?<path>[^)#\s]*)(?:#(?<anchor>[^)\s]+))?\)/g;
 /** A file or folder of the repository, in backticks. */
 const NAMED = /`(?<path>(?:test|docs|examples|fixtures|adapters)\/[\w./-]+)`/g;
@@ -89,3 +89,9 @@ it.each([...pages, ...globSync('examples/**/*.{mjs,ts,js}', { cwd: root, exclude
     expect(pools.filter((lines) => !lines.includes(".on('error', "))).toEqual([]);
   },
 );
+
+it('a file is found by its name: none but index stands more than three times', () => {
+  const names = globSync('{src,adapters}/**/*.{ts,tsx}', { cwd: root }).map((file) => basename(file));
+  const often = Map.groupBy(names, (name) => name);
+  expect([...often].flatMap(([name, files]) => (name !== 'index.ts' && files.length > 3 ? [name] : []))).toEqual([]);
+});

@@ -1,6 +1,6 @@
 import { nameOf } from '../errors.ts';
 import type { UnknownEvent, WebhookEvent } from './webhook-event.ts';
-import { isKnown } from './known-event.ts';
+import { isOfTheEleven } from './known-event.ts';
 
 /**
  * Names what an event is about. Events with the same name are handled one at a time and in order; `null` means that an
@@ -22,7 +22,7 @@ export type EntityOf = (event: WebhookEvent | UnknownEvent) => string | null;
  * ```
  */
 export const entityOf: EntityOf = (event) => {
-  if (!isKnown(event)) return null;
+  if (!isOfTheEleven(event)) return null;
   switch (event.type) {
     case 'inventory.updated':
     case 'inventory.low_stock':

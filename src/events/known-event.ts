@@ -1,8 +1,19 @@
 import { isEventType } from './event-types.ts';
+import type { HandledType } from './own-events.ts';
 import type { InvalidEvent, UnknownEvent, WebhookEvent } from './webhook-event.ts';
 
+/** Events of types of a merchant's own, which their schemas have checked. */
+const checked = new WeakSet<object>();
+
+/** From here on `isKnown` says of an event that it is. */
+export function markChecked<Event extends object>(event: Event): Event {
+  checked.add(event);
+  return event;
+}
+
 /**
- * Narrows what a `'*'` handler is given to the eleven known types.
+ * Narrows what a `'*'` handler is given to what hookbox knows the data of: the eleven types, and types of your own that a
+ * schema of the option `events` has checked.
  *
  * @example
  * ```ts
@@ -13,6 +24,13 @@ import type { InvalidEvent, UnknownEvent, WebhookEvent } from './webhook-event.t
  * }
  * ```
  */
-export function isKnown(event: WebhookEvent | UnknownEvent | InvalidEvent): event is WebhookEvent {
+export function isKnown<Event extends { readonly type: string | null }>(
+  event: Event,
+): event is Extract<Event, { readonly type: HandledType }> {
+  return (event.type !== null && isEventType(event.type)) || checked.has(event);
+}
+
+/** Whether an event is one of the eleven. */
+export function isOfTheEleven(event: WebhookEvent | UnknownEvent | InvalidEvent): event is WebhookEvent {
   return event.type !== null && isEventType(event.type);
 }

@@ -3,6 +3,7 @@ import { cartData } from './cart.ts';
 import type { EventType } from './event-types.ts';
 import { inventoryData } from './inventory.ts';
 import { orderConfirmedData, orderData } from './order.ts';
+import type { HandledType, OwnData, OwnType, OwnWireData, WithOwn } from './own-events.ts';
 
 /**
  * The envelope of one type (interface 6.2). The schemas check and do not change: an event is the parsed JSON itself,
@@ -41,11 +42,32 @@ export const unknownEventSchema = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 
-/** The event of one type: `EventOf<'order.ready'>`. */
-export type EventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
+/** The event of one type, as hookbox parses it: without what a merchant has added. */
+type ParsedEventOf<T extends EventType> = z.infer<(typeof eventSchemas)[T]>;
 
-/** Any event of the eleven types, told apart by `type`. */
-export type WebhookEvent = { [T in EventType]: EventOf<T> }[EventType];
+/** Any event of the eleven types, told apart by `type`; without fields of your own, which are checked when it is handled. */
+export type WebhookEvent = { [T in EventType]: ParsedEventOf<T> }[EventType];
+
+/**
+ * The event of one type, as its handler is given it: `EventOf<'order.ready'>`. What `OwnEvents` says of the type is in its
+ * data.
+ */
+export type EventOf<T extends HandledType> = T extends OwnType
+  ? { id: string; type: T; created: string; data: DataOf<T, OwnData<T>> }
+  : T extends EventType
+    ? ParsedEventOf<T>
+    : never;
+
+/** The event of one type as the service sends it, before a schema of your own makes something else of its data. */
+export type SentEventOf<T extends HandledType> = T extends OwnType
+  ? { id: string; type: T; created: string; data: DataOf<T, OwnWireData<T>> }
+  : EventOf<T>;
+
+/** The data of a declared type: of one of the eleven, with the known fields. */
+type DataOf<T extends string, Own> = T extends EventType ? WithOwn<ParsedEventOf<T>['data'], Own> : Own;
+
+/** What a `'*'` handler is given: an event of any type, whose data `isKnown` narrows. */
+export type HandledEvent = { [T in HandledType]: EventOf<T> }[HandledType] | UnknownEvent;
 
 /** An authentic event of a type that this version of hookbox does not know. */
 export type UnknownEvent = z.infer<typeof unknownEventSchema>;

@@ -23,6 +23,8 @@ export interface IncomingEvent extends EventKey {
   readonly valid: boolean;
   /** milliseconds since 1970 */
   readonly receivedAt: number;
+  /** the trace context of the delivery, as W3C headers write it; absent where nobody traces */
+  readonly trace?: string;
 }
 
 /** What became of an event that the inbox took. Returned only when it is durable. */

@@ -7,7 +7,7 @@
  *   whoever finds that the lease has run out.
  * - `processed`: its handler succeeded. Final, unless an operator forces a rerun; pruning leaves a tombstone.
  * - `dead`: nobody will handle it unless somebody acts. `accept` puts invalid events here; a processor those that failed
- *   for the last time. A rerun takes it out, and so does discarding it.
+ *   for the last time, or do not fit the merchant's schema. A rerun takes it out, and so does discarding it.
  * - `ignored`: no processor of its endpoint was seen for seven days that has a handler for its type, or an operator has
  *   discarded it. A processor with handlers for that endpoint puts it there once it has been due for ten minutes, and
  *   says so in the log. A rerun takes it out, and nothing else.
@@ -21,7 +21,8 @@ export type EventState = (typeof eventStates)[number];
  *
  * - `failed`: its handler failed for the last time, or said that no retry will help
  * - `crashed`: whatever ran it went away without a word three times
- * - `invalid`: authentic, but its envelope or data does not fit the schema
+ * - `invalid`: authentic, but its envelope or data does not fit the schema: hookbox's, as it is received, or the
+ *   merchant's, as it is handled
  */
 export const deadReasons = ['failed', 'crashed', 'invalid'] as const;
 

@@ -1,5 +1,6 @@
 import type { DefaultDatabase } from './default-database.ts';
 import type { EventKey, IncomingEvent } from './event.ts';
+import type { DeadReason } from './state.ts';
 
 /**
  * The right to run a handler for one event for a while. The fence grows with every claim, so whoever has lost the lease
@@ -39,6 +40,11 @@ export interface ClaimRequest extends Scope {
    * 1970, ten minutes before `now` unless given
    */
   readonly takenSince?: number;
+  /**
+   * How many more events there is room for of each type that is handled by its own handler, and as `'*'` of all others
+   * together; of those that are not named, as many as there are.
+   */
+  readonly room?: Readonly<Record<string, number>>;
 }
 
 /** Some events of one endpoint and type; counted up to a bound, with `more` there are more than that. */
@@ -63,6 +69,31 @@ export interface UnhandledType extends TypeCount {
   readonly since: Date | null;
 }
 
+/** A processor, as it announces itself. */
+export interface ProcessorIdentity {
+  /** its own among all processors */
+  readonly name: string;
+  /** milliseconds since 1970 */
+  readonly startedAt: number;
+}
+
+/** A processor that runs. */
+export interface RunningProcessor extends Scope {
+  /** its process and a random word */
+  readonly name: string;
+  readonly startedAt: Date;
+  /** it announces itself every five minutes, and has gone when it was not seen for ten */
+  readonly seenAt: Date;
+}
+
+/** Who handles what. */
+export interface ProcessorsSeen {
+  /** those that run, in the order of their start; those of a hookbox that is older than this list are not in it */
+  readonly processors: readonly RunningProcessor[];
+  /** when each endpoint and type was last seen to be handled, whoever did it; `'*'` for every one */
+  readonly handled: readonly { readonly endpoint: string; readonly type: string; readonly seenAt: Date }[];
+}
+
 /** Events that were put away because nobody handled their type; those that an operator has discarded are not among them. */
 export interface IgnoredType extends TypeCount {
   /** somebody is there now who handles them */
@@ -81,6 +112,8 @@ export interface ClaimedEvent extends EventKey {
   readonly failures: number;
   /** a newer event of its entity was processed already */
   readonly superseded: boolean;
+  /** the trace context of the delivery that brought it; absent where nobody traced that */
+  readonly trace?: string;
 }
 
 /** What an attempt failed with, cut to a size that is worth keeping. */
@@ -91,10 +124,27 @@ export interface AttemptError {
   readonly stack: string | null;
 }
 
+/** An attempt whose lease ran out without a word, as whoever has freed it tells. */
+export interface CrashedEvent extends EventKey {
+  readonly type: string | null;
+  readonly attempt: number;
+  /** `null` where it runs again */
+  readonly deadReason: DeadReason | null;
+  /** when it runs again, in milliseconds since 1970; `null` where it is dead */
+  readonly dueAt: number | null;
+  /** `null` unless its handler has committed a transaction by itself */
+  readonly error: AttemptError | null;
+}
+
+/** Told of the attempts that a claim has found crashed, once that is durable. */
+export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
+
 /** How an attempt ended. */
 export type Settlement =
-  | { readonly outcome: 'processed' }
-  | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number }
+  /** `skipped`: why its handler has let the event go by */
+  | { readonly outcome: 'processed'; readonly skipped?: string }
+  /** `yields`: newer events of its entity need not wait for it; those of an event that does not say so wait */
+  | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
   /** it does not count: ended by `close()`, due at once, or by an inbox whose file is not to be had */
   | { readonly outcome: 'interrupted'; readonly dueAt?: number };
@@ -109,6 +159,16 @@ export interface Attempt {
   readonly endedAt: Date;
   /** also set on a processed attempt whose handler threw after its transaction was committed */
   readonly error: AttemptError | null;
+  /** of a processed attempt: why its handler has let the event go by; absent where it has not */
+  readonly skipped?: string;
+}
+
+/** The attempt whose handler asks for a transaction. */
+export interface TransactionAttempt {
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  /** asked once `work` has returned: why the handler lets the event go by, if it does */
+  readonly skipped?: (() => string | undefined) | undefined;
 }
 
 /**
@@ -121,12 +181,12 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * Moves up to `limit` events that are due from pending to processing, oldest first. Frees leases that ran out. When the
    * clock was set back, what lies in the future is moved back first (set-back.ts).
    */
-  claim(request: ClaimRequest, limit: number): Promise<readonly ClaimedEvent[]>;
+  claim(request: ClaimRequest, limit: number, tell?: TellCrashed): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims one event for inline mode, whatever its history: `busy` when a live lease holds it or its entity, `settled`
-   * when there is nothing to run. Frees no other leases than these two, when they ran out.
+   * when there is nothing to run, or its type is paused. Frees no other leases than these two, when they ran out.
    */
-  claimOne(key: EventKey, request: ClaimRequest): Promise<ClaimedEvent | 'busy' | 'settled'>;
+  claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
   /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
   renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
   /**
@@ -139,21 +199,23 @@ export interface WorkQueue<Database = DefaultDatabase> {
    *
    * @throws TransactionError, or what `work` or the commit threw; nothing has happened then
    */
-  transaction<T>(
-    lease: Lease,
-    work: (database: Database) => T,
-    attempt: { readonly now: () => number; readonly signal: AbortSignal },
-  ): Promise<T>;
+  transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
   /** Notes what a handler threw after its transaction had been committed. */
   noteLateError(lease: Lease, error: AttemptError): Promise<void>;
-  /** When the next event of a scope is due or a lease runs out, in milliseconds since 1970; `null` for never. */
+  /** When the next event of a scope that is not paused is due or a lease runs out, in milliseconds since 1970; `null` for never. */
   nextDue(scope: Scope): Promise<number | null>;
   /**
    * Tells other processors what has a taker, and looks again at events that wait for others. With `ignoreBefore`, puts away
    * events of these endpoints that have been due since then and whose type nobody was seen to handle for seven days, nor
    * since then. Does a bounded part of it: announce until there is no more.
+   *
+   * @param processor - who announces; it is among `processors` from then on
    */
-  announce(scope: Scope, now: number, ignoreBefore: number | null): Promise<Announced>;
+  announce(scope: Scope, now: number, ignoreBefore: number | null, processor?: ProcessorIdentity): Promise<Announced>;
+  /** A processor ends, and is no longer among `processors`. */
+  leave(processor: string): Promise<void>;
+  /** Who runs, and who ever handled what. */
+  processors(now: number): Promise<ProcessorsSeen>;
   /**
    * What waits at any endpoint, and nobody is there who handles it. Whoever was seen since `takenSince` is; milliseconds
    * since 1970, ten minutes before `now` unless given.

@@ -11,7 +11,7 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
-const OPTIONS: KnownOptions<ExportOptions> = { onProgress: true, signal: true };
+export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: true, signal: true };
 
 /** The audit's line of an export is brought up to date this often. */
 const RECOUNT_MS = 1_000;
@@ -49,7 +49,7 @@ export async function* exportEvents(
   filter: EventFilter = {},
   options: ExportOptions = {},
 ): AsyncGenerator<string, void> {
-  assertOptions('exportEvents', options, OPTIONS);
+  assertOptions('exportEvents', options, EXPORT_OPTIONS);
   const { onProgress, signal } = options;
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, filter, { events: 0 });

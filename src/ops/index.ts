@@ -3,7 +3,17 @@
  *
  * @module
  */
-export { listEvents, getEvent, deadGroups, type EventHistory, type TimelineEntry } from './find.ts';
+export {
+  listEvents,
+  countEvents,
+  getEvent,
+  deadGroups,
+  type CountOptions,
+  type EventHistory,
+  type TimelineEntry,
+} from './find.ts';
+export { findEvents, type FindPlace, type FindRequest, type FoundEvents, type Suggestion } from './find-by-text.ts';
+export { whyWaiting } from './why-waiting.ts';
 export { rerunEvents } from './rerun.ts';
 export { retryGroups } from './retry-groups.ts';
 export { discardEvents } from './discard.ts';
@@ -17,9 +27,13 @@ export {
   type PreviewOptions,
   type RunBulkOptions,
 } from './bulks.ts';
+export { bulkOutcome, type BulkOutcome, type BulkOutcomeOptions } from './bulk-outcome.ts';
+export { pauseType, pausedTypes, resumeType, type PauseOptions } from './pauses.ts';
 export { pruneEvents, type PruneOptions, type PruneReport } from './prune.ts';
 export { eraseEntity } from './erase.ts';
 export { exportEvents, type ExportOptions } from './export.ts';
+export { exportReadable } from './readable-export.ts';
+export type { ReadableFormat } from './words/readable-formats.ts';
 export { importEvents, type ImportOptions, type ImportReport } from './import.ts';
 export { backup, type BackupReport } from './backup.ts';
 export {
@@ -33,15 +47,30 @@ export {
   type TypeTotals,
 } from './stats.ts';
 export type { Unhandled } from './unhandled.ts';
-export type { IgnoredType, TypeCount, UnhandledType } from '../inbox/work.ts';
+export type { MissingProcessors, Processing } from './processors.ts';
+export type { AllTraffic, Traffic } from './traffic/traffic.ts';
+export type { Alarm } from './watch.ts';
+export type { Warning } from './words/watch-words.ts';
+export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '../inbox/work.ts';
 export { auditLines } from './audit.ts';
 export { readiness, type Readiness } from './health.ts';
 export { metrics, type Metrics } from './metrics.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from '../inbox/operator/acts.ts';
-export type { AuditLine, AuditPage } from '../inbox/operator/audit.ts';
+export type { AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
-export type { EventFilter, PageRequest, PayloadCondition } from '../inbox/operator/filter.ts';
+export type { EventFilter, PageRequest, PayloadCondition, SearchOrder } from '../inbox/operator/filter.ts';
+export type { BulkFate } from '../inbox/operator/bulk-outcome.ts';
+export type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
 export type { EraseOptions, EraseProgress, EraseReport, PruneCriteria } from '../inbox/operator/removal.ts';
-export type { DeadGroup, EventPage, EventSummary, RetryGroup, SearchRequest } from '../inbox/operator/search.ts';
+export type {
+  DeadGroup,
+  EventCount,
+  EventPage,
+  EventSummary,
+  FoundName,
+  RetryGroup,
+  SearchRequest,
+} from '../inbox/operator/search.ts';
+export type { Blocker, Wait } from '../inbox/operator/waits.ts';
 export type { ImportCounts } from '../inbox/operator/transfer.ts';
 export type { Operations } from '../inbox/operator/operations.ts';

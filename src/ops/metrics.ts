@@ -1,4 +1,3 @@
-import { eventTypes } from '../events/event-types.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import {
   LATENCY_BUCKETS_MS,
@@ -7,9 +6,13 @@ import {
   type CountTotal,
   type Gauges,
 } from '../inbox/operator/counts.ts';
+import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
+import { gauge, TYPES, type Family, type Sample } from './metric-family.ts';
+import { vitalSigns } from './vital-signs.ts';
+import { watch } from './watch.ts';
 
 /** The answer to a scraper. */
 export interface Metrics {
@@ -19,28 +22,18 @@ export interface Metrics {
   readonly text: string;
 }
 
-/** A metric as the registry of prom-client hands its metrics on; samples with the same labels are added up there. */
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly aggregator: 'sum';
-  readonly values: readonly Sample[];
-}
-
-interface Sample {
-  readonly value: number;
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly metricName?: string;
-}
-
 /**
  * What Prometheus scrapes: read from the inbox, so that every process of a file tells the same, and nothing is lost when
- * one ends. The counters begin with the file and only grow. Labels come from fixed lists: a sender's text is none.
+ * one ends. The counters begin with the file and only grow. Labels come from fixed lists, or are your own endpoints: a sender's text is none.
  *
  * - `hookbox_events{state}`: how many there are now, counted up to 10,000; `hookbox_events_capped{state}` is 1 where there
  *   are more
  * - `hookbox_oldest_pending_seconds`: how long the oldest pending event has waited; 0 when none does
+ * - `hookbox_oldest_due_seconds`: how long the first event that is due has been due; what is paused is not
+ * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent` and `hookbox_refusing`: what comes
+ *   in, compared with earlier days; where there are several endpoints also for each, under `endpoint`
+ * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events` and
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: who handles events, and whether anybody does
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}` and counters of conflicts,
  *   reruns, discarded and ignored events
  * - `hookbox_answer_seconds` and `hookbox_handler_seconds`: histograms
@@ -59,18 +52,28 @@ interface Sample {
 export async function metrics(inbox: Inbox): Promise<Metrics> {
   const operations = operationsOf(inbox);
   // Loaded by those who are scraped only.
-  const [{ AggregatorRegistry }, gauges, totals] = await Promise.all([
+  const now = Date.now();
+  const [{ AggregatorRegistry }, gauges, totals, watched, due, pauses] = await Promise.all([
     import('prom-client'),
     operations.gauges(),
     operations.totals(),
+    watch(inbox, now),
+    inbox.nextDue(EVERYTHING),
+    operations.pausedTypes(),
   ]);
   // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished ones.
-  const families = [...standing(gauges, Date.now()), ...counters(totals), ...histograms(totals)];
+  const families = [
+    ...standing(gauges, due, now),
+    paused(pauses.length),
+    ...vitalSigns(watched),
+    ...counters(totals),
+    ...histograms(totals),
+  ];
   const registry = AggregatorRegistry.aggregate([families]);
   return { contentType: registry.contentType, text: await registry.metrics() };
 }
 
-function standing(gauges: Gauges, now: number): Family[] {
+function standing(gauges: Gauges, due: number | null, now: number): Family[] {
   const { oldestPending } = gauges;
   const states = ['pending', 'processing', 'dead', 'ignored'] as const;
   const waited = oldestPending === null ? 0 : Math.max(0, now - oldestPending.since.getTime()) / 1_000;
@@ -94,11 +97,19 @@ function standing(gauges: Gauges, now: number): Family[] {
       'How long ago the oldest pending event was received or rerun; 0 when none is.',
       [{ value: waited, labels: {} }],
     ),
+    gauge(
+      'hookbox_oldest_due_seconds',
+      'How long the event that is due for the longest time has been due, or its lease has been over; 0 when none is due. Paused ones are not.',
+      [{ value: due === null ? 0 : Math.max(0, now - due) / 1_000, labels: {} }],
+    ),
   ];
 }
 
-function gauge(name: string, help: string, values: readonly Sample[]): Family {
-  return { name, help, type: 'gauge', aggregator: 'sum', values };
+/** Their names are what people have typed: no label. */
+function paused(count: number): Family {
+  return gauge('hookbox_paused_types', 'Types of endpoints whose events are stored and not handled until resumed.', [
+    { value: count, labels: {} },
+  ]);
 }
 
 const COUNTERS = {
@@ -118,7 +129,9 @@ interface Counting {
   readonly by?: 'type' | 'reason';
 }
 
-const COUNTED: Readonly<Record<Exclude<Counted, 'answer-ms' | 'handler-ms'>, Counting>> = {
+type OfDeliveries = Exclude<Counted, 'answer-ms' | 'handler-ms' | 'type-ms' | 'arrived' | 'refused'>;
+
+const COUNTED: Readonly<Record<OfDeliveries, Counting>> = {
   stored: { counter: 'hookbox_deliveries_total', outcome: 'stored', by: 'type' },
   duplicate: { counter: 'hookbox_deliveries_total', outcome: 'duplicate' },
   rejected: { counter: 'hookbox_deliveries_total', outcome: 'rejected', by: 'reason' },
@@ -130,8 +143,6 @@ const COUNTED: Readonly<Record<Exclude<Counted, 'answer-ms' | 'handler-ms'>, Cou
   rerun: { counter: 'hookbox_reruns_total', by: 'type' },
   discarded: { counter: 'hookbox_discarded_total', by: 'type' },
 };
-
-const TYPES = [...eventTypes, 'other', 'invalid'];
 
 function counters(totals: readonly CountTotal[]): Family[] {
   const counted = Object.entries(COUNTED).flatMap(([what, { counter, outcome, by }]) => {

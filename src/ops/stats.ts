@@ -1,19 +1,18 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
-import {
-  latencyBound,
-  type Counted,
-  type CountTotal,
-  type Gauges,
-  type RejectedDelivery,
-} from '../inbox/operator/counts.ts';
+import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
 import { SlicedWork } from '../inbox/operator/turns.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
-import { percentilesOf, type Percentiles } from './percentiles.ts';
-import { unhandledEvents, type Unhandled } from './unhandled.ts';
+import { Sums, type Totals, type TypeTotals } from './counted-sums.ts';
+import type { Percentiles } from './percentiles.ts';
+import type { Processing } from './processors.ts';
+import type { AllTraffic } from './traffic/traffic.ts';
+import type { Unhandled } from './unhandled.ts';
+import { watch } from './watch.ts';
 
+export type { Totals, TypeTotals } from './counted-sums.ts';
 export type { Percentiles } from './percentiles.ts';
 
 /** What happened in a span of time, and how things stand now. */
@@ -23,6 +22,10 @@ export interface Stats {
   readonly now: Gauges;
   /** what nobody handles now, and what was put away before somebody did */
   readonly unhandled: Unhandled;
+  /** what comes in now, compared with earlier days */
+  readonly traffic: AllTraffic;
+  /** who handles events now, and whose processors have gone */
+  readonly processing: Processing;
   /** sums over the span */
   readonly totals: Totals;
   /** `other` are types that hookbox does not know, `invalid` events that fit no schema */
@@ -31,6 +34,8 @@ export interface Stats {
   /** milliseconds, as upper bounds; `null` where nothing was measured, `Infinity` beyond a minute */
   readonly answerMs: Percentiles;
   readonly handlerMs: Percentiles;
+  /** the same by type, of those whose handlers ran */
+  readonly handlerMsByType: Readonly<Record<string, Percentiles>>;
   /** redeliveries as part of the deliveries that were taken in, from 0 to 1 */
   readonly redeliveryRate: number;
   /** rejections as part of all deliveries, from 0 to 1 */
@@ -38,23 +43,6 @@ export interface Stats {
   /** steps of equal length, oldest first, that cover the span */
   readonly steps: readonly StatsStep[];
 }
-
-export interface Totals {
-  readonly stored: number;
-  readonly duplicate: number;
-  readonly conflict: number;
-  readonly processed: number;
-  /** attempts that failed and are tried again */
-  readonly failed: number;
-  readonly dead: number;
-  readonly ignored: number;
-  readonly rerun: number;
-  readonly discarded: number;
-  /** deliveries that were not taken in, for whatever reason */
-  readonly rejected: number;
-}
-
-export type TypeTotals = Pick<Totals, 'stored' | 'processed' | 'failed' | 'dead'>;
 
 export interface StatsStep extends Totals {
   readonly at: Date;
@@ -103,7 +91,8 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
   const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
 
   const work = await SlicedWork.begin();
-  const [now, unhandled] = await Promise.all([operations.gauges(), unhandledEvents(inbox)]);
+  const [now, watched] = await Promise.all([operations.gauges(), watch(inbox)]);
+  const { unhandled, traffic, ...processing } = watched;
   const all = new Sums();
   const steps: StatsStep[] = [];
   const startOf = (step: number): number => start + (span * step) / count;
@@ -124,67 +113,18 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
     until,
     now,
     unhandled,
+    traffic,
+    processing,
     totals,
     byType: all.byType(),
     rejectedByReason: Object.fromEntries(all.of('rejected')),
     answerMs: all.percentiles('answer-ms'),
     handlerMs: all.percentiles('handler-ms'),
+    handlerMsByType: all.msByType(),
     redeliveryRate: part(duplicate, stored + duplicate),
     rejectionRate: part(rejected, stored + duplicate + rejected),
     steps,
   };
-}
-
-/** What is counted, in the order in which it happens. */
-export const TOTALS = [
-  'stored',
-  'duplicate',
-  'conflict',
-  'processed',
-  'failed',
-  'dead',
-  'ignored',
-  'rerun',
-  'discarded',
-  'rejected',
-] as const satisfies readonly (keyof Totals)[];
-const TYPE_TOTALS = ['stored', 'processed', 'failed', 'dead'] as const satisfies readonly (keyof TypeTotals)[];
-
-/** What was counted, summed up by what it is and its detail. */
-class Sums {
-  readonly #sums = new Map<string, Map<string, number>>();
-
-  add({ what, detail, count }: CountTotal): void {
-    let details = this.#sums.get(what);
-    if (details === undefined) {
-      details = new Map();
-      this.#sums.set(what, details);
-    }
-    details.set(detail, (details.get(detail) ?? 0) + count);
-  }
-
-  of(what: Counted): ReadonlyMap<string, number> {
-    return this.#sums.get(what) ?? new Map<string, number>();
-  }
-
-  totals(): Totals {
-    return figures(TOTALS, (what) => [...this.of(what).values()].reduce((a, b) => a + b, 0));
-  }
-
-  byType(): Stats['byType'] {
-    const types = new Set(TYPE_TOTALS.flatMap((what) => [...this.of(what).keys()]));
-    return Object.fromEntries(
-      Array.from(types, (type) => [type, figures(TYPE_TOTALS, (what) => this.of(what).get(type) ?? 0)]),
-    );
-  }
-
-  percentiles(what: 'answer-ms' | 'handler-ms'): Percentiles {
-    return percentilesOf(new Map(Array.from(this.of(what), ([detail, times]) => [latencyBound(detail), times])));
-  }
-}
-
-function figures<Name extends string>(names: readonly Name[], of: (name: Name) => number): Record<Name, number> {
-  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<Name, number>; // of exactly these names
 }
 
 function part(some: number, all: number): number {

@@ -56,13 +56,24 @@ export function createFrame({ tokens, look, flashOf, site, base }: FrameParts): 
   const framed = (
     c: PageContext,
     status: Parameters<typeof answer>[1],
-    framing: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site'>,
-  ) => answer(c, status, <Layout look={look} base={baseOf(c)} site={site} {...framing} />);
+    framing: Omit<Parameters<typeof Layout>[0], 'look' | 'base' | 'site' | 'sought'>,
+  ) =>
+    answer(
+      c,
+      status,
+      <Layout
+        look={look}
+        base={baseOf(c)}
+        site={site}
+        sought={new URL(c.req.url).searchParams.get('q') ?? ''}
+        {...framing}
+      />,
+    );
 
-  const show: Frame['show'] = async (c, { title, status = 200, current, content }) => {
+  const show: Frame['show'] = async (c, { title, tab, status = 200, current, content }) => {
     const visitor = visitorOf(c);
     const shown = await content;
-    return framed(c, status, { title, current, visitor, flash: flashOf(new URL(c.req.url)), content: shown });
+    return framed(c, status, { title, tab, current, visitor, flash: flashOf(new URL(c.req.url)), content: shown });
   };
 
   const problem: Frame['problem'] = async (c, status, title, sentence) => {

@@ -8,7 +8,7 @@ const FRESH_MS = 1_000;
 
 /**
  * `/health/live` says that the process answers, `/health/ready` that a delivery could be stored. Probes bring no credentials and
- * know no host name, so these two are open, and tell nothing but that.
+ * know no host name, so these two are open, and tell nothing but that, and what there is to see to by its kind: no name, no figure.
  */
 export function healthRoutes(page: Hono<PageEnv>, inbox: Inbox): void {
   let latest: Promise<Readiness> | undefined;
@@ -24,6 +24,11 @@ export function healthRoutes(page: Hono<PageEnv>, inbox: Inbox): void {
       });
     }
     const health = await latest;
-    return health.ready ? c.json({ ready: true }) : c.json({ ready: false, code: health.code }, 503);
+    if (health.ready) {
+      const warnings = [...new Set(health.warnings.map(({ alarm }) => alarm))];
+      const isBlind = health.unwatched !== undefined;
+      return c.json({ ready: true, ...(warnings.length > 0 && { warnings }), ...(isBlind && { watched: false }) });
+    }
+    return c.json({ ready: false, code: health.code }, 503);
   });
 }

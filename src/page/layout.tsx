@@ -11,6 +11,8 @@ export interface Look {
   readonly keys: readonly (readonly [key: string, what: string])[];
   /** its style sheets, which its assets are among */
   readonly styles: readonly AssetName[];
+  /** where its search box leads; without it there is none */
+  readonly search?: { readonly path: string; readonly hint: string };
   /** what a role lets somebody do, and what its times are */
   readonly footing: (role: Visitor['role']) => string;
 }
@@ -21,20 +23,35 @@ interface LayoutParts {
   readonly site: string;
   /** the heading of the screen */
   readonly title: string;
+  /** what the tab says, where that is another */
+  readonly tab?: string | undefined;
   /** the path in the navigation that is current */
   readonly current: string | null;
   readonly visitor: Visitor;
+  /** what was looked for */
+  readonly sought: string;
   /** what the act before this page came to */
   readonly flash: string | null;
   readonly content: Child;
 }
 
 /** A whole page: everything that screens have around them. Without JavaScript only the keys and the live updates are gone. */
-export function Layout({ look, base, site, title, current, visitor, flash, content }: LayoutParts) {
+export function Layout({
+  look,
+  base,
+  site,
+  title,
+  tab = title,
+  current,
+  visitor,
+  sought,
+  flash,
+  content,
+}: LayoutParts) {
   return (
     <html lang="en">
-      <PageHead title={`${title} · ${site}`} styles={look.styles.map((name) => `${base}/assets/${name}`)}>
-        <script src={`${base}/assets/page.js`} defer />
+      <PageHead title={`${tab} · ${site}`} styles={look.styles.map((name) => `${base}/assets/${name}`)}>
+        <script type="module" src={`${base}/assets/page.js`} />
       </PageHead>
       <body data-live={`${base}/live`}>
         <a class="skip" href="#main">
@@ -55,6 +72,23 @@ export function Layout({ look, base, site, title, current, visitor, flash, conte
               ))}
             </ul>
           </nav>
+          {look.search !== undefined && (
+            <form class="box" method="get" action={`${base}${look.search.path}`} role="search" aria-label="All events">
+              <input
+                type="search"
+                id="search"
+                name="q"
+                value={sought}
+                placeholder={look.search.hint}
+                aria-label="Find events"
+                aria-keyshortcuts="/"
+                maxlength={1_000}
+                autocomplete="off"
+                autocapitalize="off"
+                spellcheck={false}
+              />
+            </form>
+          )}
           <span class="live-state" id="live-state" hidden />
         </header>
         <main id="main" tabindex={-1}>

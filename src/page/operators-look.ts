@@ -6,16 +6,19 @@ const NAVIGATION: Look['navigation'] = [
   ['/dead', 'Dead letters'],
   ['/rejected', 'Rejected'],
   ['/bulks', 'Bulk reruns'],
+  ['/paused', 'Pauses'],
   ['/audit', 'Audit'],
   ['/health', 'Health'],
   ['/maintenance', 'Maintenance'],
 ];
 
 const KEYS: Look['keys'] = [
-  ['/', 'to the filter'],
+  ['/', 'to the search box'],
   ['j', 'next row'],
   ['k', 'previous row'],
   ['Enter', 'open the row'],
+  ['x', 'choose the row'],
+  ['c', 'copy the id of the row'],
   ['r', 'rerun the event or the group: asks before anything happens'],
   ['?', 'these keys'],
   ['Esc', 'close, or leave a field'],
@@ -25,7 +28,8 @@ const KEYS: Look['keys'] = [
 export const OPERATORS_LOOK: Look = {
   navigation: NAVIGATION,
   keys: KEYS,
-  styles: ['page.css'],
+  styles: ['page.css', 'lists.css'],
+  search: { path: '/events', hint: 'Order, event, merchant or error' },
   footing(role) {
     const may = role === 'operator' ? 'an operator: what you do stands in the audit.' : 'a viewer: you can read.';
     return `${may} All times are UTC.`;

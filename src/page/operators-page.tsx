@@ -11,7 +11,7 @@ import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
 import { actRoutes, keyOf } from './acts/act-routes.ts';
-import { assetRoutes } from './assets.ts';
+import { assetRoutes, SCRIPTS } from './assets.ts';
 import { auditScreen } from './screens/audit-screen.tsx';
 import { backupRoute } from './acts/backup-route.ts';
 import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
@@ -27,11 +27,14 @@ import { createGuard, type GuardOptions } from './safety/request-guard.ts';
 import { downloadRoutes } from './acts/download-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { healthScreen } from './screens/health-screen.tsx';
+import { withoutEmpty } from './parts/list-query.ts';
 import { liveStreams } from './live/event-stream.ts';
 import { mountable } from './mounting.ts';
 import { maintenanceScreen } from './screens/maintenance-screen.tsx';
 import { maintenanceRoutes } from './acts/maintenance-routes.ts';
 import { createMask } from '../ops/body/mask.ts';
+import { pausedScreen } from './screens/paused-screen.tsx';
+import { pauseRoutes } from './acts/pause-routes.ts';
 import { overviewScreen } from './screens/overview-screen.tsx';
 import { rejectedScreen } from './screens/rejected-screen.tsx';
 import { createShell, type PageEnv } from './shell.tsx';
@@ -147,12 +150,19 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     '/dead': deadLettersScreen,
     '/rejected': rejectedScreen,
     '/bulks': bulksScreen,
+    '/paused': pausedScreen,
     '/audit': auditScreen,
     '/health': healthScreen,
     '/maintenance': (visit) => maintenanceScreen(visit),
   };
   for (const [path, screen] of Object.entries(screens)) {
-    page.get(path, async (c) => shell.show(c, await screen(shell.visitOf(c))));
+    page.get(path, async (c) => {
+      const visit = shell.visitOf(c);
+      // What a form sends of fields that were left alone has no place in a URL that is handed on.
+      const query = withoutEmpty(visit.url);
+      if (query !== null) return c.redirect(`${visit.base}${path === '/' && visit.base !== '' ? '' : path}${query}`);
+      return shell.show(c, await screen(visit));
+    });
   }
   page.get('/events/:endpoint/:id', async (c) => shell.show(c, await eventScreen(shell.visitOf(c), keyOf(c))));
   page.get('/bulks/:id{[0-9]{1,15}}', async (c) => {
@@ -160,10 +170,11 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   });
 
   actRoutes(page, shell);
+  pauseRoutes(page, shell);
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
   backupRoute(page, shell, options.backupFolder ?? tmpdir());
-  assetRoutes(page, ['page.css', 'page.js']);
+  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
 
   page.get('/live', (c) => live(c.req.raw));
   page.get('/metrics', async (c) => {

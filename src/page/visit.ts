@@ -45,6 +45,8 @@ export interface Visit {
 /** What a screen puts into the layout. */
 export interface Screen {
   readonly title: string;
+  /** what the tab says, where that is more than the title: what it is about comes first, as tabs are narrow */
+  readonly tab?: string;
   readonly status?: 200 | 404;
   /** the path in the navigation that is marked as current, such as `/events` */
   readonly current: string;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
@@ -15,6 +16,8 @@ export interface Announcer {
   tellWhatWasPutAway(): Promise<void>;
   /** A processor that was seen since then counts as running. */
   takenSince(now: number): number;
+  /** This processor ends. Others hear of it by themselves, if that cannot be said. */
+  leave(): Promise<void>;
 }
 
 /** After each step the writer is left alone for so many times as long. */
@@ -35,6 +38,10 @@ export function createAnnouncer({
 }): Announcer {
   const presence = createPresence();
   const log = unhandledLog(logger);
+  const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  let startedAt: number | null = null;
+  let announcing: Promise<unknown> = Promise.resolve();
+  let hasLeft = false;
 
   /** Step by step, so that deliveries and claims come in between, however much waits. */
   async function sweep(first: Announced, ignoreBefore: number | null): Promise<Announced['ignored']> {
@@ -57,7 +64,10 @@ export function createAnnouncer({
       const now = clock.now();
       // A processor without handlers may be a mistake, so it puts nothing away.
       const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
-      const first = await inbox.announce(scope, now, ignoreBefore);
+      startedAt ??= now;
+      const announced = inbox.announce(scope, now, ignoreBefore, hasLeft ? undefined : { name, startedAt });
+      announcing = announced.catch(() => {});
+      const first = await announced;
       presence.announced(now);
       return async () => {
         log.ignored(await sweep(first, ignoreBefore));
@@ -65,6 +75,17 @@ export function createAnnouncer({
         const then = clock.now();
         log.waiting(await inbox.unhandled(then, presence.takenSince(then)));
       };
+    },
+    async leave() {
+      hasLeft = true;
+      // One that is under way would announce it again.
+      await announcing;
+      if (startedAt === null) return;
+      try {
+        await inbox.leave(name);
+      } catch {
+        // The inbox cannot be reached, or is of an older hookbox, which has no such method.
+      }
     },
     async tellWhatWasPutAway() {
       if (scope.types.length === 0) return;

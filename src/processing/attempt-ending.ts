@@ -5,7 +5,8 @@ import type { ClaimedEvent, Lease, Settlement } from '../inbox/work.ts';
 import type { Doubt } from './doubt.ts';
 import type { LeaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, CLOSE_GRACE_MS, CLOSE_LIMIT_MS } from './limits.ts';
-import type { AttemptEnd, RunningAttempt } from './run-attempt.ts';
+import type { EndedAttempt } from './attempt-end.ts';
+import type { AttemptEnd, LoggedAttempt } from './run-attempt.ts';
 import type { Timers } from './timers.ts';
 
 /** How attempts end, in a processor and in inline mode: their end is written, or their event is given back. */
@@ -15,15 +16,15 @@ export interface AttemptEnding {
    *
    * @param ended - resolves when its end is written; `close` waits for it
    */
-  hold(lease: Lease, attempt: RunningAttempt, ended: Promise<unknown>): void;
+  hold(lease: Lease, attempt: LoggedAttempt, ended: Promise<unknown>): void;
   /**
-   * Writes how an attempt ended, and lets go of its lease.
+   * Writes how an attempt ended, lets go of its lease, and tells.
    *
-   * @returns `false` when another has taken the event over: what the attempt did counts for nothing
+   * @returns what it counts as: nothing when another has taken the event over
    */
-  write(lease: Lease, end: AttemptEnd): Promise<boolean>;
+  write(lease: Lease, attempt: LoggedAttempt, end: AttemptEnd): Promise<AttemptEnd>;
   /** Ends an attempt that still runs. The fence keeps what its handler does from here on from counting. */
-  giveBack(lease: Lease, attempt: RunningAttempt): Promise<void>;
+  giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void>;
   /** Gives back what was claimed too late: its handlers do not even start. */
   giveBackUnrun(claiming: Promise<readonly ClaimedEvent[]>): Promise<void>;
   /** Waits for handlers that run, then aborts their signals, waits a moment more, and gives back what is left. */
@@ -37,11 +38,21 @@ export interface AttemptEndingOptions {
   readonly doubt: Doubt;
   readonly leases: LeaseRenewal;
   readonly failed: (what: string, failure: unknown) => void;
+  /** Who is told how an attempt has ended, once that is written. */
+  readonly tell: readonly { ended(attempt: EndedAttempt, end: AttemptEnd): void }[];
 }
 
-export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: AttemptEndingOptions): AttemptEnding {
+export function attemptEnding({
+  inbox,
+  clock,
+  timers,
+  doubt,
+  leases,
+  failed,
+  tell,
+}: AttemptEndingOptions): AttemptEnding {
   /** the ends of attempts that are not written yet */
-  const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: RunningAttempt }>();
+  const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: LoggedAttempt }>();
   const givingBack = new Set<Promise<void>>();
 
   /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
@@ -60,6 +71,11 @@ export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: A
     }
   }
 
+  function told(attempt: LoggedAttempt, end: AttemptEnd): AttemptEnd {
+    for (const each of tell) each.ended(attempt.about(), end);
+    return end;
+  }
+
   function whenGivenBack(work: Promise<unknown>): Promise<void> {
     const done: Promise<void> = work
       .then(
@@ -71,12 +87,16 @@ export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: A
     return done;
   }
 
-  function giveBack(lease: Lease, attempt: RunningAttempt): Promise<void> {
+  function giveBack(lease: Lease, attempt: LoggedAttempt): Promise<void> {
     leases.letGo(lease);
     attempt.abort('closing');
     const end = attempt.abandon();
     if (end.outcome === 'committed' || end.outcome === 'lost') return Promise.resolve();
-    return whenGivenBack(inbox.settle(lease, end, clock.now()));
+    const written = inbox.settle(lease, end, clock.now()).then((isHeld) => {
+      // Otherwise another write of the same end has come first, or nothing of it counts.
+      if (isHeld) told(attempt, end);
+    });
+    return whenGivenBack(written);
   }
 
   const allEnded = (): Promise<unknown> => Promise.allSettled([...running.keys(), ...givingBack]);
@@ -89,10 +109,10 @@ export function attemptEnding({ inbox, clock, timers, doubt, leases, failed }: A
         .catch((failure: unknown) => failed('cannot write how an attempt ended', failure))
         .finally(() => running.delete(ended));
     },
-    async write(lease, end) {
+    async write(lease, attempt, end) {
       try {
-        if (end.outcome === 'committed') return true;
-        return end.outcome !== 'lost' && (await settle(lease, end));
+        if (end.outcome === 'committed' || end.outcome === 'lost') return told(attempt, end);
+        return told(attempt, (await settle(lease, end)) ? end : { outcome: 'lost' });
       } finally {
         leases.letGo(lease);
       }

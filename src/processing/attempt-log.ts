@@ -11,6 +11,7 @@ import { loggedError } from './logged-error.ts';
 /** What the lines about attempts say. */
 const SAID = {
   processed: 'event processed',
+  skipped: 'event skipped by its handler',
   failed: 'handler failed and is run again; the command shows more',
   failedInline: 'handler failed; it runs again when the service sends again',
   dead: 'event is dead; the command shows why',
@@ -40,6 +41,8 @@ export interface AttemptLogOptions {
 
 /** Says in the log how attempts ended, and why. */
 export interface AttemptLog {
+  /** whether what handlers throw may be told in full */
+  readonly logErrors: boolean;
   /** It has ended so, and that is written. */
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
   /** Its handler threw after its transaction was committed. */
@@ -61,16 +64,23 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
   });
 
   return {
+    logErrors,
     ended(attempt, end) {
       switch (end.outcome) {
         case 'processed':
         case 'committed':
-          if (end.outcome === 'processed' || end.isDead !== true) logger.info({ ...attempt }, SAID.processed);
+          if (end.outcome === 'processed' && end.skipped !== undefined) {
+            logger.info({ ...attempt, ...(logErrors && { reason: end.skipped }) }, SAID.skipped);
+          } else if (end.outcome === 'processed' || end.isDead !== true) {
+            logger.info({ ...attempt }, SAID.processed);
+          }
           return;
         case 'retry':
         case 'dead':
-          if (inline) logger.warn({ ...attempt, ...why(attempt, end.error) }, SAID.failedInline);
-          else if (end.outcome === 'dead') {
+          // What fits no schema is not run again by itself, wherever it is handled.
+          if (inline && !(end.outcome === 'dead' && end.reason === 'invalid')) {
+            logger.warn({ ...attempt, ...why(attempt, end.error) }, SAID.failedInline);
+          } else if (end.outcome === 'dead') {
             logger.error({ ...attempt, reason: end.reason, ...why(attempt, end.error) }, SAID.dead);
           } else {
             const dueAt = new Date(end.dueAt).toISOString();

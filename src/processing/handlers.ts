@@ -1,7 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
-import type { EventOf, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
-import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
+import type { EventOf, HandledEvent } from '../events/webhook-event.ts';
+import { eventTypes, isEventType } from '../events/event-types.ts';
+import { howToDeclare, schemaOf, type EventSchemas, type HandledType } from '../events/own-events.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
+import { assertTypeOptions, type TypeOptions } from './type-options.ts';
 
 /** What a handler is told about the delivery that brought its event. */
 export interface DeliveryFacts {
@@ -55,6 +57,17 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
    */
   transaction<T>(work: (database: Database) => Database extends SynchronousDatabase ? Synchronous<T> : T): Promise<T>;
+  /**
+   * Says that there is nothing to do for this event, and why: the attempt counts as processed, and operators see the reason
+   * beside it. Return after it: `return ctx.skip('not our warehouse')`.
+   *
+   * A handler that throws afterwards, or runs out of time, has failed, and the reason is forgotten. With `transaction` it goes
+   * along if it is called before the transaction has committed; after that it does nothing, as what was done was not skipped.
+   * The last call counts.
+   *
+   * @param reason - for operators, who read the first 500 characters on one line: nothing that names a customer
+   */
+  skip(reason: string): void;
 }
 
 /** A connection that is used by one call at a time, as SQLite's is: an `await` inside a transaction would commit early. */
@@ -68,11 +81,19 @@ export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 /** Runs until it returns or its promise resolves; whatever it throws, `null` too, is a failed attempt. */
 export type Handler<Event, Database = DefaultDatabase> = (event: Event, context: HandlerContext<Database>) => unknown;
 
-/** A handler for each type of interest; `'*'` takes every type without one, unknown types too. */
+/** A handler with options of its own. */
+export interface HandlerWithOptions<Event, Database = DefaultDatabase> extends TypeOptions {
+  readonly handle: Handler<Event, Database>;
+}
+
+/**
+ * A handler for each type of interest, those of `OwnEvents` too: a function, or one with options. `'*'` takes every type without
+ * one, unknown types too.
+ */
 export type Handlers<Database = DefaultDatabase> = {
-  readonly [T in EventType]?: Handler<EventOf<T>, Database>;
+  readonly [T in HandledType]?: Handler<EventOf<T>, Database> | HandlerWithOptions<EventOf<T>, Database>;
 } & {
-  readonly '*'?: Handler<WebhookEvent | UnknownEvent, Database>;
+  readonly '*'?: Handler<HandledEvent, Database> | HandlerWithOptions<HandledEvent, Database>;
 };
 
 /** The types that there is a handler for; `'*'` for every type. */
@@ -84,10 +105,11 @@ export function handledTypes(handlers: Handlers): readonly string[] | '*' {
 /**
  * Refuses handlers that hookbox would not see, or could not call: their events would wait, or be ignored, without a word.
  *
+ * @param schemas - of the types that are the merchant's own
  * @throws ConfigurationError `UNKNOWN_EVENT_TYPE` for a key that is no event type, `INVALID_OPTION` for what is no plain
- * object, or a value that is no function
+ * object, or a value that is neither a function nor one with options
  */
-export function assertHandlers(handlers: Handlers): void {
+export function assertHandlers(handlers: Handlers, schemas: EventSchemas = {}): void {
   if (!isPlainObject(handlers)) {
     throw new ConfigurationError(
       'INVALID_OPTION',
@@ -96,24 +118,26 @@ export function assertHandlers(handlers: Handlers): void {
     );
   }
   for (const [type, handler] of Object.entries(handlers)) {
-    if (type !== '*' && !isEventType(type)) {
+    if (type !== '*' && !isEventType(type) && schemaOf(schemas, type) === undefined) {
       throw new ConfigurationError(
         'UNKNOWN_EVENT_TYPE',
         `handlers has the key ${JSON.stringify(type)}, which is no event type. Use '*' for types that hookbox does not ` +
-          `know, or one of: ${eventTypes.join(', ')}.`,
+          `know, or one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
       );
     }
-    if (typeof handler !== 'function') {
+    if (isPlainObject(handler)) {
+      assertTypeOptions(type, handler);
+    } else if (typeof handler !== 'function') {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `The handler of ${type} is ${kindOf(handler)} and not a function. Give a function, or leave the key out.`,
+        `The handler of ${type} is ${kindOf(handler)} and not a function. Give a function, { handle, … }, or leave the key out.`,
       );
     }
   }
 }
 
 /** Its own properties are all it has; `Object.create(null)` has no others either. */
-function isPlainObject(value: unknown): boolean {
+function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

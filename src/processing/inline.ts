@@ -1,9 +1,11 @@
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
+import { tracingBy } from '../host/tracing.ts';
 import { failureLog, type Logger } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ClaimedEvent } from '../inbox/work.ts';
+import { attemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
 import { Doubt } from './doubt.ts';
@@ -30,8 +32,10 @@ export interface InlineRunner {
   close(): Promise<void>;
 }
 
-export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'ordering'>> &
-  Pick<ProcessorOptions, 'processing' | 'clock' | 'logErrors'> & { readonly logger: Logger };
+export type InlineRunnerOptions = Required<Pick<ProcessorOptions, 'inbox' | 'handlers' | 'events' | 'ordering'>> &
+  Pick<ProcessorOptions, 'processing' | 'clock' | 'logErrors' | 'onFailed' | 'onDead' | 'openTelemetry'> & {
+    readonly logger: Logger;
+  };
 
 /** Within the time that adapters keep back for the answer itself. */
 const FROZEN_LIMIT_MS = 200;
@@ -41,15 +45,19 @@ const FROZEN_LIMIT_MS = 200;
  * outlives the deadline keeps its lease while it runs; where the host would freeze it, the event is given back instead.
  */
 export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
-  const { inbox, handlers, ordering, logger, clock = systemClock } = options;
-  const { leaseMs, timeoutMs, types } = limitsOf(options);
-  const log = attemptLog({ logger, inbox, logErrors: options.logErrors ?? true, inline: true });
+  const { inbox, handlers, events, ordering, logger, clock = systemClock } = options;
+  const { leaseMs, byType, types } = limitsOf(options);
+  const { logErrors = true } = options;
+  const log = attemptLog({ logger, inbox, logErrors, inline: true });
+  const tracing = tracingBy(options.openTelemetry);
+  const hooks = attemptHooks({ ...options, logger, logErrors, inline: true });
   // The budget and the backoff are the service's.
   const retry = { attempts: Infinity, baseMs: 0, maxMs: 0 };
+  const limits = { of: (type: string) => ({ ...byType.of(type), retry }) };
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: clock.now() });
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed });
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
   let looked = { now: clock.now(), steady: performance.now() };
 
@@ -66,7 +74,8 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const now = look();
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
-      const claimed = await inbox.claimOne(key, { ...request, ranOutBy: doubt.ranOutBy(now) });
+      const asked = { ...request, ranOutBy: doubt.ranOutBy(now) };
+      const claimed = await inbox.claimOne(key, asked, hooks.crashed);
       doubt.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
@@ -75,26 +84,23 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     }
   }
 
-  function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptEnd['outcome']> } {
-    const attempt = runAttempt(claimed, { inbox, handlers, logger, log, clock, timeoutMs, retry });
-    const settled = attempt.ended.then((end) => settle(claimed, attempt, end));
+  function start(claimed: ClaimedEvent): { attempt: LoggedAttempt; settled: Promise<AttemptEnd> } {
+    const about = { inbox, handlers, events, logger, log, clock, tracing, limits, inline: true };
+    const attempt = runAttempt(claimed, about);
+    const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
     ending.hold(claimed.lease, attempt, settled);
     return { attempt, settled };
-  }
-
-  async function settle(
-    { lease }: ClaimedEvent,
-    attempt: LoggedAttempt,
-    end: AttemptEnd,
-  ): Promise<AttemptEnd['outcome']> {
-    const written: AttemptEnd = (await ending.write(lease, end)) ? end : { outcome: 'lost' };
-    log.ended(attempt.about(), written);
-    return written.outcome;
   }
 
   function failed(what: string, failure: unknown): void {
     doubt.failed(clock.now());
     logFailure(what, failure);
+  }
+
+  /** A host that stops with the answer is asked to wait for hooks; handling does not. */
+  function keepFor(waitUntil: Afterwards['waitUntil']): void {
+    const pending = hooks.calls.pending();
+    if (pending !== null) askToWait(waitUntil, pending);
   }
 
   return {
@@ -107,6 +113,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
         askToWait(waitUntil, ending.giveBackUnrun(late));
         return 'late';
       }
+      keepFor(waitUntil);
       if (claimed === 'busy') return 'busy';
       if (claimed === 'settled') return 'nothing to run';
       const { attempt, settled } = start(claimed);
@@ -117,12 +124,29 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
         else askToWait(waitUntil, Promise.allSettled([settled]));
         return 'timeout';
       }
-      if (result === 'lost') return 'lost';
-      return result === 'processed' || result === 'committed' ? 'processed' : 'failed';
+      keepFor(waitUntil);
+      return resultOf(result);
     },
     async close() {
       await ending.close();
+      await hooks.calls.close();
       timers.stop();
     },
   };
+}
+
+function resultOf(end: AttemptEnd): InlineResult {
+  switch (end.outcome) {
+    case 'processed':
+    case 'committed':
+      return 'processed';
+    case 'lost':
+      return 'lost';
+    case 'dead':
+      // What fits no schema waits for an operator, as where it is received: sending it again would not help.
+      return end.reason === 'invalid' ? 'nothing to run' : 'failed';
+    case 'retry':
+    case 'interrupted':
+      return 'failed';
+  }
 }

@@ -1,7 +1,9 @@
 import { handledTypes, type Handlers } from './handlers.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
-import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
+import type { RetryOptions } from '../inbox/rules/backoff.ts';
+import { limitsByType } from './limits-by-type.ts';
+import { assertRetry } from './type-options.ts';
 
 export interface ProcessingOptions {
   /** How many handlers run at once; 10 unless set. In inline mode each delivery runs its own. */
@@ -14,7 +16,6 @@ export interface ProcessingOptions {
 }
 
 const PROCESSING: KnownOptions<ProcessingOptions> = { concurrency: true, timeoutMs: true, leaseMs: true, retry: true };
-const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
 
 /**
  * Refuses options of `processing` that there are not.
@@ -28,7 +29,7 @@ export function assertProcessing(
 ): void {
   if (processing === undefined) return;
   assertOptions('processing', processing, { ...PROCESSING, ...more });
-  if (processing.retry !== undefined) assertOptions('processing.retry', processing.retry, RETRY);
+  if (processing.retry !== undefined) assertRetry('processing.retry', processing.retry);
 }
 
 /** How soon a processor looks again for what is due, and what could not be written is tried again, in milliseconds. */
@@ -48,16 +49,11 @@ export function limitsOf({
   processing?: ProcessingOptions | undefined;
   handlers: Handlers;
 }) {
-  const retry = { ...DEFAULT_RETRY, ...processing.retry };
+  const timeoutMs = positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS);
   return {
     concurrency: positiveWhole('concurrency', processing.concurrency ?? 10),
-    timeoutMs: positive('timeoutMs', processing.timeoutMs ?? 30_000, MAX_TIMER_MS),
     leaseMs: positiveWhole('leaseMs', processing.leaseMs ?? 15_000, MAX_TIMER_MS),
-    retry: {
-      attempts: positiveWhole('retry.attempts', retry.attempts, Infinity),
-      baseMs: positive('retry.baseMs', retry.baseMs),
-      maxMs: positive('retry.maxMs', retry.maxMs),
-    },
+    byType: limitsByType(handlers, { timeoutMs, ...(processing.retry && { retry: processing.retry }) }),
     types: handledTypes(handlers),
   };
 }

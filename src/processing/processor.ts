@@ -1,5 +1,8 @@
+import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
+import { tracingBy } from '../host/tracing.ts';
+import type { OpenTelemetryApi } from '../host/tracing-api.ts';
 import { outageLog } from '../host/outage-log.ts';
 import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
@@ -8,6 +11,7 @@ import type { ClaimedEvent, Scope } from '../inbox/work.ts';
 import { TAKER_MS } from '../inbox/rules/takers.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { createAnnouncer } from './announcer.ts';
+import { attemptHooks, type AttemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
 import { Doubt } from './doubt.ts';
@@ -23,10 +27,12 @@ import {
   type ProcessingOptions,
 } from './limits.ts';
 import { pruning, type RetentionOptions } from './retention.ts';
-import { runAttempt, type AttemptEnd, type LoggedAttempt } from './run-attempt.ts';
+import { assertRelease, releaseNote } from './release.ts';
+import { Slots } from './slots.ts';
+import { runAttempt } from './run-attempt.ts';
 import { Timers } from './timers.ts';
 
-export interface ProcessorOptions<Database = DefaultDatabase> {
+export interface ProcessorOptions<Database = DefaultDatabase> extends AttemptHooks {
   readonly inbox: Inbox<Database>;
   /**
    * Whose events it handles: the name of a receiver's endpoint, several of them, or `'*'` for those of every one; `default`
@@ -35,14 +41,26 @@ export interface ProcessorOptions<Database = DefaultDatabase> {
   readonly endpoint?: string | readonly string[];
   /** What to run for each type of event; types without a handler are left to other processors. */
   readonly handlers: Handlers<Database>;
+  /**
+   * The schemas of your own event types and of your own fields of the eleven: a handler is given only what fits, as its
+   * schema makes it. They are asked when an event is handled, within `timeoutMs`; what does not fit is `dead(invalid)`.
+   */
+  readonly events?: EventSchemas;
   /** `false` runs the events of one entity in any order and side by side. */
   readonly ordering?: boolean;
   readonly processing?: ProcessingOptions;
   readonly retention?: RetentionOptions;
   /** Where it says what becomes of events: warnings and errors go to the console unless set; `false` for silence. */
   readonly logger?: Logger | false;
+  /**
+   * What this release of your code is called, such as a version or the hash of a commit; at most 100 characters. Operators see
+   * when it began, and whether handlers fail more often or take longer since.
+   */
+  readonly release?: string;
   /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
   readonly logErrors?: boolean;
+  /** The namespace of `@opentelemetry/api`: each run of a handler is a span, which links to that of its delivery. */
+  readonly openTelemetry?: OpenTelemetryApi;
   /** for tests */
   readonly clock?: Clock;
 }
@@ -51,11 +69,16 @@ const OPTIONS: KnownOptions<ProcessorOptions> = {
   inbox: true,
   endpoint: true,
   handlers: true,
+  events: true,
   ordering: true,
   processing: true,
   retention: true,
   logger: true,
+  release: true,
   logErrors: true,
+  onFailed: true,
+  onDead: true,
+  openTelemetry: true,
   clock: true,
 };
 
@@ -72,6 +95,8 @@ export interface Processor extends AsyncDisposable {
 
 /** What has failed is tried again each second: so many looks, one after the other, come after all of it. */
 const WELL_AGAIN = 3;
+/** A locked file must not keep a processor from closing: then others take it for gone some minutes later. */
+const LEAVE_LIMIT_MS = 1_000;
 /** Well under the ten minutes after which a processor counts as gone. */
 const ANNOUNCE_MS = TAKER_MS / 2;
 
@@ -103,12 +128,17 @@ export function createProcessor(options: ProcessorOptions): Processor {
 
 /** A processor whose options were looked at. @throws ConfigurationError for values that cannot work */
 export function processorOf(options: ProcessorOptions): Processor {
-  const { inbox, handlers, ordering = true, retention = {}, clock = systemClock } = options;
-  assertHandlers(handlers);
+  const { inbox, handlers, events = {}, ordering = true, retention = {}, clock = systemClock } = options;
+  assertEventSchemas(events);
+  assertHandlers(handlers, events);
+  assertRelease(options.release);
   const endpoints = endpointsOf(options.endpoint);
   const logger = loggerOf(options.logger);
-  const log = attemptLog({ logger, inbox, logErrors: options.logErrors ?? true });
-  const { concurrency, leaseMs, timeoutMs, retry, types } = limitsOf(options);
+  const { logErrors = true } = options;
+  const log = attemptLog({ logger, inbox, logErrors });
+  const tracing = tracingBy(options.openTelemetry);
+  const hooks = attemptHooks({ ...options, logger, logErrors });
+  const { concurrency, leaseMs, byType: limits, types } = limitsOf(options);
   const scope: Scope = { endpoints, types };
   const now = (): number => clock.now();
   const isOpen = (): boolean => state === 'started';
@@ -116,15 +146,16 @@ export function processorOf(options: ProcessorOptions): Processor {
   const timers = new Timers(clock);
   const doubt = new Doubt({ leaseMs, lookMs: AGAIN_MS, now: now() });
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed });
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
+  const release = releaseNote(inbox, options.release, now);
   const logFailure = failureLog(logger);
   const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
-  /** handlers that run; the end of others may still be written */
-  let busy = 0;
+  /** of handlers that run; the end of others may still be written */
+  const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
   let again = false;
   /** the last claim has: what it may have taken does not look due */
@@ -134,7 +165,7 @@ export function processorOf(options: ProcessorOptions): Processor {
 
   /** Claims as long as there are free slots and events for them. One claim at a time; a wish meanwhile is remembered. */
   function pump(): void {
-    if (!isOpen() || busy >= concurrency) return;
+    if (!isOpen() || slots.free === 0) return;
     if (claiming !== null) {
       again = true;
       return;
@@ -153,8 +184,8 @@ export function processorOf(options: ProcessorOptions): Processor {
 
   async function claimAndRun(): Promise<void> {
     await Promise.resolve(); // handlers that ended together free their slots together
-    const free = concurrency - busy;
-    if (free <= 0) return;
+    const { free } = slots;
+    if (free === 0) return;
     const claimed = await claim(free);
     // Closed meanwhile: nobody would renew these leases.
     if (!isOpen()) return ending.giveBackUnrun(Promise.resolve(claimed));
@@ -166,20 +197,20 @@ export function processorOf(options: ProcessorOptions): Processor {
     const askedAt = now();
     const ranOutBy = doubt.ranOutBy(askedAt);
     const takenSince = announcer.takenSince(askedAt);
-    const request = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), ranOutBy, takenSince };
-    const claimed = await inbox.claim(request, limit);
+    const asked = { ...scope, now: askedAt, leaseMs, ordered: ordering, holds: leases.held(), ranOutBy, takenSince };
+    const claimed = await inbox.claim({ ...asked, ...slots.room() }, limit, hooks.crashed);
     hasFailed = false;
     doubt.claimed(askedAt, now());
     return claimed;
   }
 
   function run(claimed: ClaimedEvent): void {
-    const attempt = runAttempt(claimed, { inbox, handlers, logger, log, clock, timeoutMs, retry });
-    busy += 1;
+    const attempt = runAttempt(claimed, { inbox, handlers, events, logger, log, clock, tracing, limits });
+    const leave = slots.enter(attempt.type);
     const settled = attempt.ended
       .then((end) => {
-        busy -= 1;
-        const written = settle(claimed, attempt, end);
+        leave();
+        const written = ending.write(claimed.lease, attempt, end);
         pump(); // the next claim shares the commit of this settlement
         return written;
       })
@@ -187,16 +218,11 @@ export function processorOf(options: ProcessorOptions): Processor {
     ending.hold(claimed.lease, attempt, settled);
   }
 
-  async function settle({ lease }: ClaimedEvent, attempt: LoggedAttempt, end: AttemptEnd): Promise<void> {
-    const isHeld = await ending.write(lease, end);
-    log.ended(attempt.about(), isHeld ? end : { outcome: 'lost' });
-  }
-
   /** Other processes may have stored something, and what waited may be due. */
   async function poll(): Promise<void> {
     // A claim moves back what was written before the clock was set back; until then nothing seems due.
     if (doubt.look(now()) || hasFailed) return pump();
-    if (busy >= concurrency) return;
+    if (slots.free === 0) return;
     const due = await inbox.nextDue(scope);
     outage.answered();
     if (due === null) return;
@@ -240,6 +266,7 @@ export function processorOf(options: ProcessorOptions): Processor {
       throw failure;
     }
     if (!isOpen()) return; // closed meanwhile
+    release.begin();
     stopListening = inbox.onPending(pump);
     every(AGAIN_MS, 'cannot look for events', poll, unanswered);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
@@ -256,6 +283,8 @@ export function processorOf(options: ProcessorOptions): Processor {
     stopListening();
     await timers.atMost(CLOSE_LIMIT_MS, claiming);
     await ending.close();
+    await timers.atMost(LEAVE_LIMIT_MS, announcer.leave());
+    await Promise.all([hooks.calls.close(), release.end()]);
     state = 'closed';
     timers.stop();
   }

@@ -1,16 +1,20 @@
-import { isPermanent, waitAskedFor } from '../errors.ts';
-import type { UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
+import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
+import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
-import type { Handler, HandlerContext, HandlerLog, Handlers } from './handlers.ts';
+import { checkedEvent } from '../events/own-data.ts';
+import { schemaOf, type EventSchemas } from '../events/own-events.ts';
+import type { HandlerContext, HandlerLog, Handlers } from './handlers.ts';
+import { handlerFor, type LimitsByType } from './limits-by-type.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import type { Logger } from '../host/logger.ts';
-import { attemptError } from './attempt-error.ts';
+import { attemptError, skipReason } from './attempt-error.ts';
 import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
 import type { AttemptLog } from './attempt-log.ts';
-import { settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
-import type { RetryOptions } from '../inbox/rules/backoff.ts';
+import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { Clock } from '../host/clock.ts';
+import type { SpanEnd, Tracing } from '../host/tracing.ts';
+import { loggedError } from './logged-error.ts';
 import { TransactionCalls, type Thrown } from './transaction-calls.ts';
 
 export type { AttemptEnd } from './attempt-end.ts';
@@ -19,11 +23,14 @@ export type { AttemptEnd } from './attempt-end.ts';
 export interface AttemptOptions {
   readonly inbox: Inbox;
   readonly handlers: Handlers;
+  readonly events: EventSchemas;
   readonly logger: Logger;
   readonly log: AttemptLog;
   readonly clock: Clock;
-  readonly timeoutMs: number;
-  readonly retry: Required<RetryOptions>;
+  readonly tracing: Tracing | null;
+  /** the handler runs while its delivery waits */
+  readonly inline?: boolean;
+  readonly limits: Pick<LimitsByType, 'of'>;
 }
 
 /** A handler that is running. */
@@ -42,6 +49,8 @@ export interface RunningAttempt {
 
 /** One that also knows what the log is to say of it. */
 export interface LoggedAttempt extends RunningAttempt {
+  /** of its event; `null` where the body says none any more */
+  readonly type: string | null;
   about(): EndedAttempt;
 }
 
@@ -50,18 +59,20 @@ const GRACE_MS = 30_000;
 
 /** Runs the handler for one claimed event. */
 export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): LoggedAttempt {
-  const { inbox, handlers, logger, log, clock, timeoutMs, retry } = options;
+  const { inbox, handlers, events, logger, log, clock } = options;
   const { parsed } = readEvent(claimed.body);
   if (!parsed.ok) {
     // Valid when it was stored, but not to this version of hookbox.
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
-    const error = { ...attemptError(message), name: 'InvalidEvent' };
-    const end = { outcome: 'dead', reason: 'invalid', error } as const;
+    const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
-    return { ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
+    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
   }
 
   const facts = factsOf(claimed, parsed.event.type);
+  const { timeoutMs, retry, blocks } = options.limits.of(parsed.event.type);
+  const { type } = parsed.event;
+  const span = options.tracing?.handle({ ...facts, type, trace: claimed.trace }, options.inline ?? false);
   const startedAt = performance.now();
   let endedAt: number | null = null;
   let code: string | undefined;
@@ -72,10 +83,17 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
+  let isChecking = false;
   let over = false;
+  /** why its handler lets the event go by */
+  let skipped: string | undefined;
   let end: AttemptEnd | null = null;
   const transactions = new TransactionCalls((work) =>
-    inbox.transaction(claimed.lease, work, { now: () => clock.now(), signal: controller.signal }),
+    inbox.transaction(claimed.lease, work, {
+      now: () => clock.now(),
+      signal: controller.signal,
+      skipped: () => skipped,
+    }),
   );
   const { promise: gaveUp, resolve: giveUp } = Promise.withResolvers<'gave up'>();
   let cancelGrace = (): void => {};
@@ -88,7 +106,10 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
   };
-  const cancelTimeout = clock.after(timeoutMs, () => stop('timeout', `the handler took longer than ${timeoutMs} ms`));
+  const cancelTimeout = clock.after(timeoutMs, () => {
+    const slow = isChecking ? `the schema of ${facts.type}` : 'the handler';
+    stop('timeout', `${slow} took longer than ${timeoutMs} ms`);
+  });
 
   const conclude = (): void => {
     over = true;
@@ -110,6 +131,9 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     delivery: { endpoint: claimed.endpoint, receivedAt: claimed.receivedAt, verified: claimed.verified },
     log: handlerLog(logger, facts),
     transaction: transactions.call,
+    skip(reason) {
+      if (!over && !transactions.committed) skipped = skipReason(reason);
+    },
   };
 
   /** What the handler, or a transaction that it did not wait for, has thrown; `null` when all went well. */
@@ -131,18 +155,29 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return thrown ?? transactions.unheard;
   }
 
-  function handling(event: WebhookEvent | UnknownEvent): Promise<unknown> {
-    try {
-      return Promise.resolve(handlerFor(handlers, event.type)(event, context));
-    } catch (error) {
-      return Promise.reject(error); // whatever it is
-    }
+  function called(event: HandledEvent): unknown {
+    const handle = handlerFor(handlers, event.type);
+    return span === undefined ? handle(event, context) : span.run(() => handle(event, context));
+  }
+
+  /** Without a schema the handler begins at once. */
+  async function handling(event: WebhookEvent | UnknownEvent): Promise<unknown> {
+    const schema = schemaOf(events, event.type);
+    if (schema === undefined) return called(event);
+    isChecking = true;
+    const checked = await checkedEvent(event, schema);
+    isChecking = false;
+    // Nobody may be waiting for the handler any more.
+    controller.signal.throwIfAborted();
+    if (!checked.fits) throw new DoesNotFit(checked.why);
+    return called(checked.event);
   }
 
   async function run(event: WebhookEvent | UnknownEvent): Promise<AttemptEnd> {
     const thrown = await outcomeOf(event);
     conclude();
     end ??= endOf(thrown);
+    span?.end(spanEnd(end, log.logErrors));
     if (transactions.committed && thrown !== null) await noteLate(thrown.error);
     return end;
   }
@@ -161,7 +196,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     // What ends after its signal was aborted has not done its work, also when it returns.
     if (stopped === 'closing') return { outcome: 'interrupted' };
     if (stopped === 'timeout') return failed(controller.signal.reason);
-    if (thrown === null) return { outcome: 'processed' };
+    if (thrown === null) return processedBy(() => skipped);
+    if (isInstance(thrown.error, DoesNotFit)) return invalid(thrown.error.message);
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
 
@@ -179,29 +215,40 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   function failed(thrown: unknown, permanent = isPermanent(thrown)): Settlement {
     code = codeOf(thrown);
-    const failure = { error: attemptError(thrown), isPermanent: permanent, afterMs: waitAskedFor(thrown) };
+    const error = attemptError(thrown);
+    const failure = { error, isPermanent: permanent, afterMs: waitAskedFor(thrown), yields: !blocks };
     return settlementOfFailure(claimed.failures, failure, retry, clock.now());
   }
 
   return {
+    type,
     ended: run(parsed.event),
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },
     abandon() {
       conclude();
-      return (end ??= endOf({ error: controller.signal.reason }));
+      end ??= endOf({ error: controller.signal.reason });
+      span?.end(spanEnd(end, log.logErrors));
+      return end;
     },
     about,
   };
 }
 
-/** The handler of a type, or `'*'`. The record's types hold that each is given the event it is written for. */
-function handlerFor(handlers: Handlers, type: string): Handler<WebhookEvent | UnknownEvent> {
-  const own = Object.hasOwn(handlers, type) ? (handlers as Record<string, Handler<never>>)[type] : undefined;
-  const handler = own ?? handlers['*'];
-  if (handler === undefined) throw new Error(`no handler for ${type}`);
-  return handler as Handler<WebhookEvent | UnknownEvent>;
+/** What a span says of how an attempt ended; with the message of an error only where the log has it, too. */
+function spanEnd(end: AttemptEnd, logErrors: boolean): SpanEnd {
+  const { outcome } = end;
+  if (!('error' in end)) return { outcome, ...(outcome === 'lost' && { errorType: 'lost' }) };
+  const { name, message } = loggedError({ ...end.error, stack: null });
+  return { outcome, errorType: name, isError: true, ...(logErrors && { message }) };
+}
+
+/** The event has not passed the merchant's schema: its handler was not called. */
+class DoesNotFit extends Error {}
+
+function invalid(why: string): Settlement & { readonly outcome: 'dead' } {
+  return { outcome: 'dead', reason: 'invalid', error: { ...attemptError(why), name: 'InvalidEvent' } };
 }
 
 function handlerLog(logger: Logger, about: AttemptFacts): HandlerLog {

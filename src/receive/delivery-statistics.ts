@@ -3,9 +3,10 @@ import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';
 import { latencyBucket } from '../inbox/rules/latency-buckets.ts';
+import { minuteOf, Tally } from '../inbox/rules/tally.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What operators want to know of deliveries: how long their answers took, and what was refused. */
+/** What operators want to know of deliveries: how long their answers took, what was refused, and at which endpoint. */
 export interface DeliveryStatistics {
   /**
    * @param tookMs - from the delivery's arrival to its answer
@@ -32,7 +33,7 @@ export function deliveryStatistics(
   endpoint: string,
 ): DeliveryStatistics {
   if (operations === undefined) return { note() {}, flush: async () => {} };
-  let latencies = new Map<string, number>();
+  const counts = new Tally();
   let rejections = new Map<string, NotedRejection>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -44,7 +45,7 @@ export function deliveryStatistics(
     writing = write();
     await writing;
     timer = undefined;
-    if (latencies.size > 0) flushLater();
+    if (!counts.isEmpty || rejections.size > 0) flushLater();
   }
 
   /** One timer at a time, which keeps no process alive. */
@@ -53,11 +54,10 @@ export function deliveryStatistics(
   }
 
   async function write(): Promise<void> {
-    const [taken, refused] = [latencies, [...rejections.values()]];
-    latencies = new Map();
+    const refused = [...rejections.values()];
     rejections = new Map();
-    const at = Math.floor(Date.now() / 60_000) * 60_000;
-    const rows = Array.from(taken, ([detail, count]) => ({ at, what: 'answer-ms' as const, detail, count }));
+    const at = minuteOf(Date.now());
+    const rows = counts.take().map((total) => ({ at, ...total }));
     // An inbox that cannot write these has told of worse already.
     await Promise.allSettled([
       rows.length > 0 && operations?.count(rows),
@@ -82,9 +82,11 @@ export function deliveryStatistics(
     note(delivery, outcome, tookMs, body) {
       // A browser or a probe that looks whether the endpoint is there sends no delivery.
       if ('reason' in outcome && outcome.reason === 'method-not-allowed') return;
-      const bucket = latencyBucket(tookMs);
-      latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1);
-      if (outcome.kind === 'rejected' || outcome.kind === 'unavailable') {
+      counts.count('answer-ms', latencyBucket(tookMs));
+      const isRefused = outcome.kind === 'rejected' || outcome.kind === 'unavailable';
+      if (!isRefused) counts.count('arrived', endpoint);
+      else {
+        counts.count('refused', `${outcome.reason} ${endpoint}`);
         noteRejection({
           endpoint,
           reason: outcome.reason,

@@ -13,6 +13,8 @@ export interface Delivery {
   readonly method?: string | undefined;
   /** the value of the header `Content-Encoding` */
   readonly contentEncoding?: string | null | undefined;
+  /** any other header, by its name in lower case: asked for the trace that a delivery belongs to */
+  readonly header?: (name: string) => string | null | undefined;
   /** asked only when the delivery is refused: the address it came from, for operators */
   readonly source?: () => string | null | undefined;
   /** what the host of a function allows; a server has no need of it */

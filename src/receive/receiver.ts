@@ -1,7 +1,11 @@
 import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
+import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
+import { askToWait } from '../host/host-limits.ts';
+import { tracingBy } from '../host/tracing.ts';
+import type { OpenTelemetryApi } from '../host/tracing-api.ts';
 import { outageLog } from '../host/outage-log.ts';
 import { assertInbox } from '../inbox/assert-inbox.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -12,24 +16,34 @@ import { assertEndpoint, DEFAULT_ENDPOINT } from '../processing/endpoint.ts';
 import { assertHandlers, handledTypes, type Handlers } from '../processing/handlers.ts';
 import { assertProcessing, type ProcessingOptions } from '../processing/limits.ts';
 import { processorOf } from '../processing/processor.ts';
+import { assertRelease, releaseNote } from '../processing/release.ts';
 import type { RetentionOptions } from '../processing/retention.ts';
+import { deliveryHooks, type DeliveryHooks } from './delivery-hooks.ts';
 import { deliveryLog, startReminder } from './delivery-log.ts';
 import { deliveryStatistics } from './delivery-statistics.ts';
 import type { Delivery } from './delivery.ts';
 import { inlineHandling } from './inline-handling.ts';
 import type { Outcome, Reason, Refusal } from './outcome.ts';
 import { bodyOf, isRefusal } from './refusals.ts';
+import { inSpan } from './receive-span.ts';
 import { UnderWay } from './deliveries-under-way.ts';
+import { secretChange } from './secret-change.ts';
 import { upkeepTimer } from './upkeep-timer.ts';
 import { VERIFIER_OPTIONS, verifierOf, type VerifiedDelivery, type VerifierOptions } from './verifier.ts';
 
-export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions {
+export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOptions, DeliveryHooks {
   /** Where events are stored before they are answered: `sqliteInbox(…)`, or `memoryInbox()` in tests. */
   readonly inbox: Inbox<Database>;
   /** The name of this webhook registration, for a merchant with several; at most 255 characters, `default` unless set. */
   readonly endpoint?: string;
   /** What to run for each type of event, once `start()` was called; in inline mode, while the delivery waits. */
   readonly handlers?: Handlers<Database>;
+  /**
+   * The schemas of your own event types and of your own fields of the eleven: a handler is given only what fits, as its
+   * schema makes it. They are asked when an event is handled and not when it is received, so no delivery waits for them or is
+   * refused; what does not fit is `dead(invalid)`, and a rerun asks again.
+   */
+  readonly events?: EventSchemas;
   /** `false` runs the events of one entity in any order and side by side. */
   readonly ordering?: boolean;
   readonly retention?: RetentionOptions;
@@ -44,6 +58,16 @@ export interface ReceiverOptions<Database = DefaultDatabase> extends VerifierOpt
   readonly entity?: EntityOf;
   /** `false` keeps the messages and stacks of what handlers throw out of the log: they may quote what a customer wrote. */
   readonly logErrors?: boolean;
+  /**
+   * The namespace of `@opentelemetry/api`: each delivery is a span, whose context is stored with its event; so is each run of a
+   * handler, which links to it.
+   */
+  readonly openTelemetry?: OpenTelemetryApi;
+  /**
+   * What this release of your code is called, such as a version or the hash of a commit; at most 100 characters. Operators see
+   * when it began, and whether handlers fail more often or take longer since.
+   */
+  readonly release?: string;
   /** for tests: what handling takes for the time, such as the clock of `testInbox` in `hookbox/testing` */
   readonly clock?: Clock;
 }
@@ -53,11 +77,19 @@ const OPTIONS: KnownOptions<ReceiverOptions> = {
   inbox: true,
   endpoint: true,
   handlers: true,
+  events: true,
   ordering: true,
   retention: true,
   processing: true,
   entity: true,
   logErrors: true,
+  onFailed: true,
+  onDead: true,
+  onConflict: true,
+  onSilent: true,
+  silentAfterMs: true,
+  openTelemetry: true,
+  release: true,
   clock: true,
 };
 
@@ -100,14 +132,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   assertInbox('createReceiver', options.inbox, 'accept');
   assertProcessing(options.processing, { mode: true });
   const { inbox, endpoint = DEFAULT_ENDPOINT, entity = entityOf, handlers = {}, ordering = true } = options;
-  const { clock = systemClock } = options;
+  const { events = {}, clock = systemClock } = options;
   assertEndpoint(endpoint);
-  assertHandlers(handlers);
-  const verifier = verifierOf(options);
+  assertEventSchemas(events);
+  assertHandlers(handlers, events);
+  assertRelease(options.release);
+  const release = releaseNote(inbox, options.release, () => clock.now());
+  const secret = secretChange(inbox.operations, endpoint, () => clock.now());
+  const verifier = verifierOf(options, (key) => secret.matched(key));
   const { logger } = verifier;
-  const forProcessing = { ...options, endpoint, handlers, ordering, logger };
+  const forProcessing = { ...options, endpoint, handlers, events, ordering, logger };
   const inline = inlineHandling(forProcessing, endpoint, options.processing?.mode);
   const processor = processorOf(forProcessing);
+  const tracing = tracingBy(options.openTelemetry);
+  const hooks = deliveryHooks({ ...options, endpoint, logger });
 
   const log = deliveryLog(logger, endpoint);
   const outage = outageLog(logger, 'the inbox stores deliveries again', { facts: { endpoint } });
@@ -122,7 +160,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   let closed: Promise<void> | undefined;
 
   /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
-  async function takeIn(delivery: Delivery, isTooLate: boolean): Promise<Outcome> {
+  async function takeIn(delivery: Delivery, isTooLate: boolean, trace: string | null = null): Promise<Outcome> {
     let deadline: Deadline | undefined;
     try {
       deadline = verifier.startDeadline(delivery);
@@ -132,9 +170,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (isTooLate) return verifier.refuse('closing');
 
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
-      const acceptance = await withinDeadline(inbox.accept(incoming(verified), deadline.at), deadline);
+      const acceptance = await withinDeadline(inbox.accept(incoming(verified, trace), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline', { told });
       log.oddities(verified, acceptance);
+      hooks.accepted(verified, acceptance);
 
       const { id } = verified;
       const isDuplicate = acceptance.result === 'duplicate';
@@ -153,21 +192,32 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  function incoming({ id, body, verified, event, facts }: VerifiedDelivery): IncomingEvent {
+  function incoming({ id, body, verified, event, facts }: VerifiedDelivery, trace: string | null): IncomingEvent {
     const about = event.type === null ? null : namedEntity(entity, event, (why) => log.uselessEntity(id, why));
     const valid = event.type !== null;
-    return { endpoint, id, body, verified, valid, ...facts, entity: about, receivedAt: clock.now() };
+    const traced = trace === null ? {} : { trace };
+    return { endpoint, id, body, verified, valid, ...facts, entity: about, receivedAt: clock.now(), ...traced };
+  }
+
+  function traced(delivery: Delivery): Promise<Outcome> {
+    return tracing === null
+      ? takeIn(delivery, false)
+      : inSpan(tracing, endpoint, delivery, (trace) => takeIn(delivery, false, trace));
   }
 
   async function receive(delivery: Delivery): Promise<Outcome> {
     if (closing) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
+    // A processor of this process notes it too: it is the same release.
+    release.begin();
     try {
-      const outcome = await takeIn(delivery, false);
+      const outcome = await traced(delivery);
       if (!isRefusal(outcome)) outage.answered();
       statistics.note(delivery, outcome, performance.now() - arrivedAt, bodyOf(outcome));
       upkeep.begin();
+      const told = hooks.pending();
+      if (told !== null) askToWait(delivery.host?.waitUntil, told);
       return outcome;
     } finally {
       underWay.end();
@@ -187,9 +237,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
     await Promise.all([withinDeadline(underWay.none(), limit).finally(() => limit.met()), processor.close()]);
-    await inline.close();
+    await Promise.all([inline.close(), hooks.close()]);
     const lastChance = startDeadline(LAST_STATISTICS_MS);
-    await withinDeadline(statistics.flush(), lastChance).finally(() => lastChance.met());
+    await withinDeadline(Promise.all([statistics.flush(), release.end()]), lastChance).finally(() => lastChance.met());
   }
 
   const close = (): Promise<void> => (closed ??= stop());

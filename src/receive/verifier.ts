@@ -6,7 +6,7 @@ import { loggerOf, type Logger } from '../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { keySource, type KeySource, type SecretOption } from '../signing/secrets.ts';
-import { isWellFormedSignature, matchesSignature } from '../signing/signature.ts';
+import { isWellFormedSignature, matchingKey, type SigningKey } from '../signing/signature.ts';
 import type { BodyRead, Delivery } from './delivery.ts';
 import type { Reason, Refusal } from './outcome.ts';
 import { passOnTo, type Passed } from './pass-on.ts';
@@ -92,8 +92,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return verifierOf(options);
 }
 
-/** One whose options were looked at. @throws ConfigurationError for values that cannot work */
-export function verifierOf(options: VerifierOptions): Verifier {
+/**
+ * One whose options were looked at.
+ *
+ * @param onMatch - told the key of each signature that is right
+ * @throws ConfigurationError for values that cannot work
+ */
+export function verifierOf(options: VerifierOptions, onMatch: (key: SigningKey) => void = () => {}): Verifier {
   const maxBytes = positive('maxBodyBytes', options.maxBodyBytes ?? MAX_BODY_BYTES);
   const room = readingRoom(maxBytes, mostHeld(options.maxReadingBytes, maxBytes));
   const deadlineMs = positive('deadlineMs', options.deadlineMs ?? DEADLINE_MS, MAX_TIMER_MS);
@@ -119,10 +124,16 @@ export function verifierOf(options: VerifierOptions): Verifier {
     const now = keys.current();
     const current = now instanceof Promise ? await withinDeadline(now, deadline) : now;
     if (current === null || current === LATE) return 'no-secret';
-    if (matchesSignature(body, signature, current)) return null;
+    if (matches(body, signature, current)) return null;
     const fresh = await withinDeadline(keys.afterMismatch(), deadline);
     if (fresh === LATE) return 'no-secret';
-    return fresh !== null && matchesSignature(body, signature, fresh) ? null : 'signature-mismatch';
+    return fresh !== null && matches(body, signature, fresh) ? null : 'signature-mismatch';
+  }
+
+  function matches(body: Uint8Array, signature: Delivery['signature'], current: readonly SigningKey[]): boolean {
+    const key = matchingKey(body, signature, current);
+    if (key !== null) onMatch(key);
+    return key !== null;
   }
 
   /**

@@ -8,7 +8,7 @@ import { findFault, takeFault, type FaultKind } from './faults.ts';
 import { READERS, WRITERS, type CheckedInput, type ReadName, type Surroundings } from './handlers.ts';
 import { requireKey, requirePermission, type KeyRecord } from './keys.ts';
 import { countRequest, type Limit } from './limits.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from './operations.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from './service-operations.ts';
 import { readRequest } from './read-request.ts';
 import type { RequestIds } from './request-ids.ts';
 import type { Message } from './resources.ts';

@@ -5,7 +5,7 @@ import { invalid, notFound, Refusal } from './errors.ts';
 import { emit } from './events.ts';
 import { insert } from './insert.ts';
 import { usdOf } from './money.ts';
-import type { Input, Result } from './operations.ts';
+import type { Input, Result } from './service-operations.ts';
 import type { Cart, CartItem, CartStatus, FulfillmentMethod, Message } from './resources.ts';
 import type { Reading, Transaction } from './store.ts';
 import { timeText } from './time-text.ts';

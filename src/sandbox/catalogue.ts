@@ -1,7 +1,7 @@
 import type { Assumptions } from './assumptions.ts';
 import { invalid, notFound } from './errors.ts';
 import { usdOf } from './money.ts';
-import type { Input, Result } from './operations.ts';
+import type { Input, Result } from './service-operations.ts';
 import type { Category, FoundProduct, Merchant } from './resources.ts';
 import type { Reading } from './store.ts';
 import { timeText } from './time-text.ts';

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { OUTAGES, type OutageStatus } from './errors.ts';
 import { insert } from './insert.ts';
-import { OPERATIONS, type OperationName } from './operations.ts';
+import { OPERATIONS, type OperationName } from './service-operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
 import type { Reading, Transaction } from './store.ts';
 

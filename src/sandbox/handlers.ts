@@ -2,7 +2,7 @@ import type { Assumptions } from './assumptions.ts';
 import { addCartItem, createCart, getCart, updateCart, updateCartItem } from './carts.ts';
 import { getCategory, listMerchants, searchProducts } from './catalogue.ts';
 import { Refusal } from './errors.ts';
-import type { Input, OPERATIONS, OperationName, Result } from './operations.ts';
+import type { Input, OPERATIONS, OperationName, Result } from './service-operations.ts';
 import { createOrder, submitOrder } from './orders.ts';
 import { createSetupIntent, listPaymentMethods } from './payments.ts';
 import type { Reading, Transaction } from './store.ts';

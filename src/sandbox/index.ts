@@ -14,7 +14,7 @@ export type { Endpoint, EndpointSettings, Webhook } from './endpoints.ts';
 export type { PendingFault, ServiceFault } from './faults.ts';
 export type { StockLevel } from './inventory.ts';
 export type { CreatedKey, KeyRecord, NewKey } from './keys.ts';
-export type { OperationName } from './operations.ts';
+export type { OperationName } from './service-operations.ts';
 export type { OrderStatus } from './order-moves.ts';
 export type { OrderFilter, OrderRecord, OrderSummary } from './order-list.ts';
 export type { ChargeRecord } from './payments.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../errors.ts';
 import { notFound, Refusal } from './errors.ts';
 import { insert } from './insert.ts';
-import { PERMISSIONS, type Permission } from './operations.ts';
+import { PERMISSIONS, type Permission } from './service-operations.ts';
 import type { Reading, Transaction } from './store.ts';
 
 export const KEY_TABLES = `

@@ -7,7 +7,7 @@ import { takeFault } from './faults.ts';
 import { insert } from './insert.ts';
 import { giveBackStock, requireStock, takeStock } from './inventory.ts';
 import { centsOf, partOf, usdOf, type Cents } from './money.ts';
-import type { Input } from './operations.ts';
+import type { Input } from './service-operations.ts';
 import { legalMoves, nextStatus, type OrderStatus } from './order-moves.ts';
 import { charge, paymentOutcome, refund } from './payments.ts';
 import type { FulfillmentMethod, Order } from './resources.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid, Refusal, type ErrorDetail } from './errors.ts';
-import type { Operation } from './operations.ts';
+import type { Operation } from './service-operations.ts';
 
 /**
  * What a request says, syntax first and then validation (A9).

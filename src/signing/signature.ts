@@ -77,14 +77,23 @@ export function matchesSignature(
   signature: string | null | undefined,
   keys: readonly SigningKey[],
 ): boolean {
-  if (!isWellFormedSignature(signature)) return false;
+  return matchingKey(body, signature, keys) !== null;
+}
+
+/** The key that made the signature; `null` for none of them. */
+export function matchingKey(
+  body: Uint8Array,
+  signature: string | null | undefined,
+  keys: readonly SigningKey[],
+): SigningKey | null {
+  if (!isWellFormedSignature(signature)) return null;
   claimed.write(signature, 'latin1');
-  let matched = false;
+  let matched: SigningKey | null = null;
   for (const key of keys) {
     expected.write(hmac(body, key), 'latin1');
     // Compared before it is combined, so that every key is always tried.
     const matches = crypto.timingSafeEqual(expected, claimed);
-    matched = matches || matched;
+    matched = matches ? key : matched;
   }
   return matched;
 }

@@ -1,10 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import type { EventOf } from '../events/webhook-event.ts';
+import { checkedAtOnce } from '../events/own-data.ts';
+import {
+  howToDeclare,
+  schemaOf,
+  assertEventSchemas,
+  type EventSchemas,
+  type HandledType,
+} from '../events/own-events.ts';
 import { eventTypes, isEventType, type EventType } from '../events/event-types.ts';
+import { markChecked } from '../events/known-event.ts';
+import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { fixture } from './fixtures.ts';
 
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
-export type EventOverrides<T extends EventType> = Merged<Omit<EventOf<T>, 'type'>>;
+export type EventOverrides<T extends HandledType> = Merged<Omit<SentEventOf<T>, 'type'>>;
+
+/** What a built event is checked with. */
+export interface BuildEventOptions {
+  /** The schemas of your own types and fields, as `createReceiver` has them. */
+  readonly events?: EventSchemas;
+}
+
+const OPTIONS: KnownOptions<BuildEventOptions> = { events: true };
 
 type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> | undefined };
 type Replacement<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Merged<Value> : Value;
@@ -18,8 +36,12 @@ const texts = new Map<EventType, string>();
  * created now, about an order, cart or product of its own. To have events that belong together, give them the same
  * `data.id` (for inventory events `data.product_id`).
  *
+ * With the schemas of your own types as `events`, it makes events of these too, whose `data` is what `overrides` say, and
+ * refuses what does not fit. A schema that answers later is not waited for.
+ *
  * @param overrides - what is to be different
- * @throws TypeError for anything but one of the eleven types
+ * @throws TypeError for anything but one of the eleven types and those of `events`, and for data that does not fit
+ * @throws ConfigurationError `INVALID_OPTION` for options that there are not
  * @example
  * ```ts
  * import { buildEvent } from 'hookbox/testing';
@@ -30,10 +52,39 @@ const texts = new Map<EventType, string>();
  * const ready = buildEvent('order.ready', { data: { id: event.data.id } }); // of the same order
  * ```
  */
-export function buildEvent<T extends EventType>(type: T, overrides?: EventOverrides<T>): EventOf<T> {
+export function buildEvent<T extends HandledType>(
+  type: T,
+  overrides?: EventOverrides<T>,
+  options?: BuildEventOptions,
+): SentEventOf<T>;
+export function buildEvent(type: string, overrides: object = {}, options: BuildEventOptions = {}): object {
+  assertOptions('buildEvent', options, OPTIONS);
+  const { events = {} } = options;
+  assertEventSchemas(events);
+  const schema = schemaOf(events, type);
+  const event = isEventType(type) ? fromFixture(type) : ownEvent(type, schema !== undefined);
+  const built = merged(event, overrides);
+  const checked = schema === undefined ? null : checkedAtOnce(built as UnknownEvent, schema);
+  if (checked?.fits === false) throw new TypeError(`The event does not fit the schema of ${type}: ${checked.why}.`);
+  return schema === undefined ? built : markChecked(built);
+}
+
+function fromFixture(type: EventType): Json {
   const event = JSON.parse(fixtureText(type)) as Json;
   makeItsOwn(event);
-  return merged(event, overrides ?? {}) as EventOf<T>;
+  return event;
+}
+
+/** An event of a type that has no fixture: its data is for whoever makes it. */
+export function newEvent(type: string): Json {
+  return { id: newId('evt'), type, created: new Date().toISOString(), data: {} };
+}
+
+function ownEvent(type: string, isDeclared: boolean): Json {
+  if (isDeclared) return newEvent(type);
+  throw new TypeError(
+    `${JSON.stringify(type)} is no event type. Use one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
+  );
 }
 
 /**
@@ -50,9 +101,6 @@ export function makeItsOwn(event: object): void {
 function fixtureText(type: EventType): string {
   const known = texts.get(type);
   if (known !== undefined) return known;
-  if (!isEventType(type)) {
-    throw new TypeError(`${JSON.stringify(type)} is no event type. Use one of: ${eventTypes.join(', ')}.`);
-  }
   const text = fixture(type).toString();
   texts.set(type, text);
   return text;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { buildEvent, type EventOverrides } from './build-event.ts';
+export { buildEvent, type BuildEventOptions, type EventOverrides } from './build-event.ts';
 export { signedRequest, type Deliverable, type SignedRequestInit } from './signed-request.ts';
 export { deliverTo, type DeliverToOptions } from './deliver-to.ts';
 export type { DeliveryAnswer } from './delivery-answer.ts';

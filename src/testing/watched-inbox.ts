@@ -40,9 +40,9 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     accept: (event, deadline) => watch(inner.accept(event, deadline)),
     get: (key) => inner.get(key),
     list: (page) => inner.list(page),
-    claim: (request, limit) => watch(inner.claim(request, limit), (claimed) => claimed.forEach(begin)),
-    claimOne: (key, request) =>
-      watch(inner.claimOne(key, request), (claimed) => {
+    claim: (request, limit, tell) => watch(inner.claim(request, limit, tell), (claimed) => claimed.forEach(begin)),
+    claimOne: (key, request, tell) =>
+      watch(inner.claimOne(key, request, tell), (claimed) => {
         if (typeof claimed === 'object') begin(claimed);
       }),
     renew: (leases, now, leaseMs) =>
@@ -54,7 +54,9 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
     transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt), () => end(lease)),
     noteLateError: (lease, error) => watch(inner.noteLateError(lease, error)),
     nextDue: (scope) => watch(inner.nextDue(scope)),
-    announce: (scope, now, ignoreBefore) => watch(inner.announce(scope, now, ignoreBefore)),
+    announce: (scope, now, ignoreBefore, processor) => watch(inner.announce(scope, now, ignoreBefore, processor)),
+    leave: (processor) => watch(inner.leave(processor)),
+    processors: (now) => watch(inner.processors(now)),
     unhandled: (now, takenSince) => watch(inner.unhandled(now, takenSince)),
     ignoredSince: (scope, since, now) => watch(inner.ignoredSince(scope, since, now)),
     onPending: (listener) => inner.onPending(listener),

@@ -15,6 +15,11 @@ const ARCHIVES = ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'];
 /** Starts the Chromium that comes through npm; its libraries and a font come with it. */
 export async function openBrowser(): Promise<Browser> {
   const home = await unpacked();
+  // On a busy machine it has died of itself once before it had begun.
+  return launched(home).catch(() => launched(home));
+}
+
+function launched(home: string): Promise<Browser> {
   return chromium.launch({
     executablePath: join(home, 'chromium'),
     args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'],

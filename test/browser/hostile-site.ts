@@ -66,7 +66,12 @@ async function operate(inbox: OpsSite['inbox']): Promise<void> {
     await operations.noteRejected([
       { endpoint: text, reason: text, source: text, bytes: 1, sha256: null, count: 1, at: Date.now() },
     ]);
+    await operations.noteRelease({ name: text, at: Date.now(), what: 'began' });
+    await operations.noteSecret({ endpoint: text, after: Date.now(), at: Date.now() });
+    await operations.count([{ at: Date.now(), what: 'failed', detail: text, count: 9 }]);
     await previewBulk(inbox, 'rerun', filter, by);
+    // A longer one is no type that could be paused.
+    if (text.length <= 150) await operations.pauseType({ endpoint: text, type: text }, by);
   }
 }
 
@@ -85,6 +90,7 @@ export function hostileScreens(): Readonly<Record<string, string>> {
     'bulk acts': '/bulks',
     'older bulk acts': '/bulks?before=3',
     audit: '/audit',
+    paused: '/paused',
     'older audit': '/audit?before=3',
     health: '/health',
     ...Object.fromEntries(texts.map(([name, text]) => [`the event: ${name}`, event(text, text)])),

@@ -83,6 +83,7 @@ describe('what can be read', () => {
     '/dead',
     '/rejected',
     '/bulks',
+    '/paused',
     '/audit',
     '/health',
     '/maintenance',

@@ -1,10 +1,12 @@
 import type { Browser, Page, ViewportSize } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
 import { listBulks, listEvents } from '../../src/ops/index.ts';
 import { accessibilityFaults } from './accessibility.ts';
 import { openBrowser } from './browser.ts';
 import { hostileScreens, hostileSite } from './hostile-site.ts';
 import { hostileTexts } from './hostile-texts.ts';
+import { LEFT_WAITING, silentShop } from './inboxes/silent-shop.ts';
 import { layoutFaults } from './layout-faults.ts';
 import { opsSite, type OpsSite } from './ops-site.ts';
 import { passShopDay } from './shop-day.ts';
@@ -50,6 +52,25 @@ describe('a shop’s day', () => {
   });
 });
 
+describe('a silent shop', () => {
+  it('says first that nothing comes and nobody handles what came, in words that go on to where that is', async () => {
+    await using site = await opsSite({ handlers: {} });
+    await silentShop(site.inbox, systemClock);
+    await using ada = await visitor(browser, site, { reducedMotion: 'reduce', viewport: PHONE });
+    const { page } = ada;
+    await ada.open('');
+    const [silence, unhandled] = await page.locator('main #alarms li').allInnerTexts();
+    expect(silence).toMatch(/^Nothing was received since .*\(2 h\); at this hour one usually comes every 8 s\./);
+    expect(unhandled).toMatch(/^No processor was seen for order\.created and order\.ready since .*: 40 events wait\./);
+    expect([...(await layoutFaults(page)), ...(await accessibilityFaults(page))]).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await accessibilityFaults(page, 'color-contrast')).toEqual([]);
+    await page.getByRole('link', { name: 'Show them' }).click();
+    expect(await page.locator('main .state-pending').count()).toBe(LEFT_WAITING);
+    expect(ada.troubles).toEqual([]);
+  });
+});
+
 describe('hostile texts in every field that is stored', () => {
   let site: OpsSite;
   beforeAll(async () => {
@@ -85,7 +106,8 @@ describe('hostile texts in every field that is stored', () => {
     await ada.open('/events');
     const created = '2026-03-14T08:02:11Z';
     await site.deliver(JSON.stringify({ id: arriving, type: hostileTexts.script, created, data: {} }));
-    await ada.page.locator('#live').getByText(arriving).waitFor();
+    await ada.page.getByRole('button', { name: '1 new' }).click();
+    await ada.page.locator('#live').getByTitle(arriving).waitFor();
     expect(ada.troubles).toEqual([]);
   });
 });
@@ -139,6 +161,7 @@ async function shopScreens(): Promise<readonly string[]> {
     '/rejected',
     '/bulks',
     `/bulks/${bulks[0]?.id ?? ''}`,
+    '/paused',
     '/audit',
     '/health',
     '/maintenance',

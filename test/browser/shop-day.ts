@@ -45,10 +45,21 @@ export async function passShopDay(inbox: Inbox, now: number): Promise<void> {
       await inbox.operations?.count(answersOf(span, from, now));
     }
     await operate(inbox, now);
+    await inbox.announce({ endpoints: '*', types: '*' }, now, null);
+    for (const [name, ago] of RELEASES) {
+      await inbox.operations?.noteRelease({ name, at: now - ago, what: 'began' });
+    }
   } finally {
     vi.useRealTimers();
   }
 }
+
+/** One of the day before, one that failed on Swiss orders, and the one that mended that. */
+const RELEASES = [
+  ['1.8.3', DAY + HOUR],
+  ['1.9.0', 4.1 * HOUR],
+  ['1.9.1', 2.4 * HOUR],
+] as const;
 
 /** From the beginning of the day to its end, and one that ends just after the order of the pictures has come in. */
 function spans(now: number): readonly (readonly [from: number, until: number])[] {

@@ -44,7 +44,7 @@ describe('hookbox check', () => {
     for (const [n, name] of probeNames.entries()) {
       expect(lines[n]).toMatch(new RegExp(`^pass {3}${name} +${PROBES[name]}`));
     }
-    expect(stderr).toMatch(/^Checking \S+ with events whose ids begin with evt_check_[0-9a-f]{8}_; discard them/);
+    expect(stderr).toMatch(/^Checking \S+ with events whose ids begin with evt_check_[0-9a-f]{8}_; discard afterwards/);
     expect(stderr).toContain(
       `Full marks: ${probeNames.length} of ${probeNames.length} that could be judged are as they should be.`,
     );

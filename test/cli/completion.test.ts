@@ -35,7 +35,7 @@ const CASES: readonly (readonly [words: readonly string[], offered: readonly str
   [['hookbox', 'ch'], ['check']],
   [
     ['hookbox', 'events', 're'],
-    ['rerun', 'rejected'],
+    ['rerun', 'rejected', 'resume'],
   ],
   [
     ['hookbox', 'trigger', 'order.c'],

@@ -129,7 +129,8 @@ describe('hookbox events rerun and discard, by a filter', () => {
       code: 0,
       stderr:
         'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
-        '2 rerun\n2 events are pending; a processor with handlers takes them.\n',
+        '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
+        'To see what became of them later: hookbox events bulks 1\n',
     });
     const filter = { states: ['dead'], error: 'shop' } as const;
     const bulk = await inboxOf(twin, async (inbox) => {
@@ -237,7 +238,8 @@ describe('hookbox events rerun and discard, by a filter', () => {
     ]);
     expect(other).toMatchObject({ code: 2, stderr: `error: Bulk ${id} is to rerun: use hookbox events rerun.\n` });
     const now = 120 - Number(worked);
-    const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n`;
+    const look = 'To see what became of them later: hookbox events bulks 1\n';
+    const told = `${now} rerun\nIn all 120 rerun\n${now} events are pending; a processor with handlers takes them.\n${look}`;
     expect(resumed).toMatchObject({ code: 0, stderr: told });
     expect((await statesIn(cwd)).every((line) => line.endsWith(' pending 1'))).toBe(true);
     const [, first] = await auditIn(cwd);

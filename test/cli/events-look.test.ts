@@ -41,7 +41,25 @@ describe('hookbox events list', () => {
     );
     expect(rows.find((row) => row.includes('evt_hostile'))).toContain('TypeError: \\u{1b}[31mred\\u{9b}2J');
     expect(stdout).toContain('pending (retrying)');
+    expect(rows.find((row) => row.includes('evt_new'))).toContain('pending (no processor)');
     expect(stdout).toContain('processed (pruned)');
+  });
+
+  it('lists in another order, and finds by whatever is at hand', async () => {
+    const idsIn = ({ stdout }: Ran): readonly string[] =>
+      stdout.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as { id: string }).id));
+    const [oldest, failed, found, none] = await Promise.all([
+      events('list', '--order', 'oldest', '--limit', '2', '--json'),
+      events('list', '--order', 'failed', '--json'),
+      events('find', 'SHOP is', '--json'),
+      events('find', 'evt_dead_9'),
+    ]);
+    expect(idsIn(oldest)).toEqual(STOCKED.slice(0, 2));
+    expect(oldest.stderr).toBe('There may be newer ones. To go on, add --before 2\n');
+    expect(idsIn(failed).toSorted()).toEqual(['evt_dead_1', 'evt_dead_2', 'evt_hostile', 'evt_invalid']);
+    expect(idsIn(found)).toEqual(['evt_dead_2', 'evt_dead_1', 'evt_retrying']);
+    expect(none).toMatchObject({ code: 4, stdout: '' });
+    expect(none.stderr).toContain('Did you mean evt_dead_1, evt_dead_2');
   });
 
   it('says of an inbox without events that there are none, and not that none fit', async () => {
@@ -126,6 +144,7 @@ describe('hookbox events show', () => {
       redeliveries: { count: 2 },
       timeline: asJson(history?.timeline ?? []),
     });
+    expect(masked.stdout).toMatch(/^ +why +waits; no processor that handles order\.ready was ever seen$/m);
     expect(masked.stdout).toContain('"email": "•••"');
     expect(masked.stdout).not.toMatch(/ada@example|12\.50/);
     expect(other.stdout).toMatch(/^evt_other \(shop-2\) /);
@@ -179,18 +198,30 @@ it('the timeline says of a crash when it was found, as nobody knows when the pro
   ]);
 });
 
+it('the timeline says why a handler let an event go by', () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  const ran = { number: 1, trigger: 'auto', startedAt: at, endedAt: at, error: null, outcome: 'processed' } as const;
+  expect(timelineLines([{ what: 'attempt', at, attempt: { ...ran, skipped: 'not\u001b[2J ours' } }])).toEqual([
+    expect.stringMatching(/attempt 1 processed after \S+ \S+, skipped: not\\u\{1b\}\[2J ours$/),
+  ]);
+});
+
 describe('the options of a filter', () => {
   it('cover everything that a filter can say', () => {
     const args =
       '--type order.ready --type cart.abandoned --state dead --state ignored --dead-reason failed --since 2026-01-01 ' +
-      '--until 2026-01-02T03:04:05+01:00 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
-      '--conflict --ignored-since 2026-01-03 --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --endpoint shop';
-    const everything: Required<EventFilter> = {
+      '--until 2026-01-02T03:04:05+01:00 --failed-since 2026-01-04 --failed-until 2026-01-05 --text Ord_4 --id evt_1 --entity ord_42 --merchant mer_7 --error timed --redelivered ' +
+      '--conflict --ignored-since 2026-01-03 --retrying --payload data.total=12.5 --payload a=b=c --fingerprint 5f3a --bulk 7 --endpoint shop';
+    // Events by their keys are named by arguments.
+    const everything: Required<Omit<EventFilter, 'events'>> = {
       types: ['order.ready', 'cart.abandoned'],
       states: ['dead', 'ignored'],
       deadReasons: ['failed'],
       since: new Date('2026-01-01T00:00:00Z'),
       until: new Date('2026-01-02T02:04:05Z'),
+      failedSince: new Date('2026-01-04T00:00:00Z'),
+      failedUntil: new Date('2026-01-05T00:00:00Z'),
+      text: 'Ord_4',
       id: 'evt_1',
       entity: 'ord_42',
       merchant: 'mer_7',
@@ -204,6 +235,7 @@ describe('the options of a filter', () => {
         { path: 'a', value: 'b=c' },
       ],
       fingerprint: '5f3a',
+      bulk: 7,
       endpoint: 'shop',
     };
     const parsed = withFilter(new Command()).parse(args.split(' '), { from: 'user' });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { suiteFolder } from './scratch-folder.ts';
 
-const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'events'].map(
+const TABLES = ['redeliveries', 'conflicts', 'attempts', 'entities', 'takers', 'handling', 'processors', 'events'].map(
   (name) => `hookbox_${name}`,
 );
 /** Everything begins at the same time. */

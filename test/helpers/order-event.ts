@@ -7,6 +7,7 @@ import { START } from './virtual-clock.ts';
 
 export interface OrderEventParts {
   readonly order?: string;
+  readonly merchant?: string;
   readonly type?: string;
   /** seconds after `START` */
   readonly createdAt?: number;
@@ -16,9 +17,11 @@ export interface OrderEventParts {
 
 /** An event about an order, whose body a handler can be given. */
 export function orderEvent(id: string, parts: OrderEventParts = {}): IncomingEvent {
-  const { order = id, type = 'order.created', createdAt = 0, receivedAt = START, total = 42.5 } = parts;
+  const { order = id, merchant, type = 'order.created', createdAt = 0, receivedAt = START, total = 42.5 } = parts;
   const created = new Date(START + createdAt * 1_000).toISOString();
-  const body = Buffer.from(JSON.stringify({ id, type, created, data: { object: 'order', id: order, total } }));
+  const body = Buffer.from(
+    JSON.stringify({ id, type, created, data: { object: 'order', id: order, merchant_id: merchant, total } }),
+  );
   const { parsed, facts } = readEvent(body);
   if (!parsed.ok || facts === null) throw new Error(`not an event: ${JSON.stringify(parsed.issues)}`);
   return {

@@ -119,8 +119,8 @@ describe.each(PLACEMENTS)('a disk that takes no more writes: %s', (placement) =>
     'answers 503, keeps what was answered 200, and goes on when there is room',
     async () => {
       const file = scratchFile();
-      // In blocks of 512 or 1,024 bytes: no file may grow beyond 200 or 400 KiB. The signal would end Deno.
-      const around = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 400; exec "$@"', 'sh'];
+      // In blocks of 512 or 1,024 bytes: no file may grow beyond 300 or 600 KiB. The signal would end Deno.
+      const around = ['/bin/sh', '-c', 'trap "" XFSZ; ulimit -f 600; exec "$@"', 'sh'];
       await using child = new Child(SMALL_DISK, [file, placement], around);
       expect(await child.line()).toBe('ready');
       const ask = async (deliveries: number) => {

@@ -13,6 +13,7 @@ import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testBulks, type Written } from './bulks.conformance.ts';
+import { testBulkOutcomes } from './bulk-outcome.conformance.ts';
 import { bury, handled, invalidThen, plantDead } from './events-in-states.ts';
 
 const NOW = START + 1_000;
@@ -85,6 +86,8 @@ testBulks('bulks in SQLite', async () => {
   };
 });
 
+testBulkOutcomes('what became of bulks in SQLite', async () => inbox);
+
 it('a run ends a batch early when it takes long, because deliveries share its commit', async () => {
   await store(inbox, ...ids(10).map((id) => invalidThen(orderEvent(id))));
   const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
@@ -136,6 +139,8 @@ it('no statement of an act or a bulk reads a whole table of events or of snapsho
   }
   await operations.createBulk('discard', {}, { ...ADA, now: NOW + 15 * DAY_MS }, false);
   await listBulks(observed, { before: 3 });
+  await operations.outcomePart(1, 0, 10);
+  await operations.actsOn(key('a'));
   await auditLines(observed, { before: 3 });
 
   const statements = [...seen].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(sql));

@@ -315,6 +315,13 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         expect(await kept.moves('dead', 'pending')).toEqual({ events: 250, moves: 250 });
       });
 
+      it('is told as of whoever ran it, with the reason of the run', async () => {
+        await plant(['evt_1']);
+        const { id } = await previewBulk(inbox, 'rerun', {}, { actor: 'ada', now: NOW });
+        await runBulk(inbox, id, { ...GRACE, reason: 'the shop is back' }, UNLIMITED);
+        expect(await getBulk(inbox, id)).toMatchObject({ actor: 'grace', reason: 'the shop is back' });
+      });
+
       it('tells processors, who take the events in their order', async () => {
         await plant(['evt_2', 'evt_0', 'evt_1']);
         const { id } = await previewBulk(inbox, 'rerun', {}, ADA);

@@ -7,7 +7,8 @@ import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { counted, DAY, MINUTE, NOON } from './counted.ts';
-import { testCounts, type FilledEvents } from './counts.conformance.ts';
+import { testCounts, type CountedStore, type FilledEvents } from './counts.conformance.ts';
+import { testMarks } from './marks.conformance.ts';
 import { bury } from './events-in-states.ts';
 import { planOf } from './query-plan.ts';
 
@@ -19,7 +20,7 @@ function opened(file = scratchFile()) {
   return { database, inbox, operations: operationsOf(inbox) };
 }
 
-testCounts('counts in SQLite', async () => {
+async function countedFile(): Promise<CountedStore> {
   const file = scratchFile();
   const { database, inbox } = opened(file);
   return {
@@ -29,7 +30,10 @@ testCounts('counts in SQLite', async () => {
     fill: async (events) => fill(database, events),
     sums: async () => database.prepare('SELECT * FROM hookbox_count_sums').all(),
   };
-});
+}
+
+testCounts('counts in SQLite', countedFile);
+testMarks('marks in SQLite', countedFile);
 
 function fill(database: Database.Database, { state, count, parked = false, failures }: FilledEvents): void {
   const isFresh = state === 'pending' && failures === 0;
@@ -94,6 +98,10 @@ describe('query plans', () => {
     await operations.gauges();
     await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
     await operations.rejected(10);
+    for (const what of ['began', 'goes on', 'ends'] as const)
+      await operations.noteRelease({ name: 'v1', at: NOON, what });
+    await operations.noteSecret({ endpoint: 'default', after: NOON, at: NOON });
+    await operations.marks(NOON, NOON + DAY);
     await operations.ping();
     const statements = prepare.mock.calls.map(([sql]) => sql);
     prepare.mockRestore();

@@ -118,7 +118,7 @@ describe('what is left on the disk after erasing', () => {
           const error = { name: 'Error', message: `no ${secret}`, stack: `at ${secret}\n`.repeat(20) };
           if (attempt === 1) await inbox.settle(lease, { outcome: 'retry', error, dueAt: now }, now);
           if (attempt === 2) await inbox.settle(lease, { outcome: 'dead', reason: 'failed', error }, now);
-          if (attempt === 3) await inbox.settle(lease, { outcome: 'processed' }, now);
+          if (attempt === 3) await inbox.settle(lease, { outcome: 'processed', skipped: `no ${secret}` }, now);
         }
       }
     }

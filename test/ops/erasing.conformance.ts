@@ -9,6 +9,7 @@ import { previewBulk } from '../../src/ops/bulks.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
+import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { later } from '../helpers/incoming-event.ts';
@@ -102,6 +103,16 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
           fingerprints: 0,
           erased: [START + 5],
         });
+      });
+
+      it('takes why a handler has let its event go by', async () => {
+        await storeIn(inbox, EVENT);
+        const now = START + 1;
+        for (const { lease } of await inbox.claim({ ...ANY, now }, 1)) {
+          await inbox.settle(lease, { outcome: 'processed', skipped: SECRET }, now);
+        }
+        expect(await eraseEntity(inbox, ENTITY, ADA)).toMatchObject({ erased: 1 });
+        expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
       });
 
       it('puts a pending event away, and lets go of what waits for it', async () => {
@@ -448,6 +459,23 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
         // The tombstone needs its id; nothing else has it, or the name.
         expect(await store.onDisk('ord_7"')).toEqual([]);
         expect(await store.onDisk('order::ord_7 ')).toEqual([]);
+      });
+
+      it('does not name it in why a type is paused, or was', async () => {
+        await handled(inbox, FAILED, orderEvent('evt_7', { order: 'ord_7' }));
+        const paused = { ...ADA, reason: 'ord_7 was printed twice' };
+        // What comes into its place is shorter.
+        await pauseType(inbox, 'order.ready', { ...paused, reason: `a call about ord_7${', and so on'.repeat(30)}` });
+        await resumeType(inbox, 'order.ready', ADA);
+        await pauseType(inbox, 'order.created', paused);
+        await pauseType(inbox, 'order.created', { ...paused, reason: 'like ord_77' }, { endpoint: 'second' });
+        await eraseEntity(inbox, 'ord_7', ADA);
+        expect((await pausedTypes(inbox)).map(({ endpoint, reason }) => [endpoint, reason])).toEqual([
+          ['default', '(erased) was printed twice'],
+          ['second', 'like ord_77'],
+        ]);
+        expect(await store.onDisk('ord_7 was printed')).toEqual([]);
+        expect(await store.onDisk('about ord_7')).toEqual([]);
       });
 
       it('does not name it in what was done meanwhile either', async () => {

@@ -85,7 +85,9 @@ export function plantDead(database: SqliteDatabase, ...events: readonly Incoming
     VALUES (?, ?, ?, ?, ?, ?, 1, 'dead', 'failed', ?, ?, ?, 1, 1, ?)
   `);
   const attempt = database.prepare(`
-    INSERT INTO hookbox_attempts VALUES (?, 1, 'auto', 'failed', ?, ?, 'Error', 'the shop is down', NULL)
+    INSERT INTO hookbox_attempts
+      (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack)
+    VALUES (?, 1, 'auto', 'failed', ?, ?, 'Error', 'the shop is down', NULL)
   `);
   database.exec('BEGIN IMMEDIATE');
   for (const { endpoint, id, type, created, entity, receivedAt, body } of events) {

@@ -4,6 +4,10 @@ import { eventStates } from '../../src/inbox/state.ts';
 const conditions: EventFilter = {
   endpoint: 'default',
   id: 'evt_1',
+  events: [
+    { endpoint: 'default', id: 'evt_1' },
+    { endpoint: 'second', id: 'evt_2' },
+  ],
   types: ['order.created', 'order.ready'],
   states: ['dead', 'pending'],
   deadReasons: ['failed'],
@@ -11,11 +15,15 @@ const conditions: EventFilter = {
   until: new Date(8e15),
   entity: 'ord_1',
   merchant: 'mer_1',
+  failedSince: new Date(0),
+  failedUntil: new Date(8e15),
   error: 'till',
+  text: 'ord_1',
   fingerprint: 'failed',
   retrying: true,
   redelivered: true,
   conflict: true,
+  bulk: 1,
   payload: [{ path: 'data.id', value: 'ord_1' }],
 };
 

@@ -31,7 +31,7 @@ export function testFinding(name: string, open: () => Promise<SearchedStore>): v
         'dead (invalid)': { name: 'InvalidEvent', message: expect.stringContaining('type: ') },
         'dead (invalid), which fits today': {
           name: 'InvalidEvent',
-          message: expect.stringContaining('a rerun will do'),
+          message: expect.stringContaining('rerun it'),
         },
       };
 

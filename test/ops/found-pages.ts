@@ -1,5 +1,5 @@
 import type { Inbox } from '../../src/inbox/contract.ts';
-import type { EventFilter } from '../../src/inbox/operator/filter.ts';
+import type { EventFilter, SearchOrder } from '../../src/inbox/operator/filter.ts';
 import type { EventPage, Search } from '../../src/inbox/operator/search.ts';
 import { listEvents } from '../../src/ops/find.ts';
 
@@ -8,12 +8,19 @@ export async function allPages(
   { search: find }: Pick<Search, 'search'>,
   filter: EventFilter,
   limit: number,
+  order: SearchOrder = 'newest',
 ): Promise<readonly EventPage[]> {
   const pages: EventPage[] = [];
+  let beforeAt: Date | undefined;
   for (let before: number | null | undefined; before !== null;) {
-    const page = await find(filter, { limit, ...(before !== undefined && { before }) });
+    const page = await find(filter, {
+      limit,
+      order,
+      ...(before !== undefined && { before }),
+      ...(beforeAt !== undefined && { beforeAt }),
+    });
     pages.push(page);
-    before = page.next;
+    ({ next: before, nextAt: beforeAt } = page);
   }
   return pages;
 }

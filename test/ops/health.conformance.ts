@@ -23,7 +23,7 @@ export function testHealth(name: string, open: () => Promise<ProbedStore>): void
     it('is ready, and as it was before', async () => {
       const { inbox, rows } = await open();
       const before = await rows();
-      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
       expect(await rows()).toEqual(before);
       expect(await operationsOf(inbox).totals()).toEqual([]);
     });
@@ -31,7 +31,7 @@ export function testHealth(name: string, open: () => Promise<ProbedStore>): void
     it('is ready while deliveries come in, and they are stored', async () => {
       const { inbox } = await open();
       const accepted = severalIncoming(500).map((event) => inbox.accept(event, later()));
-      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
       expect((await Promise.all(accepted)).every(({ result }) => result === 'stored')).toBe(true);
     });
 
@@ -46,9 +46,32 @@ export function testHealth(name: string, open: () => Promise<ProbedStore>): void
       const expected = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
       expect(await Promise.all(probes)).toEqual(probes.map(() => expected));
       await letGo();
-      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+      expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
       // Probes do not queue up behind a lock: the first of them was still to be written, and perhaps the one of now.
       expect(probed() - before).toBeLessThanOrEqual(2);
+    });
+
+    it('is ready where a delivery can be stored, though what to warn of cannot be found out', async () => {
+      const { inbox } = await open();
+      const failing = async () => Promise.reject(new Error('canceling statement due to statement timeout'));
+      const broken = { ...inbox, operations: { ...operationsOf(inbox), totals: failing } };
+      expect(await readiness(broken)).toEqual({
+        ready: true,
+        unhandled: [],
+        warnings: [],
+        unwatched: 'canceling statement due to statement timeout',
+      });
+      // One look is waited for by all who ask, and no longer than a probe may take.
+      let looks = 0;
+      const endless = () => {
+        looks += 1;
+        return new Promise<never>(() => {});
+      };
+      const stuck = { ...inbox, operations: { ...operationsOf(inbox), totals: endless } };
+      const answers = await Promise.all(Array.from({ length: 5 }, () => readiness(stuck)));
+      const unwatched = 'the inbox was not looked through within 2 s';
+      expect(answers).toEqual(answers.map(() => ({ ready: true, unhandled: [], warnings: [], unwatched })));
+      expect(looks).toBe(1);
     });
 
     it('cannot be asked for where an inbox cannot be looked into', async () => {

@@ -74,7 +74,7 @@ describe('an inbox that cannot store', () => {
       why: 'the database was not free within 2 s',
     });
     database.exec('COMMIT');
-    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
   });
 
   it('is not ready while the database may only be read', async () => {
@@ -86,7 +86,7 @@ describe('an inbox that cannot store', () => {
       why: 'attempt to write a readonly database',
     });
     database.pragma('query_only = 0');
-    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
   });
 
   it('is not ready while the database has no room for another event', async () => {
@@ -95,7 +95,7 @@ describe('an inbox that cannot store', () => {
     expect(await readiness(inbox)).toEqual({ ready: false, code: 'FAILED', why: 'database or disk is full' });
     expect(database.inTransaction).toBe(false);
     database.pragma('max_page_count = 100000');
-    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
   });
 
   it.skipIf(process.platform === 'win32')('is not ready while its disk takes no more', async () => {
@@ -122,7 +122,7 @@ describe('an inbox that cannot store', () => {
   it('says which file is gone', async () => {
     const file = scratchFile();
     await using inbox = sqliteInbox(file);
-    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
     renameSync(file, `${file}.away`);
     expect(await readiness(inbox)).toMatchObject({
       ready: false,
@@ -130,7 +130,7 @@ describe('an inbox that cannot store', () => {
       why: `${file} is gone. Put the file back; it holds which events are known.`,
     });
     renameSync(`${file}.away`, file);
-    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [] });
+    expect(await readiness(inbox)).toEqual({ ready: true, unhandled: [], warnings: [] });
   });
 
   it('is not ready once it is closed', async () => {

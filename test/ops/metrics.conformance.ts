@@ -6,6 +6,7 @@ import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { LATENCY_BUCKETS_MS, type Counted } from '../../src/inbox/operator/counts.ts';
 import { metrics } from '../../src/ops/metrics.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
+import { pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { rerun } from '../../src/ops/rerun.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
@@ -47,6 +48,16 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
         'gauge hookbox_events_capped',
         'gauge hookbox_retrying_events',
         'gauge hookbox_oldest_pending_seconds',
+        'gauge hookbox_oldest_due_seconds',
+        'gauge hookbox_paused_types',
+        'gauge hookbox_last_received_timestamp_seconds',
+        'gauge hookbox_usual_gap_seconds',
+        'gauge hookbox_silent',
+        'gauge hookbox_refusing',
+        'gauge hookbox_processors',
+        'gauge hookbox_missing_processors',
+        'gauge hookbox_unhandled_events',
+        'gauge hookbox_processor_last_seen_timestamp_seconds',
         'counter hookbox_deliveries_total',
         'counter hookbox_conflicts_total',
         'counter hookbox_attempts_total',
@@ -194,6 +205,23 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
       expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(30);
       vi.setSystemTime(NOON - DAY); // a clock that was put back
       expect((await scraped(inbox)).get('hookbox_oldest_pending_seconds')).toBe(0);
+    });
+
+    it('count nothing as due that was paused, however long', async () => {
+      vi.useFakeTimers({ toFake: ['Date'], now: NOON });
+      onTestFinished(() => void vi.useRealTimers());
+      const { inbox } = await opened();
+      const due = async () => (await scraped(inbox)).get('hookbox_oldest_due_seconds');
+      const created = orderEvent('evt_1', { receivedAt: NOON - 90_000 });
+      await handled(inbox, RETRY, created, orderEvent('evt_2', { receivedAt: NOON - 30_000, type: 'order.ready' }));
+      vi.setSystemTime(NOON + DAY);
+      const before = await due();
+      await pauseType(inbox, 'order.created', { actor: 'ada' });
+      expect(await due()).toBeGreaterThan(0);
+      await pauseType(inbox, 'order.ready', { actor: 'ada' });
+      expect(await due()).toBe(0);
+      await resumeType(inbox, 'order.created', { actor: 'ada' });
+      expect(await due()).toBe(before);
     });
 
     it('flag what was counted only up to a bound', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { deadGroups, getEvent, listEvents } from '../../src/ops/find.ts';
+import { countEvents, deadGroups, findEvents, getEvent, listEvents } from '../../src/ops/index.ts';
+import type { Inbox } from '../../src/inbox/contract.ts';
+import { operationsOf } from '../../src/ops/operations-of.ts';
+import { START } from '../helpers/virtual-clock.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { busyShop } from './busy-shop.ts';
 import { everyFilter } from './every-filter.ts';
@@ -9,6 +12,14 @@ import { faults, planOf, recorded } from './query-plan.ts';
 import { noteImported } from '../../src/inbox/operator/finding/seq-ranges.ts';
 import { atOnce } from '../../src/inbox/rules/steps.ts';
 import { receivedTimes } from '../../src/inbox/sqlite/operator/search/received-times.ts';
+
+/** Why all that is not settled waits, as somebody was there just now who handles all of it. */
+async function askWaits(inbox: Inbox): Promise<void> {
+  const { events } = await listEvents(inbox, { states: ['pending', 'processing'] }, { limit: 500 });
+  await inbox.announce({ endpoints: '*', types: '*' }, START, null);
+  const waits = await operationsOf(inbox).waits(events, START);
+  expect(waits.map((wait) => wait?.reason)).toEqual(expect.arrayContaining(['later', 'running']));
+}
 
 describe('what operators ask', () => {
   it.each([
@@ -27,9 +38,15 @@ describe('what operators ask', () => {
     for (const filter of everyFilter()) {
       const page = await listEvents(inbox, filter, { limit: 3 });
       await listEvents(inbox, filter, { limit: 3, before: page.next });
+      await listEvents(inbox, filter, { limit: 3, order: 'oldest' });
+      await countEvents(inbox, filter);
     }
+    const { next, nextAt } = await listEvents(inbox, {}, { limit: 3, order: 'failed' });
+    await listEvents(inbox, {}, { limit: 3, order: 'failed', before: next, ...(nextAt && { beforeAt: nextAt }) });
+    await findEvents(inbox, 'ORD_1');
     await deadGroups(inbox);
     await getEvent(inbox, { endpoint: 'default', id: 'evt_1' });
+    await askWaits(inbox);
 
     if (analysed) database.exec('ANALYZE');
     const asked = [...texts].filter(
@@ -43,7 +60,7 @@ describe('what operators ask', () => {
     for (const table of ['events', 'terms', 'attempts', 'redeliveries', 'conflicts', 'progress']) {
       expect(all).toContain(`hookbox_${table}`);
     }
-    for (const index of ['by_key', 'dead', 'put_away', 'retrying', 'aside', 'leased', 'due']) {
+    for (const index of ['by_key', 'dead', 'put_away', 'prunable_dead', 'retrying', 'aside', 'leased', 'due']) {
       const plans = asked.flatMap((sql) => planOf(database, sql));
       expect(plans.join('\n')).toContain(`INDEX hookbox_events_${index}`);
     }

@@ -119,7 +119,8 @@ describe('deliveries have their turn', () => {
       operations: {
         ...operations,
         totals(span) {
-          sums.set(turn, (sums.get(turn) ?? 0) + 1);
+          // The sums of all are quick, whatever was counted.
+          if (span !== undefined) sums.set(turn, (sums.get(turn) ?? 0) + 1);
           return operations.totals(span);
         },
       },

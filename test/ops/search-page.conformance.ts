@@ -3,7 +3,7 @@ import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
-import { listEvents } from '../../src/ops/find.ts';
+import { countEvents, findEvents, listEvents } from '../../src/ops/index.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -103,6 +103,12 @@ export function testSearchPage(name: string, open: () => Promise<PlantedStore>):
       // The narrowest of several.
       expect(await examined({ states: ['dead', 'pending'], entity: 'ord_42', types: ['order.ready'] })).toBe(3);
       expect(await examined({ redelivered: true, entity: 'ord_42' })).toBe(1);
+      // However many there are, they are counted as far as that is worth it.
+      expect(await countEvents(inbox)).toEqual({ count: 10_000, more: true, cut: false });
+      expect(await countEvents(inbox, { states: ['dead'] })).toEqual({ count: 4, more: false, cut: false });
+      expect(await countEvents(inbox, { text: 'EVT_19999' })).toEqual({ count: 1, more: false, cut: true });
+      const { events, next } = await findEvents(inbox, 'evt_1999');
+      expect([events[0]?.id, next]).toEqual(['evt_1999', null]);
     });
 
     it('begins and ends where the time is, with an hour on both sides', async () => {

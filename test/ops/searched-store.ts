@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 export interface SearchedStore extends AsyncDisposable {
   readonly inbox: Inbox;
   /** searches where nothing can be written, the index included */
-  readonly readOnly: Pick<Search, 'search'>;
+  readonly readOnly: Pick<Search, 'search' | 'countFound'>;
   /** What pruning leaves of an event. */
   readonly bury: (id: string) => Promise<void>;
   /**

@@ -44,6 +44,9 @@ export function testStats(name: string, open: () => Promise<Inbox>): void {
         counted(NOON, 'answer-ms', '5', 98),
         counted(NOON + MINUTE, 'answer-ms', '9000', 2),
         counted(NOON, 'handler-ms', 'inf', 1),
+        counted(NOON, 'type-ms', 'order.ready 5', 99),
+        counted(NOON + MINUTE, 'type-ms', 'order.ready 700', 1),
+        counted(NOON, 'type-ms', 'other inf', 1),
         counted(NOON + HOUR, 'stored', 'order.ready', 1_000),
       );
       expect(await stats(inbox, hour)).toMatchObject({
@@ -68,6 +71,7 @@ export function testStats(name: string, open: () => Promise<Inbox>): void {
         rejectedByReason: { 'signature-mismatch': 10, 'body-too-large': 2 },
         answerMs: { count: 100, p50: 5, p90: 5, p99: 9_000, max: 9_000 },
         handlerMs: { count: 1, p50: Infinity, p90: Infinity, p99: Infinity, max: Infinity },
+        handlerMsByType: { 'order.ready': { count: 100, p50: 5, max: 700 }, other: { count: 1, p50: Infinity } },
         redeliveryRate: 2 / 8,
         rejectionRate: 12 / 20,
       });

@@ -61,7 +61,7 @@ const expected: Record<keyof typeof inStates, typeof NOTHING> = {
   'dead (invalid), which fits today': {
     ...INVALID,
     fingerprint: 'invalid',
-    lastError: { name: 'InvalidEvent', message: 'it fits the schemas of today: a rerun will do' },
+    lastError: { name: 'InvalidEvent', message: 'it fits the schemas of hookbox today: rerun it' },
   },
   ignored: { ...NOTHING, state: 'ignored', settledAt: at(3_600_000) },
   'processed and pruned': { ...NOTHING, settledAt: at(2), attempts: 1, pruned: true },

@@ -9,12 +9,15 @@ import {
   discardEvents,
   eraseEntity,
   exportEvents,
+  exportReadable,
   getBulk,
   hurryEvents,
   importEvents,
+  pauseType,
   previewBulk,
   pruneEvents,
   rerunEvents,
+  resumeType,
   runBulk,
   type Act,
 } from '../../src/ops/index.ts';
@@ -125,6 +128,25 @@ const ways: Readonly<Record<string, Way>> = {
     code: (inbox) => eraseEntity(inbox, 'ord_42', by),
     cli: ['erase', 'ord_42', '--yes', ...WHO],
     page: (page) => page.post('/maintenance/erase', { entity: 'ord_42', reason: by.reason, confirm: '100' }),
+  },
+  'pause of a type': {
+    code: (inbox) => pauseType(inbox, 'order.created', by),
+    cli: ['pause', 'order.created', ...WHO],
+    page: (page) => page.post('/paused/pause', { type: 'order.created', endpoint: 'default', reason: by.reason }),
+  },
+  'resume of a type': {
+    before: (inbox) => pauseType(inbox, 'order.created', { actor: 'grace' }),
+    code: (inbox) => resumeType(inbox, 'order.created', by),
+    cli: ['resume', 'order.created', ...WHO],
+    page: (page) => page.post('/paused/resume', { type: 'order.created', endpoint: 'default', reason: by.reason }),
+  },
+  'export for people': {
+    // A link asks for no reason.
+    async code(inbox) {
+      for await (const line of exportReadable(inbox, 'csv', { actor: by.actor })) expect(line).toContain(',');
+    },
+    cli: ['export', '--format', 'csv', '--out', 'out', '--actor', by.actor],
+    page: async (page) => (await page.get('/maintenance/export?format=csv')).text(),
   },
   export: {
     // A link asks for no reason.

@@ -57,6 +57,8 @@ function leftBehind(file: string): unknown {
     bulks: all(
       'SELECT id, act, state, force, filter, actor, reason, total, breakdown, worked, counts FROM hookbox_bulks',
     ),
+    acts: all('SELECT seq, audit FROM hookbox_event_acts ORDER BY 1, 2'),
+    pauses: all('SELECT endpoint, type, actor, reason FROM hookbox_pauses'),
     results: all('SELECT * FROM hookbox_bulk_events ORDER BY 1, 2'),
     audit: all('SELECT act, actor, reason, filter, counts FROM hookbox_audit ORDER BY seq').map((line) => {
       const { filter, ...rest } = line as { filter: string };
@@ -81,10 +83,15 @@ it('every verb of hookbox/ops that changes something is among these', () => {
   const looking = [
     'listEvents',
     'getEvent',
+    'countEvents',
+    'findEvents',
+    'whyWaiting',
     'deadGroups',
     'retryGroups',
     'getBulk',
     'listBulks',
+    'bulkOutcome',
+    'pausedTypes',
     'stats',
     'rejectedDeliveries',
   ];

@@ -62,6 +62,20 @@ export function testTransfer(name: string, store: TransferStore): void {
         );
       });
 
+      it('take along why a handler let its event go by, and the trace of its delivery', async () => {
+        const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 shop=7`;
+        await storeIn(inbox, { ...orderEvent('evt'), trace }, { ...orderEvent('other'), trace });
+        const skip = { outcome: 'processed', skipped: 'not “ours”' } as const;
+        for (const { lease } of await inbox.claim({ ...ANY, now: START + 1 }, 1))
+          await inbox.settle(lease, skip, START + 1);
+        const lines = await exported(inbox);
+        const copy = await store.open();
+        expect(await importEvents(copy, lines, ADA, OURS)).toMatchObject({ imported: 2 });
+        expect(await exported(copy)).toEqual(lines);
+        expect(await copy.attempts(orderEvent('evt'))).toMatchObject([{ outcome: 'processed', skipped: 'not “ours”' }]);
+        expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toMatchObject([{ id: 'other', trace }]);
+      });
+
       it('bring back what was being handled as pending and due, and its attempts go on counting', async () => {
         await storeIn(inbox, orderEvent('evt'));
         await inbox.claimOne(orderEvent('evt'), { ...ANY, now: START + 1 });
@@ -287,10 +301,10 @@ export function testTransfer(name: string, store: TransferStore): void {
         ['that is followed by another', [...lines, ...lines], /^Line 5 .*behind the last line/, 2],
         ['that begins twice', [FIRST, ...lines], /^Line 2 .*begins another/, 0],
         ['of a newer hookbox', ['{"hookbox":"export","version":2}'], /^Line 1 .*version 2.*knows up to 1/, 0],
-        ['of something else', ['{"hookbox":"import","version":1}'], /^Line 1 .*no line of an export/, 0],
-        ['with a list', [FIRST, '[]'], /^Line 2 .*no line of an export/, 0],
-        ['with a number', [FIRST, '7'], /^Line 2 .*no line of an export/, 0],
-        ['with null', [FIRST, 'null'], /^Line 2 .*no line of an export/, 0],
+        ['of something else', ['{"hookbox":"import","version":1}'], /^Line 1 .*no line of an exact export/, 0],
+        ['with a list', [FIRST, '[]'], /^Line 2 .*no line of an exact export/, 0],
+        ['with a number', [FIRST, '7'], /^Line 2 .*no line of an exact export/, 0],
+        ['with null', [FIRST, 'null'], /^Line 2 .*no line of an exact export/, 0],
         ['with two things in a line', [FIRST, one.replace('{', '{"mark":1,')], /^Line 2 .*its fields cannot be/, 0],
         ['with a mark that is none', [FIRST, '{"mark":{"entity":7}}'], /^Line 2 .*its mark.entity cannot be/, 0],
         [

@@ -74,7 +74,9 @@ it('an export shows each event as it was at one moment, while another process se
       reading.prepare('SELECT 1 FROM hookbox_events').get();
       other.exec(`
         UPDATE hookbox_events SET state = 'processed', settled_ms = 1, attempts = 1, parked = 0;
-        INSERT INTO hookbox_attempts VALUES (1, 1, 'auto', 'processed', 1, 1, NULL, NULL, NULL);
+        INSERT INTO hookbox_attempts
+          (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack)
+        VALUES (1, 1, 'auto', 'processed', 1, 1, NULL, NULL, NULL);
       `);
     }
     return reading;

@@ -2,10 +2,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimedEvent, Lease, Settlement } from '../../src/inbox/work.ts';
-import { attemptEnding } from '../../src/processing/attempt-ending.ts';
+import { attemptEnding, type AttemptEndingOptions } from '../../src/processing/attempt-ending.ts';
 import { Doubt } from '../../src/processing/doubt.ts';
 import { leaseRenewal } from '../../src/processing/lease-renewal.ts';
-import type { AttemptEnd, RunningAttempt } from '../../src/processing/run-attempt.ts';
+import type { AttemptEnd, LoggedAttempt } from '../../src/processing/run-attempt.ts';
 import { Timers } from '../../src/processing/timers.ts';
 import { rest, START, VirtualClock } from '../helpers/virtual-clock.ts';
 
@@ -39,14 +39,17 @@ function endingWith(settle: Inbox['settle'] = async () => true) {
     },
   };
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
-  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed });
-  return { clock, timers, failed, settled, leases, ending };
+  const ended = vi.fn<AttemptEndingOptions['tell'][number]['ended']>();
+  const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [{ ended }] });
+  return { clock, timers, failed, settled, leases, ended, ending };
 }
 
 /** One whose handler listens to nothing. */
 function deaf(end: AttemptEnd = { outcome: 'interrupted' }) {
-  const abort = vi.fn<RunningAttempt['abort']>();
-  return { ended: new Promise(() => {}), abort, abandon: () => end } satisfies RunningAttempt;
+  const abort = vi.fn<LoggedAttempt['abort']>();
+  const type = 'order.created';
+  const about = () => ({ endpoint: 'default', id: 'evt_1', type, attempt: 1, durationMs: 5 });
+  return { type, ended: new Promise(() => {}), abort, abandon: () => end, about } satisfies LoggedAttempt;
 }
 
 describe('how an attempt ended', () => {
@@ -55,30 +58,30 @@ describe('how an attempt ended', () => {
     const { clock, failed, settled, leases, ending } = endingWith(() =>
       isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve(true),
     );
-    const written = ending.write(lease, { outcome: 'processed' });
+    const written = ending.write(lease, deaf(), { outcome: 'processed' });
     ending.hold(lease, deaf(), written);
     await clock.advance(2_500);
     expect([leases.held(), failed.mock.calls.length]).toEqual([[lease], 3]);
     isFull = false;
     await clock.advance(1_000);
-    expect(await written).toBe(true);
+    expect(await written).toEqual({ outcome: 'processed' });
     expect(settled.map(({ at }) => at)).toEqual([0, 1_000, 2_000, 3_000]);
     expect([leases.held(), clock.waiting]).toEqual([[], 0]);
   });
 
   it.each([
-    ['was committed by its transaction', { outcome: 'committed' }, true],
-    ['had lost its lease', { outcome: 'lost' }, false],
-  ] as const)('needs no writing when it %s', async (_, end, isHeld) => {
+    ['was committed by its transaction', { outcome: 'committed' }],
+    ['had lost its lease', { outcome: 'lost' }],
+  ] as const)('needs no writing when it %s', async (_, end) => {
     const { settled, leases, ending } = endingWith();
     leases.keep(lease, deaf());
-    expect(await ending.write(lease, end)).toBe(isHeld);
+    expect(await ending.write(lease, deaf(), end)).toEqual(end);
     expect([settled, leases.held()]).toEqual([[], []]);
   });
 
   it('counts for nothing when another has taken the event over', async () => {
     const { ending } = endingWith(async () => false);
-    expect(await ending.write(lease, { outcome: 'processed' })).toBe(false);
+    expect(await ending.write(lease, deaf(), { outcome: 'processed' })).toEqual({ outcome: 'lost' });
   });
 
   it('keeps the length of its backoff when the clock is set back before it is written', async () => {
@@ -86,7 +89,7 @@ describe('how an attempt ended', () => {
     const { clock, settled, ending } = endingWith(() =>
       isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve(true),
     );
-    const written = ending.write(lease, retry);
+    const written = ending.write(lease, deaf(), retry);
     await rest();
     isFull = false;
     clock.back = 3_600_000;
@@ -140,6 +143,19 @@ describe('close()', () => {
     await clock.advance(11_000);
     await closing;
     expect(settled).toEqual([]);
+  });
+
+  it.each([
+    ['tells how what it gives back has ended, as a handler that was past its time', true],
+    ['tells nothing of what another has taken over', false],
+  ])('%s', async (_, isHeld) => {
+    const { clock, ended, ending } = endingWith(async () => isHeld);
+    const attempt = deaf(retry);
+    ending.hold(lease, attempt, new Promise(() => {}));
+    const closing = ending.close();
+    await clock.advance(11_000);
+    await closing;
+    expect(ended.mock.calls).toEqual(isHeld ? [[attempt.about(), retry]] : []);
   });
 
   it('waits for what was claimed too late and is given back', async () => {

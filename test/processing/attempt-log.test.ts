@@ -5,7 +5,7 @@ import type { Logger } from '../../src/host/logger.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import { createProcessor, type ProcessorOptions } from '../../src/processing/processor.ts';
-import type { Handlers } from '../../src/processing/handlers.ts';
+import type { HandlerContext, Handlers } from '../../src/processing/handlers.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
@@ -171,7 +171,7 @@ describe('the log of a handler that succeeds', () => {
 
   it('says what it threw after its transaction was committed', async () => {
     const { logger, lines } = recordedLog();
-    const late = async (_: unknown, ctx: Parameters<NonNullable<Handlers['*']>>[1]): Promise<void> => {
+    const late = async (_: unknown, ctx: HandlerContext): Promise<void> => {
       await ctx.transaction(() => {});
       throw new Error('no mail');
     };

@@ -934,6 +934,12 @@ describe('close()', () => {
     expect((await event('evt_2')).state).toBe('pending');
   });
 
+  it('resolves on the inbox of an older hookbox, which has no leave()', async () => {
+    const older = Object.assign({ ...inbox }, { leave: undefined });
+    const running = await started({ '*': () => {} }, { inbox: older });
+    await expect(running.close()).resolves.toBeUndefined();
+  });
+
   it('happens at the end of a block with await using', async () => {
     await store(inbox, orderEvent('evt_1'));
     {
@@ -1200,7 +1206,9 @@ describe('while another process has the write lock for longer than a lease', () 
       processing: { leaseMs: 400 },
     });
     await running.start();
-    await vi.waitUntil(async () => (await locked.get({ endpoint: 'default', id: 'evt_1' }))?.state === 'processed');
+    await vi.waitUntil(async () => (await locked.get({ endpoint: 'default', id: 'evt_1' }))?.state === 'processed', {
+      timeout: 20_000,
+    });
 
     await using elsewhere = sqliteInbox(file);
     await store(elsewhere, orderEvent('evt_2'));

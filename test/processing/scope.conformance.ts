@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { ClaimRequest, Scope } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
+import { createProcessor } from '../../src/processing/processor.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
-import { START } from '../helpers/virtual-clock.ts';
+import { silent } from '../helpers/silent-logger.ts';
+import { START, VirtualClock } from '../helpers/virtual-clock.ts';
 
 type Parts = NonNullable<Parameters<typeof incoming>[0]>;
 
@@ -24,6 +26,44 @@ export function testScope(name: string, open: () => Inbox): void {
     }
     return inbox;
   }
+
+  describe(`${name}, who runs`, () => {
+    it('a processor is there from its start until it is closed, with what it handles', async () => {
+      await using inbox = await holding();
+      const handlers = { 'order.created': () => {} };
+      const worker = createProcessor({
+        inbox,
+        endpoint: 'shop-a',
+        handlers,
+        clock: new VirtualClock(),
+        logger: silent,
+      });
+      expect(await inbox.processors(START)).toEqual({ processors: [], handled: [] });
+      await worker.start();
+      const seen = await inbox.processors(START);
+      expect(seen).toEqual({
+        processors: [{ ...CREATED, name: expect.any(String), startedAt: new Date(START), seenAt: new Date(START) }],
+        handled: [{ endpoint: 'shop-a', type: 'order.created', seenAt: new Date(START) }],
+      });
+      await worker.close();
+      expect(await inbox.processors(START)).toEqual({ ...seen, processors: [] });
+    });
+
+    it('one that goes without a word is gone after ten minutes, also when the clock was set back since', async () => {
+      await using inbox = await holding();
+      const named = async (now: number) => (await inbox.processors(now)).processors.map(({ name }) => name);
+      const HOUR_MS = 3_600_000;
+      await inbox.announce(EVERYWHERE, START + HOUR_MS, null, { name: 'one', startedAt: START });
+      await inbox.announce(CREATED, START + HOUR_MS + 1, null, { name: 'other', startedAt: START + 1 });
+      expect(await named(START + HOUR_MS + TAKER_MS - 1)).toEqual(['one', 'other']);
+      expect(await named(START + HOUR_MS + TAKER_MS)).toEqual(['other']);
+      await claimIds(inbox, START, EVERYWHERE);
+      expect(await named(START)).toEqual(['one', 'other']);
+      expect(await named(START + TAKER_MS + 60_000)).toEqual([]);
+      await inbox.announce(CREATED, START + TAKER_MS + 60_000, null, { name: 'next', startedAt: START });
+      expect(await named(START)).toEqual(['next']);
+    });
+  });
 
   describe(`${name}, endpoint by endpoint`, () => {
     const one = { id: 'a', endpoint: 'shop-a' };

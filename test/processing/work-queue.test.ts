@@ -10,6 +10,8 @@ import { TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
+import { testOptionsByType, testTraces } from './options-by-type.conformance.ts';
+import { testToldCrashes } from './told-crashes.conformance.ts';
 import { testScope } from './scope.conformance.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testWorkQueue } from './work-queue.conformance.ts';
@@ -25,6 +27,9 @@ const inboxes: readonly (readonly [name: string, open: () => Inbox])[] = [
 for (const [name, open] of inboxes) {
   testWorkQueue(name, open);
   testScope(name, open);
+  testOptionsByType(name, open);
+  testTraces(name, open);
+  testToldCrashes(name, open);
 }
 const ofThread = 'the work queue in a file that a thread writes';
 testWorkQueue(
@@ -32,6 +37,18 @@ testWorkQueue(
   emptiedInbox((file) => threaded(file)),
 );
 testScope(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testOptionsByType(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testTraces(
+  ofThread,
+  emptiedInbox((file) => threaded(file)),
+);
+testToldCrashes(
   ofThread,
   emptiedInbox((file) => threaded(file)),
 );
@@ -227,7 +244,10 @@ it('no statement reads the whole table of events: what is handled costs the same
     await inbox.transaction(last.lease, () => {}, attempt);
     await inbox.noteLateError(last.lease, error);
   }
-  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS);
+  const processor = { name: '1-a', startedAt: START };
+  await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 2 * TAKER_MS, START + TAKER_MS, processor);
+  await inbox.processors(START + 2 * TAKER_MS);
+  await inbox.leave(processor.name);
   await inbox.prune('*', START + 30_000, 10);
   await inbox.get(key('evt_0'));
   await inbox.attempts(key('evt_0'));
@@ -242,8 +262,8 @@ it('no statement reads the whole table of events: what is handled costs the same
         .filter(({ detail }) => /^SCAN (?!json_each|types|endpoints|CONSTANT|\()/.test(detail))
         // As many as there are handlers at work; each of these indexes holds nothing else.
         .filter(({ detail }) => !/INDEX hookbox_events_leased/.test(detail))
-        // As many as there are types with a handler.
-        .filter(({ detail }) => !/hookbox_(handling|takers)/.test(detail))
+        // As many as there are types with a handler, and processors that run.
+        .filter(({ detail }) => !/hookbox_(handling|takers|processors)/.test(detail))
         .filter(({ detail }) => !/hookbox_migrations/.test(detail))
         .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
     );

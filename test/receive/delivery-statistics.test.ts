@@ -50,9 +50,11 @@ describe('what operators are told of answers', () => {
         "SELECT what, detail, sum(count) AS n FROM hookbox_counts WHERE what != 'answer-ms' GROUP BY 1, 2 ORDER BY 1, 2",
       ),
     ).toEqual([
+      { what: 'arrived', detail: 'default', n: 5 },
       { what: 'conflict', detail: '', n: 1 },
       { what: 'dead', detail: 'invalid', n: 1 },
       { what: 'duplicate', detail: '', n: 2 },
+      { what: 'refused', detail: 'signature-mismatch default', n: 1 },
       { what: 'rejected', detail: 'signature-mismatch', n: 1 },
       { what: 'stored', detail: 'invalid', n: 1 },
       { what: 'stored', detail: 'order.ready', n: 1 },
@@ -132,6 +134,20 @@ describe('what operators are told of answers', () => {
     expect(row?.kinds).toBeLessThanOrEqual(1_001);
     expect(row?.most).toBeGreaterThanOrEqual(1_000);
     expect(read("SELECT sum(count) AS n FROM hookbox_counts WHERE what = 'rejected'")).toEqual([{ n: 3_000 }]);
+  });
+
+  it('counts as arrived what is stored, though its handler fails before the answer', async () => {
+    const { inbox, read } = receiving();
+    const handlers = { 'order.ready': () => Promise.reject(new Error('the kitchen is closed')) };
+    const processing = { mode: 'inline' } as const;
+    const receiver = createReceiver({ secret, inbox, logger: silent, handlers, processing });
+    const body = eventBody('evt_1');
+    for (const _ of [1, 2])
+      expect((await receiver.receive({ body, signature: signBody(body, secret) })).status).toBe(500);
+    await receiver.close();
+    const counted = read("SELECT what, count FROM hookbox_counts WHERE what IN ('arrived', 'refused', 'rejected')");
+    expect(counted).toEqual([{ what: 'arrived', count: 2 }]);
+    expect(read('SELECT * FROM hookbox_rejected')).toEqual([]);
   });
 
   it('keeps nobody from closing while the file is locked', async () => {

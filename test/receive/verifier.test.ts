@@ -444,7 +444,7 @@ describe('what is reported', () => {
       },
       logger,
     });
-    await vi.waitFor(() => expect(lines).toHaveLength(1));
+    await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000 });
     expect(lines[0]).toMatchObject({ level: 'error', message: expect.stringContaining('secret provider') });
   });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { OPERATIONS } from '../../src/sandbox/operations.ts';
+import { OPERATIONS } from '../../src/sandbox/service-operations.ts';
 import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS } from '../../src/sandbox/assumptions.ts';
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');

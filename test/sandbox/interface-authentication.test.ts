@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Permission } from '../../src/sandbox/operations.ts';
+import type { Permission } from '../../src/sandbox/service-operations.ts';
 import { NEW_CART, NEW_ITEM, NEW_ORDER, Service } from './service.ts';
 
 /** Section 4 with A8: each operation, what it needs, and a request that gets past the check of permissions. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS } from '../../src/sandbox/assumptions.ts';
 import { ERROR_CODES } from '../../src/sandbox/errors.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../src/sandbox/operations.ts';
+import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../src/sandbox/service-operations.ts';
 
 const ALL: readonly Operation[] = OPERATION_NAMES.map((name) => OPERATIONS[name]);
 

@@ -51,7 +51,7 @@ describe('deliver', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {
       const delivery = deliver(to.url, body, options).catch((failure: unknown) => failure);
-      await vi.waitFor(() => expect(to.arrived).toHaveLength(1), { interval: 1 });
+      await vi.waitFor(() => expect(to.arrived).toHaveLength(1), { interval: 1, timeout: 20_000 });
       vi.advanceTimersByTime(9_000);
       await Promise.resolve();
       vi.advanceTimersByTime(1_001);
@@ -160,7 +160,7 @@ describe('the faults of a delivery', () => {
     const until = Math.min(Math.floor(body.byteLength * where), body.byteLength - 1);
     const message = `the connection was cut after ${until} of ${body.byteLength} bytes`;
     await expect(delivery).rejects.toMatchObject({ code: 'CUT', message });
-    await vi.waitFor(() => expect(to.cut()).toBe(1));
+    await vi.waitFor(() => expect(to.cut()).toBe(1), { timeout: 20_000 });
     expect(to.arrived).toEqual([]);
   });
 
@@ -177,7 +177,7 @@ describe('the faults of a delivery', () => {
     await using to = await endpoint();
     const delivery = deliver(to.url, body, { ...options, timeoutMs: 100, fault: { kind: 'slow-body', ms: 1_000 } });
     await expect(delivery).rejects.toMatchObject({ code: 'TIMEOUT' });
-    await vi.waitFor(() => expect(to.cut()).toBe(1));
+    await vi.waitFor(() => expect(to.cut()).toBe(1), { timeout: 20_000 });
   });
 
   it('slow-body: an answer before its end counts, and the rest is not sent', async () => {

@@ -244,7 +244,7 @@ describe('an interruption', () => {
     const controller = new AbortController();
     using sender = service(to.url, { clock: realClock(), signal: controller.signal });
     const deliveries = Array.from({ length: 50 }, (_, n) => sender.deliver(eventBody(`evt_${n}`)));
-    await vi.waitFor(() => expect(to.arrived).toHaveLength(100)); // at once, and at once again
+    await vi.waitFor(() => expect(to.arrived).toHaveLength(100), { timeout: 20_000 }); // at once, and at once again
     await delay(20);
     controller.abort();
     const ends = await Promise.all(deliveries);

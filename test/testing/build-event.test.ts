@@ -1,5 +1,9 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { eventTypes, type EventType } from '../../src/events/event-types.ts';
+import { isKnown } from '../../src/events/known-event.ts';
+import type { EventSchemas } from '../../src/events/own-events.ts';
 import { parseEvent } from '../../src/events/parse.ts';
 import { fixture } from '../../src/testing/fixtures.ts';
 import { buildEvent } from '../../src/testing/index.ts';
@@ -75,5 +79,56 @@ describe('buildEvent', () => {
     expect(() => buildEvent('order.crated' as EventType)).toThrow(
       /^"order\.crated" is no event type\. Use one of: order\.created, /,
     );
+  });
+
+  describe('with the schemas of own types', () => {
+    const inZod = z.object({ points: z.number(), at: z.string().transform((text) => new Date(text)) });
+    const later = {
+      '~standard': { version: 1, vendor: 'hand', validate: () => Promise.reject(new Error('no')) },
+    } as const;
+    const events: EventSchemas = {
+      'loyalty.earned': inZod,
+      'order.created': v.object({ gift_note: v.string() }),
+      later,
+    };
+    const build = (type: string, overrides?: object) => buildEvent(type as EventType, overrides, { events });
+
+    it('makes one of them as the service sends it, under an id of its own', () => {
+      const data = { points: 5, at: '2026-01-01T00:00:00Z' };
+      const event = build('loyalty.earned', { data });
+      expect(event).toEqual({
+        id: expect.stringMatching(/^evt_/),
+        type: 'loyalty.earned',
+        created: expect.any(String),
+        data,
+      });
+      expect(parseEvent(Buffer.from(JSON.stringify(event)))).toMatchObject({ ok: true, known: false });
+      expect([isKnown(event), build('loyalty.earned', { data }).id === event.id]).toEqual([true, false]);
+    });
+
+    it('refuses what does not fit, without its values', () => {
+      expect(() => build('loyalty.earned', { data: { points: 'rosebud', at: '' } })).toThrow(
+        new TypeError(
+          'The event does not fit the schema of loyalty.earned: data.points: invalid_type, expected number.',
+        ),
+      );
+      expect(() => build('order.created')).toThrow(
+        'The event does not fit the schema of order.created: data.gift_note: ',
+      );
+      expect(build('order.created', { data: { gift_note: 'hi' } }).data).toMatchObject({
+        gift_note: 'hi',
+        object: 'order',
+      });
+    });
+
+    it('does not wait for a schema that answers later', () => {
+      expect(build('later')).toMatchObject({ type: 'later', data: {} });
+    });
+
+    it('refuses a type that has no schema, and says how it gets one', () => {
+      expect(() => build('loyalty.erned')).toThrow(
+        /A type of your own needs a schema in the option events: \{ "loyalty\.erned": schema \}\.$/,
+      );
+    });
   });
 });

@@ -52,7 +52,9 @@ export function checkCommand(): Command {
       headers: givenHeaders(options.header),
       signal: interruption(),
       onStart: (ids) =>
-        tell(`Checking ${target.href} with events whose ids begin with ${ids}; discard them afterwards.`),
+        tell(
+          `Checking ${target.href} with events whose ids begin with ${ids}; discard afterwards what is left dead or waiting.`,
+        ),
       ...(options.json !== true && { onResult: printResult }),
     });
     if (options.json === true) printJson(report);
@@ -67,7 +69,7 @@ export function checkCommand(): Command {
 const WIDTH = Math.max(...probeNames.map(({ length }) => length));
 const PROBES_HELP = `Probes:\n${probeNames.map((name) => `  ${name.padEnd(WIDTH)}  ${PROBES[name]}`).join('\n')}`;
 const EVENTS_HELP = `Check a test endpoint: it handles these events as it handles real orders. Their ids begin with evt_check_, so that you
-can find and discard them. An answer 429, or 503 with Retry-After, is tried again later; only burst judges it. An endpoint
+can find them, and discard what is left dead or waiting. An answer 429, or 503 with Retry-After, is tried again later; only burst judges it. An endpoint
 that stores within a millisecond after its answer looks like one that stores first.
 Exit codes: 0 no fault (warnings and unknowns do not count), 1 a fault, 3 a rate limit let no delivery in.`;
 

@@ -21,6 +21,7 @@ import type { ActOnOptions } from './act-options.ts';
 import { tellPending } from './bulk-report.ts';
 import { byOf } from './by.ts';
 import { idText } from './event-texts.ts';
+import { tellPaused } from './pause.ts';
 import { foundEvent } from './found-event.ts';
 
 /** What one transaction takes. */
@@ -60,6 +61,7 @@ export async function actOnIds(
     await nextTurn(); // or Ctrl-C would never be heard
   }
   if (act !== 'discard' && !dryRun) tellPending(done);
+  if (act !== 'discard' && done > 0) await tellPaused(inbox);
   if (act === 'rerun' && left > 0 && options.force !== true) tell('Add --force to rerun processed events, too.');
   if (signal.aborted) return EXIT.interrupted;
   if (keys.length === 0) return EXIT.notFound;

@@ -12,6 +12,7 @@ import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { printJson, tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
+import { tellPaused } from './pause.ts';
 import { tellFailure } from '../shared/tell-failure.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import { actOnIds } from './act-on-ids.ts';
@@ -168,6 +169,7 @@ async function knownBulk(inbox: Inbox, act: Act, id: number, options: ActOnOptio
 async function run(inbox: Inbox, before: Bulk, options: ActOnOptions, signal: AbortSignal): Promise<ExitCode> {
   const { id, act } = before;
   const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
+  const look = ['hookbox events bulks', id, ...inboxOptions(neededInbox(options))].join(' ');
   const progress = progressBar();
   let heard = before;
   try {
@@ -182,7 +184,10 @@ async function run(inbox: Inbox, before: Bulk, options: ActOnOptions, signal: Ab
       }),
     );
     if (options.json === true) printJson(bulk);
-    return concludeBulk(bulk, before, goOn, signal);
+    const exit = concludeBulk(bulk, before, { goOn, look }, signal);
+    // All is done: an inbox that is lost now does not change that.
+    if (act !== 'discard') await tellPaused(inbox).catch(tellFailure);
+    return exit;
   } catch (failure) {
     if (failure instanceof ConfigurationError) throw failure; // nothing was begun
     tell(stoppedText(heard, goOn));

@@ -14,12 +14,18 @@ export function printFound(found: FoundForAct, options: WideOptions): void {
   eventTable(options)(found.first);
 }
 
+/** What to type after a bulk act: to go on with it, and to see what became of its events. */
+interface NextCommands {
+  readonly goOn: string;
+  readonly look: string;
+}
+
 /**
  * Tells how a bulk act went, and says how to exit.
  *
  * @param before - as it was when this run began
  */
-export function concludeBulk(bulk: Bulk, before: Bulk, goOn: string, signal: AbortSignal): ExitCode {
+export function concludeBulk(bulk: Bulk, before: Bulk, { goOn, look }: NextCommands, signal: AbortSignal): ExitCode {
   const { id, act, state, total, worked, counts } = bulk;
   const { done = 0 } = counts;
   if (state === 'running') tell(stoppedText(bulk, goOn));
@@ -28,6 +34,7 @@ export function concludeBulk(bulk: Bulk, before: Bulk, goOn: string, signal: Abo
   if (worked > before.worked) tell(countsText(act, now));
   if (before.worked > 0) tell(`In all ${countsText(act, counts)}`);
   if (act !== 'discard') tellPending(now.done ?? 0);
+  if (act !== 'discard' && done > 0) tell(`To see what became of them later: ${look}`);
   if (signal.aborted && state !== 'done') return EXIT.interrupted;
   if (done === 0) return EXIT.failed;
   return done === total ? EXIT.ok : EXIT.partial;

@@ -1,15 +1,23 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
+import { wholeNumber } from '../shared/option-values.ts';
 import { withNewest, type NewestOptions } from './event-options.ts';
 
 /** `hookbox events bulks` */
 export function bulksCommand(): Command {
-  const made = command('bulks', 'list reruns and discards of many events, newest first', [
+  const made = command('bulks', 'list acts on many events, newest first, or tell what became of one', [
     'hookbox events bulks',
+    'hookbox events bulks 7',
     'hookbox events bulks --json | jq \'select(.state == "running").id\'',
   ]);
-  return withNewest(made).action(async (options: NewestOptions) => {
-    const { bulks } = await import('./print-bulks.ts');
-    process.exitCode = await bulks(options);
+  made.argument('[bulk-id]', 'tell what became of the events of this one', wholeNumber(1));
+  return withNewest(made).action(async (id: number | undefined, options: NewestOptions) => {
+    if (id === undefined) {
+      const { bulks } = await import('./print-bulks.ts');
+      process.exitCode = await bulks(options);
+    } else {
+      const { showBulk } = await import('./show-bulk.ts');
+      process.exitCode = await showBulk(id, options);
+    }
   });
 }

@@ -35,16 +35,20 @@ export interface FilterOptions {
   readonly deadReason?: readonly DeadReason[];
   readonly since?: string;
   readonly until?: string;
+  readonly failedSince?: string;
+  readonly failedUntil?: string;
   readonly id?: string;
   readonly entity?: string;
   readonly merchant?: string;
   readonly error?: string;
+  readonly text?: string;
   readonly redelivered?: boolean;
   readonly conflict?: boolean;
   readonly ignoredSince?: string;
   readonly retrying?: boolean;
   readonly payload?: readonly string[];
   readonly fingerprint?: string;
+  readonly bulk?: number;
   readonly endpoint?: string;
 }
 
@@ -64,10 +68,13 @@ export function withFilter(command: Command): Command {
     )
     .option('--since <time>', 'received then or later: an age such as 2h, or an ISO date (UTC)')
     .option('--until <time>', 'received before then')
+    .option('--failed-since <time>', 'failed for the last time then or later: dead, or to be tried again')
+    .option('--failed-until <time>', 'failed for the last time before then')
     .option('--id <id>', 'the event with exactly this id')
     .option('--entity <name>', 'about this entity: its name, or the id of an order, cart or product')
     .option('--merchant <id>', 'with this merchant_id in their data')
     .option('--error <text>', 'with this text in the name or message of the last error, in any case')
+    .option('--text <text>', 'with this text in their id, type, what they are about or that error, in any case')
     .option('--redelivered', 'that came more than once')
     .option('--conflict', 'whose id also came with other bytes')
     .option('--ignored-since <time>', 'ignored then or later because nobody handled their type; not what was discarded')
@@ -77,6 +84,7 @@ export function withFilter(command: Command): Command {
       '--fingerprint <group>',
       'of this group of dead events, or with --retrying of retries; hookbox events list --groups shows its name',
     )
+    .option('--bulk <bulk-id>', 'that this act on many was done to; known for a week', wholeNumber(1))
     .option('--endpoint <name>', 'received at this endpoint; at any unless given');
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Inbox } from '../../inbox/contract.ts';
-import { listEvents, type EventFilter, type EventPage } from '../../ops/index.ts';
+import { listEvents, type EventFilter, type EventPage, type SearchOrder } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import type { Progress } from '../shared/progress-bar.ts';
 
@@ -11,30 +11,40 @@ export const MOST_A_PAGE = 500;
 export interface PagesOptions {
   /** the most events in all */
   readonly most: number;
-  /** begin with what is older than the event of this `seq` */
+  /** begin behind the event of this `seq` */
   readonly before?: number;
+  /** the newest first unless given */
+  readonly order?: SearchOrder;
   /** ends after the page under way */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
 }
 
 /**
- * Pages of the events that fit, newest first, until there are as many as wanted or no more. A page may be short or empty
+ * Pages of the events that fit, newest first unless told otherwise, until there are as many as wanted or no more. A page may be short or empty
  * and still have a next one: it is also over when many events were looked at for it.
  */
 export async function* pagesOf(inbox: Inbox, filter: EventFilter, options: PagesOptions): AsyncGenerator<EventPage> {
-  const { most, before, signal, progress } = options;
+  const { most, before, order = 'newest', signal, progress } = options;
   let from: number | null = before ?? null;
+  let beforeAt: Date | undefined;
   let newest = 0;
   let examined = 0;
   let found = 0;
   do {
-    const page = await listEvents(inbox, filter, { before: from, limit: Math.min(most - found, MOST_A_PAGE) });
-    from = page.next;
+    const page: EventPage = await listEvents(inbox, filter, {
+      before: from,
+      limit: Math.min(most - found, MOST_A_PAGE),
+      order,
+      ...(beforeAt !== undefined && { beforeAt }),
+    });
+    ({ next: from, nextAt: beforeAt } = page);
     examined += page.examined;
     found += page.events.length;
     newest ||= page.events[0]?.seq ?? (from ?? 0) + page.examined;
-    progress?.show(1 - (from ?? 0) / newest, `${plural(examined, 'event')} looked at, ${number(found)} found`);
+    // In another order nobody knows how far it is.
+    const done = order === 'newest' ? 1 - (from ?? 0) / newest : null;
+    progress?.show(done, `${plural(examined, 'event')} looked at, ${number(found)} found`);
     yield page;
     await nextTurn(); // or Ctrl-C would never be heard
   } while (from !== null && found < most && !signal.aborted);

@@ -1,6 +1,7 @@
-import type { EventSummary } from '../../ops/index.ts';
+import type { EventSummary, Wait } from '../../ops/index.ts';
 import { oneLine } from '../../printable.ts';
 import { stateText } from '../../ops/words/event-words.ts';
+import { waitInWords } from '../../ops/words/wait-words.ts';
 import type { Style } from '../shared/output.ts';
 import type { Cell } from '../shared/table.ts';
 
@@ -34,4 +35,13 @@ export function orDash(text: string | null): string {
 /** The id, with the endpoint where it is another than usual. */
 export function idText({ id, endpoint }: { readonly id: string; readonly endpoint: string }): string {
   return endpoint === 'default' ? oneLine(id) : `${oneLine(id)} (${oneLine(endpoint)})`;
+}
+
+/** Why an event is not handled yet: `waits behind evt_1, which has failed 15 times`. */
+export function waitText(event: EventSummary, wait: Wait, now: Date): string {
+  return oneLine(
+    waitInWords(event, wait, now)
+      .map((part) => (typeof part === 'string' ? part : idText(part)))
+      .join(''),
+  );
 }

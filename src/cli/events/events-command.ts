@@ -6,9 +6,11 @@ import { bulksCommand } from './bulks-command.ts';
 import { discardCommand } from './discard-command.ts';
 import { eraseCommand } from './erase-command.ts';
 import { exportCommand } from './export-command.ts';
+import { findCommand } from './find-command.ts';
 import { hurryCommand } from './hurry-command.ts';
 import { importCommand } from './import-command.ts';
 import { listCommand } from './list-command.ts';
+import { pauseCommand, resumeCommand } from './pause-command.ts';
 import { pruneCommand } from './prune-command.ts';
 import { rejectedCommand } from './rejected-command.ts';
 import { rerunCommand } from './rerun-command.ts';
@@ -20,16 +22,20 @@ import { tailCommand } from './tail-command.ts';
 export function eventsCommand(): Command {
   return command('events', 'find, understand and rerun stored events', [
     'hookbox events list --state dead --since 24h',
+    'hookbox events find ord_42',
     'hookbox events show evt_3PqT8mXkRz4VwYb2',
     'hookbox events rerun --fingerprint 5f3a9c0d1b2e4f67 --dry-run',
     'hookbox events help rerun',
   ])
     .addCommand(listCommand())
+    .addCommand(findCommand())
     .addCommand(showCommand())
     .addCommand(tailCommand())
     .addCommand(rerunCommand())
     .addCommand(hurryCommand())
     .addCommand(discardCommand())
+    .addCommand(pauseCommand())
+    .addCommand(resumeCommand())
     .addCommand(pruneCommand())
     .addCommand(eraseCommand())
     .addCommand(exportCommand())

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
-import { exportEvents } from '../../ops/index.ts';
+import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -22,6 +22,7 @@ import { underWay } from '../shared/interruptible.ts';
 export interface ExportCommandOptions extends DbOptions, FilterOptions, ByOptions {
   readonly out?: string;
   readonly force?: boolean;
+  readonly format: 'exact' | ReadableFormat;
 }
 
 /** Writes events to a file or to standard output, and resolves with how to exit. */
@@ -37,7 +38,7 @@ function inUse(options: DbOptions): string {
 }
 
 async function exported(options: ExportCommandOptions): Promise<ExitCode> {
-  const { out, force = false } = options;
+  const { out, force = false, format } = options;
   const filter = eventFilterOf(options);
   if (out !== undefined) refuseExisting(out, force);
   const signal = interruption();
@@ -45,14 +46,20 @@ async function exported(options: ExportCommandOptions): Promise<ExitCode> {
 
   const progress = progressBar();
   let events = 0;
-  const lines = exportEvents(inbox, byOf(options), filter, {
+  const told = {
     signal,
-    onProgress: (count) => {
+    onProgress: (count: number) => {
       events = count;
       progress.show(null, `${plural(count, 'event')} exported`);
     },
-  });
-  await underWay(signal, progress, () => (out === undefined ? print(lines, signal) : save(lines, out, signal)));
+  };
+  const by = byOf(options);
+  const lines =
+    format === 'exact' ? exportEvents(inbox, by, filter, told) : exportReadable(inbox, format, by, filter, told);
+  const end = format === 'csv' ? '\r\n' : '\n';
+  await underWay(signal, progress, () =>
+    out === undefined ? print(lines, end, signal) : save(lines, end, out, signal),
+  );
   if (signal.aborted) {
     tell(out === undefined ? 'Stopped: what was printed is not complete.' : `Stopped: there is no ${oneLine(out)}.`);
     return EXIT.interrupted;
@@ -62,9 +69,9 @@ async function exported(options: ExportCommandOptions): Promise<ExitCode> {
 }
 
 /** No faster than it is read. */
-async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+async function print(lines: AsyncIterable<string>, end: string, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    const isRoom = process.stdout.write(`${printableJson(line)}\n`);
+    const isRoom = process.stdout.write(`${printableJson(line)}${end}`);
     if (signal.aborted) return;
     // A reader that goes away never makes room.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
@@ -72,14 +79,14 @@ async function print(lines: AsyncIterable<string>, signal: AbortSignal): Promise
 }
 
 /** Under a name of its own until it is complete, so that half an export is not taken for a whole one. */
-async function save(lines: AsyncIterable<string>, out: string, signal: AbortSignal): Promise<void> {
+async function save(lines: AsyncIterable<string>, end: string, out: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${out}.${process.pid}.tmp`;
   let file: FileHandle | undefined;
   try {
     file = await open(unfinished, 'wx', OWNER_ONLY);
     for await (const line of lines) {
       if (signal.aborted) return;
-      await file.write(`${line}\n`);
+      await file.write(`${line}${end}`);
     }
     if (signal.aborted) return;
     await file.sync();

@@ -10,25 +10,29 @@ import type { FilterOptions } from './event-options.ts';
  */
 export function eventFilterOf(options: FilterOptions): EventFilter {
   const { type, state, deadReason, since, until, payload } = options;
-  const { id, entity, merchant, error, redelivered, conflict, retrying, fingerprint, endpoint } = options;
-  const { ignoredSince } = options;
+  const { id, entity, merchant, error, redelivered, conflict, retrying, fingerprint, endpoint, bulk } = options;
+  const { failedSince, failedUntil, ignoredSince, text } = options;
   return {
     ...(type && { types: type }),
     ...(state && { states: state }),
     ...(deadReason && { deadReasons: deadReason }),
     ...(since !== undefined && { since: timeOption('--since', since) }),
     ...(until !== undefined && { until: timeOption('--until', until) }),
+    ...(failedSince !== undefined && { failedSince: timeOption('--failed-since', failedSince) }),
+    ...(failedUntil !== undefined && { failedUntil: timeOption('--failed-until', failedUntil) }),
     ...(payload && { payload: payload.map(conditionOf) }),
     ...(id !== undefined && { id }),
     ...(entity !== undefined && { entity }),
     ...(merchant !== undefined && { merchant }),
     ...(error !== undefined && { error }),
+    ...(text !== undefined && { text }),
     ...(redelivered !== undefined && { redelivered }),
     ...(conflict !== undefined && { conflict }),
     ...(ignoredSince !== undefined && { ignoredSince: timeOption('--ignored-since', ignoredSince) }),
     ...(retrying !== undefined && { retrying }),
     ...(fingerprint !== undefined && { fingerprint }),
     ...(endpoint !== undefined && { endpoint }),
+    ...(bulk !== undefined && { bulk }),
   };
 }
 

@@ -1,5 +1,12 @@
 import type { Inbox } from '../../inbox/contract.ts';
-import { deadGroups, retryGroups, type DeadGroup, type EventSummary, type RetryGroup } from '../../ops/index.ts';
+import {
+  deadGroups,
+  retryGroups,
+  type DeadGroup,
+  type EventSummary,
+  type RetryGroup,
+  type SearchOrder,
+} from '../../ops/index.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -11,7 +18,7 @@ import { progressBar } from '../shared/progress-bar.ts';
 import { lineWidth, table, texts, times, type Cell } from '../shared/table.ts';
 import { tellUnknownTypes } from '../shared/unknown-types.ts';
 import type { WideOptions } from '../shared/wide-option.ts';
-import { eventTable } from './event-table.ts';
+import { eventTable, waitsOf } from './event-table.ts';
 import { eventFilterOf, isEverything } from './filter-from-options.ts';
 import type { FilterOptions, InboxOptions } from './event-options.ts';
 import { pagesOf } from './event-pages.ts';
@@ -22,12 +29,13 @@ export interface ListOptions extends InboxOptions, FilterOptions, WideOptions {
   readonly limit: number;
   readonly all?: boolean;
   readonly before?: number;
+  readonly order?: SearchOrder;
   readonly groups?: boolean;
 }
 
 /** Prints the events that fit, newest first, and resolves with how to exit. */
 export async function list(options: ListOptions): Promise<ExitCode> {
-  const { json = false, limit, all = false, before, groups = false } = options;
+  const { json = false, limit, all = false, before, order = 'newest', groups = false } = options;
   const filter = eventFilterOf(options);
   const { retrying = false, ...beyondRetrying } = filter;
   if (groups && (!isEverything(beyondRetrying) || before !== undefined)) {
@@ -35,6 +43,9 @@ export async function list(options: ListOptions): Promise<ExitCode> {
       '--groups shows all dead letters. Leave the filter out, or list the events of one --fingerprint. ' +
         'Only --retrying goes with it: it shows all retries.',
     );
+  }
+  if (order === 'failed' && before !== undefined) {
+    throw usageError('--order failed begins with the one that died last. Raise --limit, or give --failed-until.');
   }
   const signal = interruption();
   await using inbox = await existingInbox(options);
@@ -50,22 +61,30 @@ export async function list(options: ListOptions): Promise<ExitCode> {
       most,
       signal,
       progress,
+      order,
       ...(before !== undefined && { before }),
     })) {
-      if (page.events.length > 0) progress.above(() => print(page.events));
+      const waits = json ? undefined : await waitsOf(inbox, page.events);
+      if (page.events.length > 0) progress.above(() => print(page.events, waits));
       found += page.events.length;
       ({ next } = page);
     }
   } finally {
     progress.end();
   }
-  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : 'There may be older ones.'} To go on, add --before ${next}`);
+  if (next !== null) tell(`${signal.aborted ? 'Stopped.' : `There may be ${MORE[order]} ones.`} ${goOn(order, next)}`);
   else if (found === 0) {
     const isEmpty = isEverything(filter) && before === undefined;
     tell(isEmpty ? `There is no event in ${shownInbox(options)}.` : `Nothing in ${shownInbox(options)} fits.`);
     tellUnknownTypes(options.type);
   }
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
+}
+
+const MORE = { newest: 'older', oldest: 'newer', failed: 'earlier' } as const satisfies Record<SearchOrder, string>;
+
+function goOn(order: SearchOrder, next: number): string {
+  return order === 'failed' ? 'For more, raise --limit or add --all' : `To go on, add --before ${next}`;
 }
 
 function printEach(events: readonly EventSummary[]): void {

@@ -2,6 +2,8 @@ import type { StoredEvent } from '../../inbox/event.ts';
 import { getEvent, type EventHistory } from '../../ops/index.ts';
 import { bytes, plural, relative } from '../../ops/words/format.ts';
 import { stateText } from '../../ops/words/event-words.ts';
+import { bodyDiff, type BodyDiff } from '../../ops/body/body-diff.ts';
+import { differenceInWords } from '../../ops/words/diff-words.ts';
 import { createMask } from '../../ops/body/mask.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
@@ -10,7 +12,7 @@ import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './event-options.ts';
 import { readablePayload } from './readable-payload.ts';
-import { errorText, idText, timeText, orDash, stateStyle } from './event-texts.ts';
+import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
 import { timelineLines } from './timeline.ts';
 
 /** What the arguments of `events show` say. */
@@ -31,9 +33,13 @@ export async function show(id: string, options: ShowOptions): Promise<ExitCode> 
   const history = key === null ? null : await getEvent(inbox, key);
   if (history === null) return EXIT.notFound;
 
-  if (raw) printRaw(history.event);
-  else if (json) printJson(asJson(history, mask));
-  else print(asText(history, mask, new Date()));
+  if (raw) {
+    printRaw(history.event);
+    return EXIT.ok;
+  }
+  const now = new Date();
+  if (json) printJson(asJson(history, mask));
+  else print(asText(history, mask, now));
   return EXIT.ok;
 }
 
@@ -46,16 +52,25 @@ function printRaw({ id, body }: StoredEvent): void {
 }
 
 /** The bodies as texts; in base64 where they are none. */
-function asJson({ summary, event, timeline }: EventHistory, mask: Masking): object {
+function asJson({ summary, event, timeline, wait }: EventHistory, mask: Masking): object {
   const { redeliveries, conflict, body } = event;
   const { body: otherBody, ...conflicts } = conflict ?? {};
   return {
     ...summary,
     redeliveries,
-    conflict: otherBody === undefined ? null : { ...conflicts, ...bodyFields(mask(otherBody)) },
+    conflict:
+      otherBody === undefined
+        ? null
+        : { ...conflicts, ...diffFields(body, otherBody, mask), ...bodyFields(mask(otherBody)) },
     timeline,
+    wait,
     ...(body === null ? { body } : bodyFields(mask(body))),
   };
+}
+
+/** What it says otherwise; nothing where one of the two is gone. */
+function diffFields(body: Uint8Array | null, other: Uint8Array, mask: Masking): { readonly diff?: BodyDiff } {
+  return body === null || other.byteLength === 0 ? {} : { diff: bodyDiff(body, other, mask) };
 }
 
 function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } {
@@ -64,15 +79,17 @@ function bodyFields(body: Uint8Array): { readonly body: string } | { readonly bo
   return Buffer.from(text).equals(bytes) ? { body: text } : { bodyBase64: bytes.toString('base64') };
 }
 
-function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: Date): readonly string[] {
+function asText({ summary, event, timeline, wait }: EventHistory, mask: Masking, now: Date): readonly string[] {
   const { body, conflict } = event;
-  const facts = factsOf(summary, now).map(([name, value]) => `  ${styled('dim', name.padEnd(FACT_WIDTH))}${value}`);
+  const facts = factsOf(summary, wait, now).map(
+    ([name, value]) => `  ${styled('dim', name.padEnd(FACT_WIDTH))}${value}`,
+  );
   return [
     `${styled('bold', idText(summary))}  ${orDash(summary.type)}  ${styled(stateStyle(summary), stateText(summary))}`,
     ...facts,
     '',
     styled('bold', 'Timeline'),
-    ...timelineLines(timeline),
+    ...timelineLines(timeline, now),
     '',
     ...(body === null
       ? [styled('bold', 'Payload'), 'pruned: only a hash of it is left']
@@ -82,20 +99,38 @@ function asText({ summary, event, timeline }: EventHistory, mask: Masking, now: 
       : [
           '',
           styled('bold', `The newest other body that came under its id (${bytes(conflict.body.byteLength)})`),
+          ...(body === null ? [] : [...diffLines(bodyDiff(body, conflict.body, mask)), '']),
           ...readablePayload(mask(conflict.body)),
         ]),
   ];
 }
 
+/** What it says otherwise: `-` is of the body that counts. */
+function diffLines(diff: BodyDiff): readonly string[] {
+  const changes = diff.kind === 'changes' ? diff.changes : [];
+  return [
+    differenceInWords(diff),
+    ...changes.flatMap(({ path, was, is }) => [
+      ...(was === null ? [] : [styled('red', `  - ${oneLine(path)}: ${oneLine(was)}`)]),
+      ...(is === null ? [] : [styled('green', `  + ${oneLine(path)}: ${oneLine(is)}`)]),
+    ]),
+  ];
+}
+
 const FACT_WIDTH = 13;
 
-function factsOf(summary: EventHistory['summary'], now: Date): readonly (readonly [name: string, value: string])[] {
+function factsOf(
+  summary: EventHistory['summary'],
+  wait: EventHistory['wait'],
+  now: Date,
+): readonly (readonly [name: string, value: string])[] {
   const { entity, receivedAt, settledAt, dueAt, verified, attempts, redeliveries, conflicts } = summary;
   const when = (at: Date): string => `${timeText(at)} (${relative(at, now)})`;
   return [
     ['entity', orDash(entity)],
     ['received', when(receivedAt)],
     ...(dueAt === null ? [] : [['due', when(dueAt)] as const]),
+    ...(wait === null ? [] : [['why', waitText(summary, wait, now)] as const]),
     ...(settledAt === null ? [] : [[summary.state, when(settledAt)] as const]),
     ['signature', verified ? 'checked' : 'was not checked'],
     ['attempts', String(attempts)],

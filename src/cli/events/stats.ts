@@ -1,7 +1,11 @@
-import { stats, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
-import { TOTALS } from '../../ops/stats.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import { getEvent, stats, type EventHistory, type Percentiles, type Stats, type Totals } from '../../ops/index.ts';
+import { TOTALS } from '../../ops/counted-sums.ts';
+import { changesOf, type Changes } from '../../ops/what-changed.ts';
+import { failedPart, markInWords, verdict } from '../../ops/words/change-words.ts';
 import type { NamedInbox } from '../../host/shell-words.ts';
 import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
+import { calmText, warningsOf } from '../../ops/words/watch-words.ts';
 import { age, bounded, latency, number, percent } from '../../ops/words/format.ts';
 import { namedInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -11,7 +15,7 @@ import { oneLine } from '../../printable.ts';
 import { print, printJson, styled } from '../shared/output.ts';
 import { table } from '../shared/table.ts';
 import type { InboxOptions } from './event-options.ts';
-import { idText, timeText } from './event-texts.ts';
+import { idText, timeText, waitText } from './event-texts.ts';
 
 /** What the arguments of `events stats` say. */
 export interface StatsCommandOptions extends InboxOptions {
@@ -29,7 +33,11 @@ export async function printStats(options: StatsCommandOptions): Promise<ExitCode
   await using inbox = await existingInbox(options);
   const found = await stats(inbox, { since, until, steps });
   if (json) printJson(withInfinity(found));
-  else printTables(found, new Date(), namedInbox(options));
+  else {
+    const now = new Date();
+    printTables(found, { inbox, oldest: await oldestOf(inbox, found) }, now, namedInbox(options));
+    printChanges(await changesOf(inbox, found, age(until.getTime() - since.getTime()), now));
+  }
   return EXIT.ok;
 }
 
@@ -38,14 +46,25 @@ function withInfinity(found: Stats): unknown {
   return JSON.parse(JSON.stringify(found, (_, value: unknown) => (value === Infinity ? 'inf' : value)));
 }
 
-function printTables(found: Stats, now: Date, named: NamedInbox): void {
+/** The event that has waited for the longest time, and what it waits for. */
+async function oldestOf(inbox: Inbox, { now: { oldestPending } }: Stats): Promise<EventHistory | null> {
+  return oldestPending === null ? null : getEvent(inbox, oldestPending);
+}
+
+function printTables(
+  found: Stats,
+  { inbox, oldest }: { readonly inbox: Inbox; readonly oldest: EventHistory | null },
+  now: Date,
+  named: NamedInbox,
+): void {
   const { since, until, totals, byType, rejectedByReason, answerMs, handlerMs } = found;
   print(styled('bold', 'Now'));
   table(
     ['pending', 'retrying', 'processing', 'dead', 'ignored', 'oldest pending'],
     [[...gaugesOf(found), oldestText(found, now)]],
   );
-
+  if (oldest?.wait) print('', `${idText(oldest.summary)} ${waitText(oldest.summary, oldest.wait, now)}`);
+  printWatch(found, inbox, now);
   printUnhandled(found, named);
   title(`From ${timeText(since)} to ${timeText(until)}`);
   table(
@@ -84,6 +103,15 @@ function printTables(found: Stats, now: Date, named: NamedInbox): void {
   }
 }
 
+/** What comes in, who handles it, and what is not as usual. */
+function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox, 'file'>, now: Date): void {
+  const watch = { traffic, unhandled, ...processing };
+  // Of what waits without a handler there are lines of their own.
+  for (const { alarm, text } of warningsOf(watch, inbox, now))
+    if (alarm !== 'unhandled') print('', styled('bold', text));
+  print('', calmText(watch, now));
+}
+
 /** Types without a handler. */
 function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats, named: NamedInbox): void {
   for (const { endpoint, type, since, ...count } of waiting) {
@@ -96,6 +124,29 @@ function printUnhandled({ unhandled: { waiting, putAway, ignoredSince } }: Stats
     print(rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named));
   }
 }
+
+/** What began in the span, and whether handlers do worse since. */
+function printChanges({ marks, types, spans }: Changes): void {
+  for (const mark of marks.slice(-MOST_MARKS)) print('', `${timeText(mark.at)}  ${markInWords(mark)}`);
+  if (types.length === 0) return;
+  title(`Runs of handlers ${spans}`);
+  table(
+    ['type', 'runs', 'failed', 'before', 'dead', 'p50', 'before', 'p99'],
+    types.map(({ type, before, after }) => [
+      oneLine(type),
+      number(after.ended),
+      failedPart(after),
+      failedPart(before),
+      number(after.dead),
+      latency(after.handlerMs.p50),
+      latency(before.handlerMs.p50),
+      latency(after.handlerMs.p99),
+    ]),
+  );
+  print('', verdict(types));
+}
+
+const MOST_MARKS = 6;
 
 function title(text: string): void {
   print('', styled('bold', text));

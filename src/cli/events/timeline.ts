@@ -1,15 +1,17 @@
 import type { Attempt } from '../../inbox/work.ts';
-import type { TimelineEntry } from '../../ops/index.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
+import type { EventAct, TimelineEntry } from '../../ops/index.ts';
+import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import { afterHowLong } from '../../ops/words/event-words.ts';
-import { latency, plural } from '../../ops/words/format.ts';
+import { latency, plural, relative } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { styled } from '../shared/output.ts';
 import { errorText } from './event-texts.ts';
 
 /** What happened to an event, a line each; the stacks of errors beneath their attempts. */
-export function timelineLines(timeline: readonly TimelineEntry[]): readonly string[] {
-  return timeline.flatMap((entry) => {
-    const [first = '', ...more] = entryLines(entry);
+export function timelineLines(timeline: readonly TimelineEntry[], now = new Date()): readonly string[] {
+  return foldedTimeline(timeline).flatMap((entry) => {
+    const [first = '', ...more] = entryLines(entry, now);
     return [
       `  ${styled('dim', entry.at.toISOString())}  ${first}`,
       ...more.map((line) => styled('dim', `    ${line}`)),
@@ -17,7 +19,7 @@ export function timelineLines(timeline: readonly TimelineEntry[]): readonly stri
   });
 }
 
-function entryLines(entry: TimelineEntry): readonly string[] {
+function entryLines(entry: TimelineEntry | FoldedAttempts, now: Date): readonly string[] {
   switch (entry.what) {
     case 'stored':
       return ['delivered and stored'];
@@ -27,22 +29,40 @@ function entryLines(entry: TimelineEntry): readonly string[] {
       return [`from here on delivered again ${plural(entry.count, 'time')}, beside those below`];
     case 'conflict':
       return [styled('yellow', 'delivered with other bytes')];
+    case 'act':
+      return [actLine(entry.act)];
+    case 'attempts':
+      return foldedLines(entry);
     case 'attempt':
       return attemptLines(entry.attempt);
     case 'due':
-      return ['due'];
+      return [`${entry.at > now ? 'is' : 'was'} due ${relative(entry.at, now)}`];
     case 'settled':
       return [styled(entry.state === 'dead' ? 'red' : 'green', entry.state)];
   }
 }
 
+/** Who acted, and why. */
+function actLine({ act, actor, via, reason, bulk }: EventAct): string {
+  const part = bulk === null ? '' : ` with bulk ${bulk}`;
+  const why = reason === null ? '' : `: ${oneLine(reason)}`;
+  return `${oneLine(actInWords(act))} by ${oneLine(actor)} ${VIA_WORDS[via]}${part}${why}`;
+}
+
+/** Attempts that failed alike, with what the last one said. */
+function foldedLines({ attempts: [first, ...rest], last }: FoldedAttempts): readonly string[] {
+  const text = `attempts ${first.number} to ${last.number}: ${rest.length + 1} times ${last.outcome} alike, the last ${last.startedAt.toISOString()}: ${errorText(last.error)}`;
+  return [styled('red', text), ...stackLines(last)];
+}
+
 function attemptLines(attempt: Attempt): readonly string[] {
-  const { outcome, trigger, startedAt, endedAt, error } = attempt;
+  const { outcome, trigger, startedAt, endedAt, error, skipped } = attempt;
   const by = trigger === 'manual' ? ' (rerun)' : '';
   const took = latency(endedAt.getTime() - startedAt.getTime());
   const late = outcome === 'processed' && error !== null ? ', threw after its transaction was committed' : '';
+  const skip = skipped === undefined ? '' : `, skipped: ${oneLine(skipped)}`;
   const why = error === null ? '' : `: ${errorText(error)}`;
-  const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${why}`;
+  const text = `attempt ${attempt.number}${by} ${outcome}${afterHowLong(outcome, took)}${late}${skip}${why}`;
   return [styled(outcome === 'processed' ? 'green' : 'red', text), ...stackLines(attempt)];
 }
 

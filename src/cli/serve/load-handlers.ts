@@ -1,60 +1,38 @@
-import { Console } from 'node:console';
-import { existsSync } from 'node:fs';
-import { extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { messageOf } from '../../errors.ts';
+import type { EventSchemas } from '../../events/own-events.ts';
 import { assertHandlers, type Handlers } from '../../processing/handlers.ts';
-import { CommandError, EXIT, usageError } from '../shared/exit.ts';
-import { oneLine } from '../../printable.ts';
-import { requireFile } from '../shared/read-input.ts';
+import { usageError } from '../shared/exit.ts';
+import { exportedSchemas, importOwn, insideDefault, isRecord, type OwnModule } from '../shared/own-module.ts';
+
+/** What a module exports for a receiver. */
+export interface Loaded {
+  readonly handlers: Handlers;
+  readonly events: EventSchemas;
+}
 
 /**
- * The handlers that a module exports: as its default, or as `handlers`.
+ * The handlers that a module exports, as its default or as `handlers`, and the schemas of its own types as `events`.
  *
  * @throws CommandError that says what is wrong with the module
  */
-export async function loadHandlers(file: string): Promise<Handlers> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
-  requireFile(path);
-  // What handlers print is not the command's data.
-  globalThis.console = new Console(process.stderr);
-  const handlers = exportedHandlers(await imported(path, file));
+export async function loadHandlers(file: string): Promise<Loaded> {
+  const module = await importOwn(file);
+  const handlers = exportedHandlers(module);
   if (handlers === null) {
     throw usageError(`${file} exports no handlers. Write: export default { 'order.created': async (event) => { … } };`);
   }
+  const events = exportedSchemas(module, file);
   try {
-    assertHandlers(handlers);
+    assertHandlers(handlers, events);
   } catch (failure) {
     throw usageError(`${file}: ${messageOf(failure)}`);
   }
-  return handlers;
-}
-
-async function imported(path: string, file: string): Promise<object> {
-  try {
-    return (await import(pathToFileURL(path).href)) as object;
-  } catch (failure) {
-    const { code } = failure as NodeJS.ErrnoException;
-    if (code === 'ERR_UNKNOWN_FILE_EXTENSION') throw new CommandError(unreadable(file));
-    const hint = failure instanceof SyntaxError ? `. node --check ${file} shows where.` : '';
-    throw new CommandError(`${file} cannot be loaded: ${oneLine(messageOf(failure), 1_000)}${hint}`);
-  }
-}
-
-function unreadable(file: string): string {
-  if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is no module. Give a .js, .mjs or .ts file.`;
-  return `This Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
-}
-
-interface Exports {
-  readonly default?: unknown;
-  readonly handlers?: unknown;
+  return { handlers, events };
 }
 
 /** A CommonJS module is its own default export, with what it exports inside. */
-function exportedHandlers(module: Exports): Handlers | null {
-  const inner = (module.default ?? {}) as Exports;
+function exportedHandlers(module: OwnModule): Handlers | null {
+  const inner = insideDefault(module);
   const found = [module.handlers, inner.handlers, inner.default, module.default].find((each) => each !== undefined);
-  return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : null;
+  return isRecord(found) ? found : null;
 }

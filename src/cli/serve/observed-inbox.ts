@@ -52,8 +52,8 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
       observer.accepted(event, acceptance);
       return acceptance;
     },
-    async claim(request, limit) {
-      const claimed = await inbox.claim(request, limit);
+    async claim(request, limit, tell) {
+      const claimed = await inbox.claim(request, limit, tell);
       for (const event of claimed) {
         running.set(event.lease, { claimed: event, startedAt: performance.now(), told: false });
       }

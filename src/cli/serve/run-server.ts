@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
+import type { EventSchemas } from '../../events/own-events.ts';
 import { isAboutAttempt } from '../../processing/attempt-log.ts';
 import { handledTypes, type Handlers } from '../../processing/handlers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
@@ -24,6 +25,8 @@ export interface ServeOptions extends ListenOptions, DbOptions {
   /** `null` takes unsigned deliveries */
   readonly secret: string | null | undefined;
   readonly handlers?: Handlers;
+  /** schemas of the user's own types */
+  readonly events?: EventSchemas;
   readonly forwardTo?: URL;
   readonly output: Output;
   /** prints the stacks of what handlers throw */
@@ -66,12 +69,13 @@ export async function serve(options: ServeOptions): Promise<StopSignal> {
   }
 }
 
-function receiverOf(inbox: Inbox, { secret, handlers = {} }: ServeOptions): Receiver {
+function receiverOf(inbox: Inbox, { secret, handlers = {}, events = {} }: ServeOptions): Receiver {
   try {
     return createReceiver({
       ...(secret === null ? { unsafeUnsigned: true } : { secret }),
       inbox,
       handlers,
+      events,
       processing: { mode: 'background' },
       logger: notices,
     });

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { withDb, type DbOptions } from '../shared/db-option.ts';
+import { endProcess } from '../shared/end-process.ts';
 import { EXIT, usageError } from '../shared/exit.ts';
 import { tellFailure } from '../shared/tell-failure.ts';
 import type { StopSignal } from '../shared/interruption.ts';
@@ -33,7 +34,10 @@ export function serveCommand(): Command {
       'hookbox serve handlers.mjs --output ndjson | jq .outcome',
     ]),
     'the inbox, made if missing',
-  ).argument('[handlers]', 'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`');
+  ).argument(
+    '[handlers]',
+    'a module (.js, .mjs, .ts) with handlers by type as its default export or as `handlers`, and schemas of types of your own as `events`',
+  );
   const serve = withReceiverPort(made, 'listen on this port; 0 takes a free one')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--path <path>', 'the path of the webhook', absolutePath, '/webhooks')
@@ -62,9 +66,7 @@ async function run(file: string | undefined, options: ServeCommandOptions): Prom
   } catch (failure) {
     tellFailure(failure);
   }
-  await Promise.all([process.stdout, process.stderr].map(flushed));
-  // The user's modules may hold something open.
-  process.exit();
+  await endProcess();
 }
 
 async function watched(file: string | undefined, options: ServeCommandOptions): Promise<StopSignal> {
@@ -86,7 +88,7 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
   ]);
   if (options.watched === true) (await import('./watch/under-watch.ts')).underWatch();
   const target = forwardTo === undefined ? undefined : targetOf(forwardTo, allowRemote);
-  const handlers = file === undefined ? undefined : await loadHandlers(file);
+  const loaded = file === undefined ? {} : await loadHandlers(file);
   const { port, host, path, db, schema } = options;
   return serve({
     port,
@@ -98,13 +100,9 @@ async function served(file: string | undefined, options: ServeCommandOptions): P
     secret: unsafeUnsigned ? null : await secretOf(options),
     output: options.output ?? (process.stdout.isTTY ? 'interactive' : 'compact'),
     verbose,
-    ...(handlers && { handlers }),
+    ...loaded,
     ...(target && { forwardTo: target }),
   });
-}
-
-function flushed(stream: NodeJS.WriteStream): Promise<unknown> {
-  return new Promise((resolve) => stream.write('', resolve));
 }
 
 function absolutePath(text: string): string {

@@ -1,36 +1,7 @@
+import { nearest } from '../../ops/words/nearest.ts';
+
 /** Which type was meant, or else all that there are. */
 export function didYouMean(typed: string, types: readonly string[]): string {
   const near = nearest(typed, types);
   return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The types are: ${types.join(', ')}.`;
-}
-
-/** The names that a mistyped one is nearest to; none when it is like none of them. */
-function nearest(typed: string, names: readonly string[]): readonly string[] {
-  const distances = names.map((name) => distance(typed.toLowerCase(), name));
-  const least = Math.min(...distances);
-  if (least > Math.max(typed.length * 0.4, 1)) return names.filter((name) => typed !== '' && name.includes(typed));
-  return names.filter((_, index) => distances[index] === least);
-}
-
-/** How many letters have to be put in, taken out, exchanged or swapped. */
-function distance(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column += 1) {
-      const same = from[row - 1] === to[column - 1];
-      let least = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-      );
-      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      if (row > 1 && column > 1 && swapped) least = Math.min(least, (beforeLast[column - 2] ?? 0) + 1);
-      current.push(least);
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return last[to.length] ?? 0;
 }

@@ -22,6 +22,15 @@ export function collected(text: string, before: readonly string[] = []): readonl
   return [...before, text];
 }
 
+/** For an option that takes one of some values. */
+export function oneFrom<Value extends string>(values: readonly Value[]): (text: string) => Value {
+  return (text) => {
+    const value = values.find((each) => each === text);
+    if (value === undefined) throw new InvalidArgumentError(`Give one of: ${values.join(', ')}.`);
+    return value;
+  };
+}
+
 /** For an option that takes one of some values, and may be given several times. */
 export function collectedFrom<Value extends string>(
   values: readonly Value[],

@@ -14,6 +14,8 @@ import { bodiesOf, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge
 /** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
   readonly count: number;
+  /** a module with the schemas of own types */
+  readonly events?: string;
   readonly tamper?: 'body' | 'signature';
   readonly schedule?: 'service';
   readonly timeScale?: number;
@@ -33,7 +35,7 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   const { count, dryRun = false, printCurl = false, unsigned = false, schedule, json = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
   assertTogether(options);
-  const makeBody = await bodiesOf(source, options);
+  const makeBody = await checkedBodies(source, options);
   if (dryRun) return printBodies(makeBody, options);
 
   const secret = unsigned ? null : await secretOf(options);
@@ -58,6 +60,16 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   if (result.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
   return exitCodeOf(result);
+}
+
+async function checkedBodies(source: string, options: TriggerOptions): Promise<BodyMaker> {
+  if (options.events === undefined) return bodiesOf(source, options);
+  const { schemasIn, tellMisfit } = await import('./own-schemas.ts');
+  const schemas = await schemasIn(options.events);
+  const makeBody = await bodiesOf(source, options, schemas);
+  // All of them have the same data.
+  await tellMisfit(makeBody(), schemas);
+  return makeBody;
 }
 
 /** Schemas take a while to load, and what is made of a type alone fits them. */

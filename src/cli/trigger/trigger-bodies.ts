@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { eventTypes, isEventType } from '../../events/event-types.ts';
+import { declaredTypes, schemaOf, type EventSchemas } from '../../events/own-events.ts';
 import type { Issue } from '../../events/webhook-event.ts';
 import { fixture } from '../../testing/fixtures.ts';
-import { makeItsOwn } from '../../testing/build-event.ts';
+import { makeItsOwn, newEvent } from '../../testing/build-event.ts';
 import { CommandError, EXIT, usageError } from '../shared/exit.ts';
 import { tell } from '../shared/output.ts';
 import { readInput } from '../shared/read-input.ts';
@@ -27,16 +28,22 @@ export type Judge = (body: Uint8Array) => Issue | null;
  * What the argument of `trigger` names: a type makes an event of its own each time; a file and standard input are taken as
  * they are, byte for byte, unless something in them is to be changed.
  *
+ * @param schemas - of types of the user's own
  * @throws CommandError for what is neither, with the types that are meant perhaps
  */
-export async function bodiesOf(source: string, changes: Changes): Promise<BodyMaker> {
+export async function bodiesOf(source: string, changes: Changes, schemas: EventSchemas = {}): Promise<BodyMaker> {
   if (isEventType(source)) {
     const text = fixture(source).toString();
     tellNewFields(text, changes);
     const make = (): Buffer => changed(text, changes, makeItsOwn);
     return isOneEvent(changes) ? always(make()) : make;
   }
-  if (source !== '-' && !existsSync(source)) throw noSuchSource(source);
+  if (schemaOf(schemas, source) !== undefined) {
+    const make = (): Buffer => changed(JSON.stringify(newEvent(source)), changes);
+    tellNewFields(JSON.stringify(newEvent(source)), changes);
+    return isOneEvent(changes) ? always(make()) : make;
+  }
+  if (source !== '-' && !existsSync(source)) throw noSuchSource(source, schemas);
   const bytes = await readInput(source);
   const { eventId, override = [], remove = [] } = changes;
   if (eventId === undefined && override.length === 0 && remove.length === 0) return always(bytes);
@@ -93,7 +100,11 @@ function parsed(text: string): object {
   throw usageError('The body is no JSON object, so nothing in it can be changed. Send it without overrides.');
 }
 
-function noSuchSource(source: string): CommandError {
+function noSuchSource(source: string, schemas: EventSchemas): CommandError {
   if (/[/\\]|\.json$/.test(source)) return new CommandError(`There is no file ${source}.`, EXIT.notFound);
-  return usageError(`${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, eventTypes)}`);
+  const types = [...new Set([...eventTypes, ...declaredTypes(schemas)])];
+  return usageError(
+    `${JSON.stringify(source)} is neither an event type nor a file. ${didYouMean(source, types)} ` +
+      'A type of your own needs --events <module>.',
+  );
 }

@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
 import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
 import { command } from '../shared/command.ts';
+import { endProcess } from '../shared/end-process.ts';
 import { collected, positiveNumber, wholeNumber } from '../shared/option-values.ts';
+import { tellFailure } from '../shared/tell-failure.ts';
 import { withSending } from '../shared/sending/sending-options.ts';
 import type { TriggerOptions } from './send-trigger.ts';
 
@@ -21,9 +23,11 @@ export function triggerCommand(): Command {
     'hookbox trigger order.ready --tamper body --expect-status 401',
     'hookbox trigger order.ready --schedule service --time-scale 3600',
     'hookbox trigger body.json --print-curl',
+    'hookbox trigger loyalty.earned --events events.mjs --override data.points=5',
     'hookbox trigger cart.abandoned --dry-run > body.json',
   ])
     .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, sent as it is')
+    .option('--events <module>', 'a module (.js, .mjs, .ts) with the schemas of types of your own as `events`')
     .option('--override <path=value>', 'set a value (JSON, or else text); may be repeated', collected)
     .option('--remove <path>', 'remove a value after the overrides; may be repeated', collected)
     .option('--event-id <id>', 'the id of the event; with --count, one event delivered n times')
@@ -44,10 +48,17 @@ export function triggerCommand(): Command {
       `\nTypes:\n${TYPES}\n\n` +
         'An event made from a type has its own order, cart or product. To relate events, --override data.id=… (for inventory\n' +
         'events data.product_id=…). A failing handler holds back later events of the same one. Redirects are not followed.\n' +
+        'An event of a type of your own has no data but what --override says.\n' +
         'Exit codes: 0 all answers were right, 3 only some, 1 none.',
     )
     .action(async (event: string, options: TriggerOptions) => {
       const { trigger } = await import('./send-trigger.ts');
-      process.exitCode = await trigger(event, options);
+      try {
+        process.exitCode = await trigger(event, options);
+      } catch (failure) {
+        if (options.events === undefined) throw failure;
+        tellFailure(failure);
+      }
+      if (options.events !== undefined) await endProcess();
     });
 }

@@ -5,19 +5,25 @@ import { isInScope } from '../rules/takers.ts';
 import type { Scope } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 import { memoryEntityQueue, memoryHandling } from './memory-handling.ts';
+import { memoryProcessors } from './memory-processors.ts';
 import { memoryTakers } from './memory-takers.ts';
 import { memoryTypes } from './memory-types.ts';
 
 /** What the rules ask for, carried out by looking through everything. */
 export function memoryEngine(entries: Entries): Engine {
   const takers = memoryTakers();
+  const processors = memoryProcessors();
   return {
     counts: { count() {}, countType() {}, countMs() {} },
     timeSlice: () => ({ add: () => false, isOver: () => false }),
     ...arrivals(entries),
-    ...memoryHandling(entries, takers),
+    ...memoryHandling(entries, (now, back) => {
+      takers.setBack(now, back);
+      processors.setProcessorsBack(now, back);
+    }),
     ...memoryEntityQueue(entries),
     ...takers,
+    ...processors,
     ...memoryTypes(entries),
     ...removal(entries),
   };
@@ -39,6 +45,8 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
         deadReason,
         isFresh,
         isParked: false,
+        yields: false,
+        trace: event.trace ?? null,
         // A copy: the caller may reuse its buffer.
         body: Uint8Array.from(event.body),
         hash: null,
@@ -70,10 +78,19 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
       entries.at(seq).verified = true;
       return DONE;
     },
-    replace(seq, { type, created, entity, verified, body }, { state, deadReason, isFresh }) {
+    replace(seq, { type, created, entity, verified, body, trace }, { state, deadReason, isFresh }) {
       const entry = entries.at(seq);
-      const about = { type, created, verified, body: Uint8Array.from(body), hash: null };
-      entries.change(seq, { ...about, state, deadReason, isFresh, isParked: false, failures: 0, crashes: 0 });
+      const about = { type, created, verified, body: Uint8Array.from(body), hash: null, trace: trace ?? entry.trace };
+      entries.change(seq, {
+        ...about,
+        state,
+        deadReason,
+        isFresh,
+        isParked: false,
+        yields: false,
+        failures: 0,
+        crashes: 0,
+      });
       entries.setEntity(entry, entity);
       return DONE;
     },
@@ -102,7 +119,8 @@ function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSl
     toPending(key, { type, created, entity }, now) {
       const entry = entries.find(key);
       if (entry === undefined) return DONE;
-      const afresh = { state: 'pending', deadReason: null, failures: 0, crashes: 0, trigger: 'manual' } as const;
+      const counted = { yields: false, failures: 0, crashes: 0 };
+      const afresh = { state: 'pending', deadReason: null, ...counted, trigger: 'manual' } as const;
       entries.change(entry.seq, { ...afresh, type, created, dueAt: now });
       entries.setEntity(entry, entity);
       return DONE;
@@ -120,8 +138,8 @@ function removal(entries: Entries): Omit<Reruns & Tombstones, 'counts' | 'timeSl
     pruneErrors(seq) {
       const { attempts } = entries.at(seq);
       for (const [index, attempt] of attempts.entries()) {
-        const error = attempt.error && { name: attempt.error.name, message: '', stack: null };
-        attempts[index] = { ...attempt, error };
+        const { skipped: _, error, ...rest } = attempt;
+        attempts[index] = { ...rest, error: error && { name: error.name, message: '', stack: null } };
       }
       return DONE;
     },

@@ -22,6 +22,9 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   isFresh: boolean;
   /** it waits for others of its entity */
   isParked: boolean;
+  /** it has failed, and newer events of its entity need not wait for it */
+  yields: boolean;
+  trace: string | null;
   trigger: Attempt['trigger'];
   readonly attempts: Attempt[];
   attemptCount: number;

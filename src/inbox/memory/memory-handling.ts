@@ -1,13 +1,20 @@
 import type { Instant } from '../../events/instant.ts';
+import { YIELDING_BATCH } from '../rules/entity-order.ts';
 import type { Claims, EntityQueue, Front, Queue, RunningEvent } from '../rules/engine.ts';
 import { arrivedBy, latestTime, movedBack, setBackBy } from '../rules/set-back.ts';
 import { answer, DONE } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import { entityOf, type Entries, type Entry } from './memory-entry.ts';
-import type { MemoryTakers } from './memory-takers.ts';
 
-/** Processors take events, hold them, and say how their attempts ended. */
-export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Claims, 'counts' | keyof EntityQueue> {
+/**
+ * Processors take events, hold them, and say how their attempts ended.
+ *
+ * @param setBack - of whoever was seen, when the clock was set back
+ */
+export function memoryHandling(
+  entries: Entries,
+  setBack: (now: number, back: number) => void,
+): Omit<Claims, 'counts' | keyof EntityQueue> {
   /** the newest of each entity that was processed */
   const highWater = new Map<string, Instant>();
   let latest = 0;
@@ -22,7 +29,7 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       const back = setBackBy(latest, now);
       latest = back > 0 ? latestTime(0, now) : latestTime(latest, now);
       if (back === 0) return answer(false);
-      takers.setBack(now, back);
+      setBack(now, back);
       for (const entry of entries.all) {
         if (entry.state === 'processing') entry.leaseUntil = movedBack(entry.leaseUntil, back, now + leaseMs);
         else if (entry.state === 'pending' && !entry.isFresh) entry.dueAt = movedBack(entry.dueAt, back, now);
@@ -43,6 +50,7 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       const due = entries
         .ready()
         .filter((entry) => entry.dueAt <= request.now && (suspects || entry.crashes === 0) && isInScope(request, entry))
+        .filter(({ type }) => !request.except.includes(type ?? ''))
         .toSorted((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
       return answer(due.slice(0, limit).map((entry) => ({ ...entry, bytes: bytesOf(entry) })));
     },
@@ -56,14 +64,18 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       const newest = highWater.get(entityOf(event));
       return answer(newest !== undefined && event.created !== null && compare(newest, event.created) > 0);
     },
-    claim(seq, now, until) {
-      const entry = entries.at(seq);
-      const { fence, attemptCount, endpoint, id, body, verified, receivedAt, failures } = entry;
-      const lease = { seq, fence: fence + 1 };
-      const attempt = attemptCount + 1;
-      entries.change(seq, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
-      entries.change(seq, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
-      return answer({ lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures });
+    claim(seqs, now, until) {
+      const claimed = seqs.map((seq) => {
+        const entry = entries.at(seq);
+        const { fence, attemptCount, endpoint, id, body, verified, receivedAt, failures, trace } = entry;
+        const lease = { seq, fence: fence + 1 };
+        const attempt = attemptCount + 1;
+        entries.change(seq, { state: 'processing', deadReason: null, isFresh: false, isParked: false });
+        entries.change(seq, { fence: lease.fence, attemptCount: attempt, claimedAt: now, leaseUntil: until });
+        const told = { lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures };
+        return { ...told, ...(trace !== null && { trace }) };
+      });
+      return answer(claimed);
     },
     // No answer of its is lost, so nobody asks for what was done and not heard of.
     claimedUnder: () => answer([]),
@@ -82,7 +94,12 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
           (key === undefined || entry === before || (before !== undefined && isOfEntity(entry, before))),
       );
       return answer(
-        ranOut.slice(0, limit).map((entry) => ({ ...runningOf(entry), crashes: entry.crashes, bytes: bytesOf(entry) })),
+        ranOut.slice(0, limit).map((entry) => ({
+          ...runningOf(entry),
+          id: entry.id,
+          crashes: entry.crashes,
+          bytes: bytesOf(entry),
+        })),
       );
     },
     held({ seq, fence }) {
@@ -95,14 +112,20 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
       entry.trigger = 'auto';
       entry.failures += ending.failed;
       entry.crashes += ending.crashed;
-      if (ending.state === 'pending') entry.dueAt = ending.dueAt;
-      else entry.settledAt = now;
+      if (ending.state === 'pending') {
+        entry.dueAt = ending.dueAt;
+        entry.yields = ending.yields ?? entry.yields;
+      } else {
+        entry.settledAt = now;
+        entry.yields = false;
+      }
       if (ending.state === 'dead') entry.deadReason = ending.deadReason;
       return DONE;
     },
-    addAttempt({ seq, attempt: number, trigger, claimedAt }, { outcome, error }, now) {
+    addAttempt({ seq, attempt: number, trigger, claimedAt }, { outcome, error, skipped }, now) {
       const times = { startedAt: new Date(claimedAt), endedAt: new Date(now) };
-      entries.at(seq).attempts.push({ number, trigger, outcome, ...times, error });
+      const why = skipped === undefined ? {} : { skipped };
+      entries.at(seq).attempts.push({ number, trigger, outcome, ...times, error, ...why });
       return DONE;
     },
     raiseHighWater(event) {
@@ -115,7 +138,7 @@ export function memoryHandling(entries: Entries, takers: MemoryTakers): Omit<Cla
 }
 
 /** What waits of one entity. */
-export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlice' | 'takenTypes'> {
+export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlice' | 'takenTypes' | 'pauses'> {
   const waiting = (queue: Queue): Entry[] =>
     entries
       .ofEntity(queue)
@@ -124,8 +147,9 @@ export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlic
 
   return {
     hasLease: (queue) => answer(entries.ofEntity(queue).some(({ state }) => state === 'processing')),
-    front: (queue) => answer(frontOf(waiting(queue)[0])),
-    frontOfTypes: (queue, types) => answer(frontOf(waiting(queue).find(({ type }) => types.includes(type ?? '')))),
+    front: (queue) => answer(frontOf(waiting(queue).find(({ yields }) => !yields))),
+    frontOfTypes: (queue, types) =>
+      answer(frontOf(waiting(queue).find(({ type, yields }) => !yields && types.includes(type ?? '')))),
     park(seq) {
       entries.at(seq).isParked = true;
       return DONE;
@@ -139,6 +163,11 @@ export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlic
     parkedUpTo(queue, last, limit) {
       const first = waiting(queue).filter((entry) => last === undefined || order(entry, last) <= 0);
       return answer(first.slice(0, limit).flatMap(({ seq, isParked }) => (isParked ? seq : [])));
+    },
+    nextOf(queue) {
+      const all = waiting(queue);
+      const yielding = all.filter((entry) => entry.isParked && entry.yields).map(({ seq }) => seq);
+      return answer({ front: frontOf(all.find(({ yields }) => !yields)), yielding: yielding.slice(0, YIELDING_BATCH) });
     },
   };
 }

@@ -3,15 +3,17 @@ import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
+import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { settle } from '../rules/settle.ts';
+import { processedBy } from '../rules/attempt-end.ts';
 import { atOnce } from '../rules/steps.ts';
 import { isInScope } from '../rules/takers.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { SqliteDatabase } from '../sqlite/opening/database.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
-import type { WorkQueue } from '../work.ts';
+import type { CrashedEvent, WorkQueue } from '../work.ts';
 import type { Entries } from './memory-entry.ts';
 
 /** The handling half of `memoryInbox`. */
@@ -24,22 +26,28 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
   };
 
   const queue: WorkQueue = {
-    async claim(request, limit) {
-      const progress: ClaimProgress = { freshUpTo: null };
+    async claim(request, limit, tell = () => {}) {
+      const crashed: CrashedEvent[] = [];
+      const progress: ClaimProgress = { freshUpTo: null, crashed };
       for (;;) {
         const step = atOnce(claim(engine, request, limit, progress));
-        if (step !== 'more') return step;
+        if (step === 'more') continue;
+        tell(crashed);
+        return step;
       }
     },
-    async claimOne(key, request) {
+    async claimOne(key, request, tell = () => {}) {
+      const crashed: CrashedEvent[] = [];
       for (;;) {
-        const step = atOnce(claimOne(engine, key, request));
-        if (step !== 'more') return step;
+        const step = atOnce(claimOne(engine, key, request, crashed));
+        if (step === 'more') continue;
+        tell(crashed);
+        return step;
       }
     },
     renew: async (leases, now, leaseMs) => atOnce(renewLeases(engine, leases, now, leaseMs)),
     settle: async (lease, settlement, now) => atOnce(settle(engine, lease, settlement, now)),
-    async transaction(lease, work, { now, signal }) {
+    async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);
       signal.throwIfAborted();
       if (atOnce(engine.held(lease)) === undefined) {
@@ -47,7 +55,7 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
       }
       const result = work(noDatabase);
       refusePromise(result);
-      atOnce(settle(engine, lease, { outcome: 'processed' }, now()));
+      atOnce(settle(engine, lease, processedBy(skipped), now()));
       return result;
     },
     async noteLateError({ seq, fence }, error) {
@@ -62,13 +70,15 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
       });
       return times.length === 0 ? null : Math.min(...times);
     },
-    async announce(scope, now, ignoreBefore) {
+    async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ...announced } = atOnce(announce(engine, scope, now, ignoreBefore, from));
+      const { sweep, ...announced } = atOnce(announce(engine, scope, now, ignoreBefore, from, processor));
       sweeps.set(whose, sweep);
       return announced;
     },
+    leave: async (processor) => atOnce(engine.forgetProcessor(processor)),
+    processors: async (now) => atOnce(processorsSeen(engine, now)),
     unhandled: async (now, takenSince) => atOnce(unhandledTypes(engine, now, takenSince)),
     ignoredSince: async (scope, since, now) => atOnce(ignoredTypes(engine, scope, since, now)),
     onPending(listener) {

@@ -1,4 +1,4 @@
-import type { Takers } from '../rules/engine.ts';
+import type { Processors, Takers } from '../rules/engine.ts';
 import { answer, DONE } from '../rules/steps.ts';
 
 interface Taker {
@@ -7,7 +7,7 @@ interface Taker {
   seen: number;
 }
 
-export interface MemoryTakers extends Takers {
+export interface MemoryTakers extends Takers, Pick<Processors, 'everTaken'> {
   /** Whoever was seen before the clock was set back was so that much earlier. */
   setBack(now: number, back: number): void;
 }
@@ -18,6 +18,8 @@ export function memoryTakers(): MemoryTakers {
   const fits = (name: string, value: string): boolean => name === '*' || name === value;
 
   return {
+    // Operators pause, and they do not look into memory.
+    pauses: () => answer([]),
     noteTaker({ endpoints, types }, now) {
       for (const endpoint of endpoints === '*' ? ['*'] : endpoints) {
         for (const type of types === '*' ? ['*'] : types) {
@@ -39,6 +41,7 @@ export function memoryTakers(): MemoryTakers {
       return answer(seen.length === 0 ? null : Math.max(...seen));
     },
     isAnybodyThere: (since) => answer(takers.some(({ seen }) => seen > since)),
+    everTaken: () => answer(takers.map(({ endpoint, type, seen }) => ({ endpoint, type, at: seen }))),
     wasEverHandled: (endpoint) => answer(takers.some((taker) => fits(taker.endpoint, endpoint))),
     setBack(now, back) {
       for (const taker of takers) if (taker.seen > now) taker.seen -= back;

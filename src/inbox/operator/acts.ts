@@ -1,5 +1,6 @@
 import type { EntityOf } from '../../events/entity.ts';
 import type { EventKey } from '../event.ts';
+import type { OutcomePart } from './bulk-outcome.ts';
 import type { DeadReason, EventState } from '../state.ts';
 import type { EventFilter, PageRequest } from './filter.ts';
 
@@ -67,6 +68,7 @@ export interface Bulk {
   readonly state: 'previewed' | 'running' | 'done' | 'cancelled';
   readonly filter: EventFilter;
   readonly force: boolean;
+  /** who took the preview; from the beginning of the run on, who ran it */
   readonly actor: string;
   readonly reason: string | null;
   readonly createdAt: Date;
@@ -107,6 +109,11 @@ export interface Acts {
    * also notes their results; on fewer when it takes long. One that has ended stays as it is.
    */
   advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<Bulk>;
+  /**
+   * What became of the events that it was done to, as they stand now: a part of them, after one of them; 1,000 at most. `null`
+   * where there is no such bulk.
+   */
+  outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
   /** What has no result yet will get none. One that has ended stays as it is. */
   cancelBulk(id: number, by: By): Promise<Bulk>;
 }

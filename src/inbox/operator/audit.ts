@@ -1,3 +1,4 @@
+import type { EventKey } from '../event.ts';
 import type { By } from './acts.ts';
 import type { PageRequest } from './filter.ts';
 
@@ -7,7 +8,7 @@ export interface AuditLine {
   readonly at: Date;
   readonly actor: string;
   readonly via: 'code' | 'cli' | 'page';
-  /** rerun, discard, hurry, resume, cancel (both of a bulk), prune, erase, import, export, backup */
+  /** rerun, discard, hurry, resume, cancel (both of a bulk), pause, resume (of a type), prune, erase, import, export, backup */
   readonly act: string;
   readonly reason: string | null;
   /**
@@ -25,10 +26,24 @@ export interface AuditPage {
   readonly next: number | null;
 }
 
+/** An act of an operator on one event. */
+export interface EventAct extends Pick<AuditLine, 'actor' | 'via' | 'reason'> {
+  /** when it was done to this event */
+  readonly at: Date;
+  /** rerun, discard, hurry or erase */
+  readonly act: string;
+  /** its line in the audit */
+  readonly audit: number;
+  /** the bulk that it was a part of */
+  readonly bulk: number | null;
+}
+
 export interface Audit {
   /** Writes a line of its own; acts that change events write theirs in their own transaction. */
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
   /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
   lines(page: PageRequest): Promise<AuditPage>;
+  /** What was done to one event, the oldest first; of more than 500 acts the newest. Those of an older hookbox are not known. */
+  actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

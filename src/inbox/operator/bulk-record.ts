@@ -62,7 +62,13 @@ export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['br
   return { states: {}, types: {}, deadReasons: {}, ...stored };
 }
 
-const TIMES = new Set(['since', 'until', 'ignoredSince'] satisfies (keyof EventFilter)[] as string[]);
+const TIMES = new Set([
+  'since',
+  'until',
+  'failedSince',
+  'failedUntil',
+  'ignoredSince',
+] satisfies (keyof EventFilter)[] as string[]);
 
 /** As it was given: JSON has no dates. */
 export function filterOf(json: string): EventFilter {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
+import type { EventKey } from '../event.ts';
 import { deadReasons, eventStates } from '../state.ts';
 import type { EventFilter, PayloadCondition } from './filter.ts';
 import { payloadPath } from './payload-path.ts';
@@ -24,19 +25,24 @@ const oneOf =
 const checks: Readonly<Record<keyof EventFilter, (value: unknown) => boolean>> = {
   endpoint: text,
   id: text,
+  events: listOf(isEventKey),
   types: listOf(text),
   states: listOf(oneOf(eventStates)),
   deadReasons: listOf(oneOf(deadReasons)),
   since: time,
   until: time,
+  failedSince: time,
+  failedUntil: time,
   entity: text,
   merchant: text,
   error: text,
+  text,
   fingerprint: text,
   ignoredSince: time,
   retrying: flag,
   redelivered: flag,
   conflict: flag,
+  bulk: (value) => Number.isSafeInteger(value) && Number(value) > 0,
   payload: listOf(isPayloadCondition),
 };
 
@@ -86,11 +92,23 @@ function assertFew(name: string, count: number): void {
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (isEventKey(value)) return [value.endpoint, value.id];
   return isPayloadCondition(value) ? [value.path, value.value] : [];
 }
 
 function refused(message: string): ConfigurationError {
   return new ConfigurationError('INVALID_OPTION', message);
+}
+
+function isEventKey(value: unknown): value is EventKey {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'endpoint' in value &&
+    text(value.endpoint) &&
+    'id' in value &&
+    text(value.id)
+  );
 }
 
 function isPayloadCondition(value: unknown): value is PayloadCondition {

@@ -17,9 +17,15 @@ export type Counted =
   | 'discarded'
   /** detail: the reason */
   | 'rejected'
+  /** a delivery that a receiver has taken in, known or not; detail: the endpoint */
+  | 'arrived'
+  /** one that it has not; detail: the reason, a space, and the endpoint */
+  | 'refused'
   /** detail: the upper bound of a bucket in milliseconds, one of `LATENCY_BUCKETS_MS`, or `inf` */
   | 'answer-ms'
-  | 'handler-ms';
+  | 'handler-ms'
+  /** detail: the type, a space, and such an upper bound of how long its handler ran */
+  | 'type-ms';
 
 /** The upper bound that the detail of a latency says. */
 export function latencyBound(detail: string): number {
@@ -41,6 +47,13 @@ export type CountTotal = Omit<CountRow, 'at'>;
 export interface CountSpan {
   readonly since: number;
   readonly until: number;
+}
+
+/** What became of deliveries, by when: `stored` and `duplicate` without a detail, `rejected`, `arrived` and `refused`. */
+export interface DeliveryCounts {
+  /** when the oldest of all counts begins that is kept; `null` where nothing was counted */
+  readonly begin: number | null;
+  readonly rows: readonly CountRow[];
 }
 
 /** A delivery that was not taken in. */
@@ -98,6 +111,12 @@ export interface Counts {
   counts(since: number, until: number): Promise<readonly CountRow[]>;
   /** What was counted in a span; without one, ever: sums that only grow, also when their minutes and hours are forgotten. */
   totals(span?: CountSpan): Promise<readonly CountTotal[]>;
+  /**
+   * What became of the deliveries of some spans that do not overlap.
+   *
+   * @param per - summed up by the minute, or by the hour; older counts are kept by the hour only
+   */
+  deliveries(spans: readonly CountSpan[], per: 'minute' | 'hour'): Promise<DeliveryCounts>;
   gauges(): Promise<Gauges>;
   /** Notes rejections, each with how often; only the latest thousand kinds are kept. */
   noteRejected(rejections: readonly (Rejection & { readonly count: number; readonly at: number })[]): Promise<void>;

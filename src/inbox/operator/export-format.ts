@@ -63,7 +63,7 @@ export function readExportLine(text: string): ExportLine {
   return { fault: NO_LINE };
 }
 
-const NO_LINE = 'it is no line of an export of hookbox';
+const NO_LINE = 'it is no line of an exact export of hookbox; what was exported as csv or json cannot be imported';
 
 function first(value: object): ExportLine {
   if ('version' in value && typeof value.version === 'number' && value.version > VERSION) {
@@ -123,6 +123,7 @@ const attemptSchema = z.strictObject({
       stack: errorText(ERROR_CHARACTERS.stack).nullable(),
     })
     .nullable(),
+  skipped: errorText(ERROR_CHARACTERS.skipped).optional(),
 });
 
 const eventSchema = z
@@ -155,6 +156,8 @@ const eventSchema = z
     attempts: z.array(attemptSchema).max(100_000),
     redeliveries: z.strictObject(occurrences).nullable(),
     conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
+    /** W3C headers: 55 characters, a space, and a state of up to 512 */
+    trace: z.string().max(600).optional(),
   })
   // What the CHECKs of the tables hold, and more: a line that breaks one shall be told by its number.
   .superRefine((event, context) => {

@@ -1,3 +1,4 @@
+import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
 
 /**
@@ -9,6 +10,8 @@ export interface EventFilter {
   readonly endpoint?: string;
   /** the event with exactly this id */
   readonly id?: string;
+  /** one of these events; 100 at most */
+  readonly events?: readonly EventKey[];
   /** one of these types */
   readonly types?: readonly string[];
   /** in one of these states */
@@ -22,6 +25,13 @@ export interface EventFilter {
   /** received before then */
   readonly until?: Date;
   /**
+   * failed for the last time then or later: a dead event when it died, as long as its body is there, and one that is tried again
+   * when its last attempt ended; no other
+   */
+  readonly failedSince?: Date;
+  /** failed for the last time before then */
+  readonly failedUntil?: Date;
+  /**
    * the name of an entity (`order:mer_7:ord_42`), or the id of what it is about (`ord_42`); of an event without an entity
    * the name that `entityOf` would give it, or the `id`, `order_id`, `cart_id` or `product_id` in its data
    */
@@ -30,6 +40,8 @@ export interface EventFilter {
   readonly merchant?: string;
   /** text in `name: message` of the error of its last attempt that has one, in any case */
   readonly error?: string;
+  /** text in its id, its type, the name of its entity or `name: message` of that error, in any case; not in its body */
+  readonly text?: string;
   /**
    * the fingerprint of a group of dead letters, in which there are no tombstones; with `retrying: true` of a group of events
    * that are tried again
@@ -43,6 +55,8 @@ export interface EventFilter {
   readonly redelivered?: boolean;
   /** other bytes came under its id, or not */
   readonly conflict?: boolean;
+  /** a bulk act has rerun, discarded or hurried it; known for a week after that ended */
+  readonly bulk?: number;
   /** values in its body, as long as that is there; 8 at most */
   readonly payload?: readonly PayloadCondition[];
 }
@@ -53,6 +67,12 @@ export interface PayloadCondition {
   /** what a string says, or how `true`, `false`, `null` or a number reads; `12.5` and `12.50` are the same number */
   readonly value: string;
 }
+
+/**
+ * In which order a search goes through events: as they were received, the newest or the oldest first; or `failed`, dead events
+ * alone and without tombstones, the one that died last first. Each has an index.
+ */
+export type SearchOrder = 'newest' | 'oldest' | 'failed';
 
 /** Where to begin a page and how long it is. */
 export interface PageRequest {

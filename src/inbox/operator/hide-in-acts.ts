@@ -3,7 +3,7 @@ import type { ErasedNames } from '../rules/erased-names.ts';
 /** Few enough to be read between two deliveries. */
 const PAGE = 100;
 
-/** Where operators' acts are kept with what they were about. */
+/** Where operators' acts are kept with what they were about, and pauses with their reasons. */
 export interface KeptActs {
   /** Of how many kinds they are: lines of the audit, and bulks. */
   readonly kinds: number;
@@ -12,6 +12,8 @@ export interface KeptActs {
   write(kind: number, acts: readonly KeptAct[]): Promise<void>;
   /** whether one that is noted later has a higher number */
   readonly inOrder: boolean;
+  /** Says anew why each type is paused; they are few. */
+  rewritePauses(rewritten: (reason: string) => string): Promise<void>;
 }
 
 export interface KeptAct {
@@ -45,6 +47,7 @@ export async function hideInActs(acts: KeptActs, names: ErasedNames, from: Hidde
     }
     ends.push(behind);
   }
+  await acts.rewritePauses((reason) => names.hideIn(reason));
   return ends;
 }
 

@@ -1,12 +1,15 @@
 import type { Acts } from './acts.ts';
 import type { Audit } from './audit.ts';
 import type { Counts } from './counts.ts';
+import type { Marks } from './marks.ts';
+import type { Pauses } from './pauses.ts';
 import type { Removal } from './removal.ts';
 import type { Search } from './search.ts';
 import type { Transfer } from './transfer.ts';
+import type { Waits } from './waits.ts';
 
 /**
  * The part of an inbox that operators use, through the functions of `hookbox/ops`. An inbox may be without it: then it
  * can be received into and processed from, but not looked into.
  */
-export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts {}
+export interface Operations extends Search, Acts, Audit, Removal, Transfer, Counts, Marks, Waits, Pauses {}

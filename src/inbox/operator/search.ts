@@ -1,6 +1,6 @@
 import type { EventKey } from '../event.ts';
 import type { DeadReason, EventState } from '../state.ts';
-import type { EventFilter, PageRequest } from './filter.ts';
+import type { EventFilter, PageRequest, SearchOrder } from './filter.ts';
 
 /** A stored event as lists show it: everything but its bytes. */
 export interface EventSummary extends EventKey {
@@ -32,10 +32,12 @@ export interface EventSummary extends EventKey {
 }
 
 export interface EventPage {
-  /** newest first */
+  /** newest first, unless another order was asked for */
   readonly events: readonly EventSummary[];
   /** where the next page begins: give it as `before`; `null` when everything was looked at */
   readonly next: number | null;
+  /** of the order `failed`, wherever there is a next page: give it as `beforeAt`, as it is */
+  readonly nextAt?: Date;
   /** how many stored events were looked at for this page. A page may have few events, or none, and still have a next one. */
   readonly examined: number;
 }
@@ -61,18 +63,48 @@ export interface RetryGroup extends Omit<DeadGroup, 'reason'> {
 
 /** A page of a search. */
 export interface SearchRequest extends PageRequest {
+  /** the newest first unless given */
+  readonly order?: SearchOrder;
+  /** in the order `failed`: the `nextAt` of the page before */
+  readonly beforeAt?: Date;
   /** ends it, where nobody waits for the page any more */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How many events a filter finds, counted up to a bound. */
+export interface EventCount {
+  readonly count: number;
+  /** there are more than `count` */
+  readonly more: boolean;
+  /** counting ended before it had looked at all events, and not because there are so many: there may be more than `count` */
+  readonly cut: boolean;
+}
+
+/** A name that events are found by. */
+export interface FoundName {
+  readonly what: 'id' | 'entity' | 'merchant';
+  readonly name: string;
 }
 
 /** Finding events without reading all of them. */
 export interface Search {
   /**
-   * Newest first. Looks at no more than a few thousand events for one page, and says where to go on.
+   * Newest first, unless another order is asked for. Looks at no more than a few thousand events for one page, and says where to go on.
    *
    * @throws the signal's reason when it was aborted
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
+  /**
+   * Counts up to 10,000 events, and looks at no more than 20,000 for that.
+   *
+   * @throws the signal's reason when it was aborted
+   */
+  countFound(filter: EventFilter, options: { readonly signal?: AbortSignal | undefined }): Promise<EventCount>;
+  /**
+   * Ids of events, names or ids of what they are about, and merchants that begin with a text in any case (of A to Z), in the
+   * order of their letters; at most so many of each.
+   */
+  namesLike(text: string, limit: number): Promise<readonly FoundName[]>;
   /** The summary of one event, or `null`. */
   summary(key: EventKey): Promise<EventSummary | null>;
   /** The groups of dead events, the largest first; 200 at most. */

@@ -1,21 +1,29 @@
 import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
-import type { ClaimedEvent, Lease } from '../work.ts';
+import type { ClaimedEvent, CrashedEvent, Lease, TellCrashed } from '../work.ts';
 import type { Session } from './driver/session.ts';
 import { carriedOut, type Store } from './store.ts';
 
 /** A claim whose answer was lost after COMMIT would leave leases that nobody knows of, and that count as crashes. */
-export async function claimDue(store: Store, asked: NumberedClaim, limit: number): Promise<readonly ClaimedEvent[]> {
+export async function claimDue(
+  store: Store,
+  asked: NumberedClaim,
+  limit: number,
+  tell: TellCrashed,
+): Promise<readonly ClaimedEvent[]> {
   const askedAt = performance.now();
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
+    let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
         const request = onDatabaseClock(store, asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
-        const step = await carriedOut(scene, (engine) => claim(engine, request, limit, { freshUpTo: null }));
+        crashed = [];
+        const progress = { freshUpTo: null, crashed };
+        const step = await carriedOut(scene, (engine) => claim(engine, request, limit, progress));
         claimed = step === 'more' ? [] : step;
         return step;
       },
@@ -23,6 +31,7 @@ export async function claimDue(store: Store, asked: NumberedClaim, limit: number
         return claimed.length > 0 && (await isHeld(store, session, claimed)) ? { result: claimed } : undefined;
       },
     });
+    tell(crashed.map((event) => onCallersClock(store, event)));
     if (step !== 'more') return step;
   }
 }
@@ -31,16 +40,19 @@ export async function claimByKey(
   store: Store,
   key: EventKey,
   asked: NumberedClaim,
+  tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   const askedAt = performance.now();
   for (;;) {
     let claimed: ClaimedEvent | undefined;
+    let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
         const request = onDatabaseClock(store, asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
-        const step = await carriedOut(scene, (engine) => claimOne(engine, key, request));
+        crashed = [];
+        const step = await carriedOut(scene, (engine) => claimOne(engine, key, request, crashed));
         claimed = typeof step === 'string' ? undefined : step;
         return step;
       },
@@ -48,8 +60,13 @@ export async function claimByKey(
         return claimed !== undefined && (await isHeld(store, session, [claimed])) ? { result: claimed } : undefined;
       },
     });
+    tell(crashed.map((event) => onCallersClock(store, event)));
     if (step !== 'more') return step;
   }
+}
+
+function onCallersClock({ time }: Store, event: CrashedEvent): CrashedEvent {
+  return { ...event, dueAt: event.dueAt === null ? null : time.toCaller(event.dueAt) };
 }
 
 /**

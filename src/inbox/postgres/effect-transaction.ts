@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
+import { processedBy } from '../rules/attempt-end.ts';
 import { settle } from '../rules/settle.ts';
-import type { Lease, Settlement } from '../work.ts';
+import type { Lease, Settlement, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT, SYNCED } from './driver/database.ts';
+import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
@@ -13,7 +14,7 @@ import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 /** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
-const BEGIN_END = `${IDLE_TIMEOUT}; ${SYNCED}; SAVEPOINT hookbox_end`;
+const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;
@@ -42,11 +43,11 @@ export async function effectTransaction<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
+  { now, signal, skipped }: TransactionAttempt,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
-    return await resultOf(store, lease, await run(store, lease, work, now), now);
+    return await resultOf(store, lease, await run(store, lease, work, { now, skipped }), now);
   } catch (failure) {
     throw asUnavailable(failure);
   }
@@ -57,7 +58,7 @@ async function run<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  now: () => number,
+  attempt: Pick<TransactionAttempt, 'now' | 'skipped'>,
 ): Promise<Ended<T>> {
   for (let left = MOST_LOST; ; left -= 1) {
     let hasBegun = false;
@@ -66,7 +67,7 @@ async function run<T>(
       return work(connection);
     };
     try {
-      return await runOnce(store, lease, begun, now);
+      return await runOnce(store, lease, begun, attempt);
     } catch (failure) {
       const isOver = hasBegun || left === 0 || !isInstance(failure, DatabaseFailure);
       if (isOver || failure.fault === 'refused') throw failure;
@@ -78,7 +79,7 @@ function runOnce<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
-  now: () => number,
+  { now, skipped }: Pick<TransactionAttempt, 'now' | 'skipped'>,
 ): Promise<Ended<T>> {
   return store.database.lend(async (session, spoil) => {
     await store.writeAt(session, now());
@@ -90,7 +91,7 @@ function runOnce<T>(
     }
     let ended = await runInside(store, session, lease, work, id);
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, now())) {
+      if (await endProcessed(store, session, lease, processedBy(skipped), now())) {
         ended = await commit(session, ended.result, id);
       } else {
         await session.exec('ROLLBACK');
@@ -165,8 +166,14 @@ async function isMarked({ t }: Store, session: Session, { seq, fence }: Lease): 
 }
 
 /** The function cannot be run again only because a pooler is found out now to keep no prepared statements. */
-async function endProcessed(store: Store, session: Session, lease: Lease, now: number): Promise<boolean> {
-  const end = (): Promise<boolean> => endAttempt(store, session, lease, { outcome: 'processed' }, now);
+async function endProcessed(
+  store: Store,
+  session: Session,
+  lease: Lease,
+  settlement: Settlement,
+  now: number,
+): Promise<boolean> {
+  const end = (): Promise<boolean> => endAttempt(store, session, lease, settlement, now);
   const [, ended] = await Promise.allSettled([session.exec(BEGIN_END), end()]);
   if (ended.status === 'fulfilled') return ended.value;
   const failure: unknown = ended.reason;

@@ -145,8 +145,9 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
-    claim: (request, limit) => claiming(request, (numbered) => claimDue(store, numbered, limit)),
-    claimOne: (key, request) => claiming(request, (numbered) => claimByKey(store, key, numbered)),
+    claim: (request, limit, tell = () => {}) => claiming(request, (numbered) => claimDue(store, numbered, limit, tell)),
+    claimOne: (key, request, tell = () => {}) =>
+      claiming(request, (numbered) => claimByKey(store, key, numbered, tell)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
     settle: (lease, settlement, now) =>
       unheard.settle(lease, (again) => {
@@ -162,7 +163,9 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
     nextDue: (scope) => asked(() => queue.nextDue(scope)),
-    announce: (scope, now, ignoreBefore) => asked(() => queue.announce(scope, now, ignoreBefore)),
+    announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
+    leave: (processor) => asked(() => queue.leave(processor)),
+    processors: (now) => asked(() => queue.processors(now)),
     unhandled: (now, takenSince) => asked(() => queue.unhandled(now, takenSince)),
     ignoredSince: (scope, since, now) => asked(() => queue.ignoredSince(scope, since, now)),
     attempts: (key) => asked(() => queue.attempts(key)),

@@ -26,15 +26,15 @@ export function movesOf(t: Tables) {
       WITH given AS (
         SELECT DISTINCT ON (id, endpoint) *
         FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
-          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[])
+          $8::boolean[], $9::bigint[], $10::bytea[], $11::text[], $12::text[], $13::boolean[], $14::text[], $16::text[])
           WITH ORDINALITY AS given
             (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, type_key, entity_key,
-             valid, counted, place)
+             valid, counted, trace, place)
         ORDER BY id, endpoint, place
       ), stored AS (
         INSERT INTO ${t.events}
-          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body)
-        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body FROM given
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, trace)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, trace FROM given
         WHERE (SELECT 1 FROM ${t.events} AS known WHERE known.id = given.id AND known.endpoint = given.endpoint) IS NULL
         ORDER BY place
         ON CONFLICT (id, endpoint) DO NOTHING
@@ -58,7 +58,8 @@ export function movesOf(t: Tables) {
     /** An event gets what another body, or today's schemas, say of it. */
     replaceEvent: `
       UPDATE ${t.events}
-      SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6, verified = $7, body = $8, body_sha256 = NULL
+      SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6, verified = $7, body = $8, body_sha256 = NULL,
+        trace = coalesce($9, trace)
       WHERE seq = $1`,
     describe: `
       UPDATE ${t.events} SET type = $2, created_ms = $3, created_ns = $4, entity = $5, slot = $6 WHERE seq = $1`,
@@ -66,7 +67,7 @@ export function movesOf(t: Tables) {
     requeue: `
       UPDATE ${t.queue}
       SET type = $2, entity = $3, slot = $4, created_ms = $5, created_ns = $6, fresh = true, parked = false, failures = 0,
-        crashes = 0
+        crashes = 0, yields = false
       WHERE seq = $1`,
     /** From the shelf into the queue, with what its events row says by now; due when it was, unless told otherwise. */
     unshelve: `
@@ -102,16 +103,18 @@ export function movesOf(t: Tables) {
         SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
           fresh = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
-        WHERE seq = $1 AND lease_until_ms IS NULL
+        WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
         RETURNING seq, fence, attempts, failures
       )
-      SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms
+      SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
     renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
-    toProcessed: `DELETE FROM ${t.queue} WHERE seq = $1`,
+    toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
     toRetry: `
       UPDATE ${t.queue}
-      SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, trigger = 'auto', ${NO_LEASE} WHERE seq = $1`,
+      SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, yields = coalesce($5::boolean, yields), trigger = 'auto',
+        ${NO_LEASE}
+      WHERE seq = $1`,
     toDead: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 RETURNING *)
       INSERT INTO ${t.shelf}
@@ -172,7 +175,8 @@ export function movesOf(t: Tables) {
 
     // It is erased: what is left is a tombstone without an entity.
     erase: `
-      UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4
+      UPDATE ${t.events} SET body = NULL, body_sha256 = coalesce($2, body_sha256), entity = NULL, slot = $3, erased_ms = $4,
+        trace = NULL
       WHERE seq = $1`,
     erasePending: `
       WITH taken AS (DELETE FROM ${t.queue} WHERE seq = $1 AND lease_until_ms IS NULL RETURNING *)
@@ -188,14 +192,16 @@ export function movesOf(t: Tables) {
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
           $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
           $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
-          $23::text[], $24::bigint[]) WITH ORDINALITY AS given
+          $23::text[], $24::bigint[], $25::text[]) WITH ORDINALITY AS given
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
            type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
-           fingerprint, discarded_ms, place)
+           fingerprint, discarded_ms, trace, place)
       ), stored AS (
         INSERT INTO ${t.events}
-          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms)
-        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms
+          (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
+           trace)
+        SELECT endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
+          trace
         FROM given ORDER BY place
         ON CONFLICT (id, endpoint) DO NOTHING
         RETURNING seq, endpoint, id

@@ -4,6 +4,7 @@ import { settle } from '../rules/settle.ts';
 import { awaited } from '../rules/steps.ts';
 import type { Lease, Settlement } from '../work.ts';
 import { asUnavailable } from './driver/faults.ts';
+import { readFronts } from './engine/entity-queue.ts';
 import { readRunning } from './engine/handling.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Store } from './store.ts';
@@ -34,6 +35,10 @@ export async function settleGroup(
         const seqs = jobs.map(({ lease }) => lease.seq);
         await place.locks.takeOf(seqs);
         await readRunning(place, seqs);
+        await readFronts(
+          place,
+          [...place.facts.running.values()].filter((event) => event !== undefined),
+        );
         const held = await together(
           jobs.map(({ lease, settlement, now, again }) => {
             const ending = onDatabaseClock(time, settlement);

@@ -1,13 +1,17 @@
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
+import { pausesIn } from '../rules/pauses.ts';
+import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
+import { awaited } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
 import { fromText, textOrNull, toText } from './driver/values.ts';
-import { readyEndpoints } from './engine/takers.ts';
+import { readyTypesBut } from './engine/candidates.ts';
+import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -15,7 +19,17 @@ const NO_LEASES = { ordered: false, exclusive: false } as const;
 
 type Part = Pick<
   WorkQueue<never>,
-  'renew' | 'noteLateError' | 'nextDue' | 'announce' | 'unhandled' | 'ignoredSince' | 'attempts' | 'rerun' | 'prune'
+  | 'renew'
+  | 'noteLateError'
+  | 'nextDue'
+  | 'announce'
+  | 'leave'
+  | 'processors'
+  | 'unhandled'
+  | 'ignoredSince'
+  | 'attempts'
+  | 'rerun'
+  | 'prune'
 >;
 
 /** What processors ask for beside events and their ends. */
@@ -52,20 +66,40 @@ export function workQueue(store: Store): Part {
         },
       }),
     nextDue: (scope) => nextDue(store, scope),
-    async announce(scope, now, ignoreBefore) {
+    async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
       const { sweep, ignored, more } = await database.transaction({
         before: (session) => writeAt(session, now),
         work(session) {
           const before = ignoreBefore === null ? null : time.toDatabase(ignoreBefore);
-          const rule = (engine: Engine) => announce(engine, scope, time.toDatabase(now), before, from);
+          const who = processor && { ...processor, startedAt: time.toDatabase(processor.startedAt) };
+          const rule = (engine: Engine) => announce(engine, scope, time.toDatabase(now), before, from, who);
           return carriedOut(scene(session, NO_LEASES), rule);
         },
       });
       sweeps.set(whose, sweep);
       return { ignored, more };
     },
+    leave: (processor) =>
+      database.transaction({
+        work: (session) => carriedOut(scene(session, NO_LEASES), (engine) => engine.forgetProcessor(processor)),
+      }),
+    processors: (now) =>
+      database.read(async (session) => {
+        await time.follow(session);
+        const rule = (engine: Engine) => processorsSeen(engine, time.toDatabase(now));
+        const { processors, handled } = await carriedOut(scene(session, NO_LEASES), rule);
+        const callers = (at: Date): Date => new Date(time.toCaller(at.getTime()));
+        return {
+          processors: processors.map((each) => ({
+            ...each,
+            startedAt: callers(each.startedAt),
+            seenAt: callers(each.seenAt),
+          })),
+          handled: handled.map((each) => ({ ...each, seenAt: callers(each.seenAt) })),
+        };
+      }),
     unhandled: (now, takenSince) =>
       database.read(async (session) => {
         await time.follow(session);
@@ -108,10 +142,14 @@ function wordsOf({ name, message, stack }: AttemptError): readonly (string | nul
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */
-async function nextDue({ database, t, time, scene }: Store, { endpoints, types }: Scope): Promise<number | null> {
+async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promise<number | null> {
   return database.read(async (session) => {
     await time.follow(session);
-    const named = [...new Set(await readyEndpoints(scene(session, NO_LEASES), endpoints))].map(toText);
+    const place = scene(session, NO_LEASES);
+    const named = [...new Set(await readyEndpoints(place, scope.endpoints))].map(toText);
+    // Where something is paused, every type is each by its name: by that, paused ones are passed over.
+    const isWhole = scope.types === '*' && !pausesIn(await awaited(takers(place).pauses()), scope);
+    const types = scope.types === '*' && !isWhole ? await readyTypesBut(place, named, []) : scope.types;
     const ready = 'lease_until_ms IS NULL AND NOT parked AND endpoint = named.endpoint';
     const first =
       types === '*'
@@ -119,7 +157,9 @@ async function nextDue({ database, t, time, scene }: Store, { endpoints, types }
              SELECT due_ms FROM ${t.queue} WHERE ${ready} ORDER BY due_ms + 0, seq LIMIT 1) AS due`
         : `SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type)
            CROSS JOIN LATERAL (
-             SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = wanted.type ORDER BY due_ms, seq LIMIT 1) AS due`;
+             SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = wanted.type ORDER BY due_ms, seq LIMIT 1) AS due
+           WHERE (SELECT true FROM ${t.pauses} AS paused WHERE paused.endpoint = named.endpoint AND paused.type = wanted.type LIMIT 1)
+             IS NULL`;
     const row = await session.row<{ at: number | null }>(
       `SELECT min(due_ms) AS at FROM (
          ${first} UNION ALL (
@@ -140,13 +180,14 @@ interface AttemptRow {
   readonly error_name: string | null;
   readonly error_message: string | null;
   readonly error_stack: string | null;
+  readonly skipped: string | null;
 }
 
 async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventKey): Promise<readonly Attempt[]> {
   const rows = await database.read(async (session) => {
     await time.follow(session);
     return session.rows<AttemptRow>(
-      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack FROM ${t.attempts}
+      `SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped FROM ${t.attempts}
        WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY number`,
       [toText(id), toText(endpoint)],
     );
@@ -158,6 +199,7 @@ async function attemptsOf({ database, t, time }: Store, { id, endpoint }: EventK
     startedAt: new Date(time.toCaller(row.started_ms)),
     endedAt: new Date(time.toCaller(row.ended_ms)),
     error: errorOf(row),
+    ...(row.skipped !== null && { skipped: fromText(row.skipped) }),
   }));
 }
 

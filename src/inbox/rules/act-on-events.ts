@@ -51,9 +51,12 @@ export function* actOnKeys(
   author: Author,
   { force = false, entity }: ActOptions,
 ): Steps<ActReport> {
-  const outcomes = yield* actOnEvents(engine, keys, { asked: askedByKey(act, force), entity, now: author.now });
+  const acted: number[] = [];
+  const acting = { asked: askedByKey(act, force), entity, now: author.now, acted };
+  const outcomes = yield* actOnEvents(engine, keys, acting);
   const counts = new Sums().add(...outcomes).toRecord();
   const audit = yield* engine.addAuditLine(act, author, { ...named(keys), ...(force && { force }) }, counts);
+  if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
   const results = outcomes.map((result, at) => ({ key: keys[at] as EventKey, result })); // one for each key
   return { results, counts, audit };
 }
@@ -95,6 +98,8 @@ export interface Acting {
   readonly now: number;
   /** the receiver's rule, where it has one */
   readonly entity: EntityOf | undefined;
+  /** gets the `seq` of each event that something was done to */
+  readonly acted?: number[];
 }
 
 /**
@@ -127,12 +132,19 @@ export function* actOnEvents(
 }
 
 /** The body is read in the transaction that moves the event: no other one can take its place meanwhile. */
-function* actOnEvent(engine: ActEngine, found: ActedRow | null, { asked, entity, now }: Acting): Steps<ActResult> {
+function* actOnEvent(
+  engine: ActEngine,
+  found: ActedRow | null,
+  { asked, entity, now, acted }: Acting,
+): Steps<ActResult> {
   const row = found && actedAt(found, now);
   const isRead = row !== null && needsBody(asked, row);
   const today = isRead ? bodyToday(asked.act, row, yield* engine.bodyOf(row.seq), entity) : null;
   const decision = decideAct(asked, row, today);
-  if (row !== null && decision.result === 'done') yield* carryOut(engine, row, decision.move, now);
+  if (row !== null && decision.result === 'done') {
+    yield* carryOut(engine, row, decision.move, now);
+    acted?.push(row.seq);
+  }
   return decision.result;
 }
 

@@ -1,6 +1,8 @@
-import type { Announced, Scope } from '../work.ts';
-import type { QueuedEvent, TimeSlice, WaitingTypes } from './engine.ts';
+import type { Announced, ProcessorIdentity, Scope } from '../work.ts';
+import type { Processors, QueuedEvent, TimeSlice, WaitingTypes } from './engine.ts';
 import { unpark, unparkNext } from './entity-order.ts';
+import { holdingTypes, isPaused } from './pauses.ts';
+import { noteProcessor } from './processors.ts';
 import type { Steps } from './steps.ts';
 import { goneSince, isAmong, thereSince, wasSeenAfter } from './takers.ts';
 
@@ -33,14 +35,16 @@ type Ignored = { endpoint: string; type: string; count: number };
  * caller to remember, since only a commit makes it true.
  */
 export function* announce(
-  engine: WaitingTypes,
+  engine: WaitingTypes & Processors,
   scope: Scope,
   now: number,
   ignoreBefore: number | null,
   sweep: Sweep,
+  processor?: ProcessorIdentity,
 ): Steps<Announced & { readonly sweep: Sweep }> {
   yield* engine.noteTime(now);
   yield* engine.noteTaker(scope, now);
+  if (processor !== undefined) yield* noteProcessor(engine, processor, scope, now);
   const slice = engine.timeSlice();
   yield* engine.lookAtFresh({ now, upTo: Number.MAX_SAFE_INTEGER }, slice);
   const parked = sweep.parked === null ? null : yield* lookAtParked(engine, now, sweep.parked, slice);
@@ -63,7 +67,7 @@ function* lookAtParked(engine: WaitingTypes, now: number, after: number, slice: 
   const fronts = new Set<string>();
   for (const event of events) {
     const { seq, endpoint, entity, type } = event;
-    const types = taken.get(endpoint) ?? (yield* engine.takenTypes(endpoint, thereSince(now)));
+    const types = taken.get(endpoint) ?? (yield* holdingTypes(engine, endpoint, thereSince(now)));
     taken.set(endpoint, types);
     if (!isAmong(types, type)) yield* unpark(engine, seq, slice);
     const whose = JSON.stringify([endpoint, entity]);
@@ -83,6 +87,7 @@ function* ignoreSome(
   ignored: Ignored[],
 ): Steps<TypePosition | null> {
   const gone = goneSince(now, before);
+  const pauses = yield* engine.pauses();
   const ready = yield* engine.readyEndpoints(endpoints);
   const first = begin.endpoint === null ? 0 : Math.max(0, ready.indexOf(begin.endpoint));
   let types = 0;
@@ -96,7 +101,9 @@ function* ignoreSome(
       const type = yield* engine.nextReadyType(endpoint, from);
       if (type === null) break;
       types += 1;
-      if (!wasSeenAfter(yield* engine.lastSeen(endpoint, type), gone)) {
+      // What is paused waits for its end, however long that takes.
+      const waits = isPaused(pauses, { endpoint, type });
+      if (!waits && !wasSeenAfter(yield* engine.lastSeen(endpoint, type), gone)) {
         const events = yield* engine.waitingOfType({ endpoint, type }, before, left);
         const count = yield* ignore(engine, events, type, now, slice);
         if (count > 0) ignored.push({ endpoint, type, count });

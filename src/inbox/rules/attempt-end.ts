@@ -7,7 +7,7 @@ import { fingerprintOf } from './fingerprint.ts';
 export const MAX_CRASHES = 3;
 
 /** What an attempt's end makes of its event, and of the attempt. */
-export type Ending = Pick<Attempt, 'outcome' | 'error'> & {
+export type Ending = Pick<Attempt, 'outcome' | 'error' | 'skipped'> & {
   /** by how much its failures and its crashes grow */
   readonly failed: 0 | 1;
   readonly crashed: 0 | 1;
@@ -15,7 +15,8 @@ export type Ending = Pick<Attempt, 'outcome' | 'error'> & {
   readonly counted: 'processed' | 'failed' | 'dead' | null;
 } & (
     | { readonly state: 'processed' }
-    | { readonly state: 'pending'; readonly dueAt: number }
+    /** `yields`: whether newer events of its entity may pass; unless set, that stays as it was */
+    | { readonly state: 'pending'; readonly dueAt: number; readonly yields?: boolean }
     | { readonly state: 'dead'; readonly deadReason: DeadReason; readonly fingerprint: string | null }
   );
 
@@ -34,6 +35,7 @@ const PROCESSED: Ending = Object.freeze({
  * @param failuresBefore - since the event was stored or rerun
  * @param isPermanent - trying again would not help
  * @param afterMs - the least that it asks to wait
+ * @param yields - newer events of its entity need not wait for the next attempt
  */
 export function settlementOfFailure(
   failuresBefore: number,
@@ -41,7 +43,13 @@ export function settlementOfFailure(
     error,
     isPermanent,
     afterMs = 0,
-  }: { readonly error: AttemptError; readonly isPermanent: boolean; readonly afterMs?: number },
+    yields = false,
+  }: {
+    readonly error: AttemptError;
+    readonly isPermanent: boolean;
+    readonly afterMs?: number;
+    readonly yields?: boolean;
+  },
   retry: Required<RetryOptions>,
   now: number,
   random?: () => number,
@@ -49,7 +57,8 @@ export function settlementOfFailure(
   const failures = failuresBefore + 1;
   if (isPermanent || failures >= retry.attempts) return { outcome: 'dead', reason: 'failed', error };
   // Not sooner than usual either: who is told to wait a second each time shall not have used up all attempts in twenty.
-  return { outcome: 'retry', error, dueAt: now + Math.max(afterMs, backoffMs(failures, retry, random)) };
+  const dueAt = now + Math.max(afterMs, backoffMs(failures, retry, random));
+  return { outcome: 'retry', error, dueAt, ...(yields && { yields }) };
 }
 
 /**
@@ -65,14 +74,20 @@ export function settlementWithoutFile(
   return { outcome: 'interrupted', dueAt: now + backoffMs(attempts, retry, random) };
 }
 
+/** @param skipped - says why the handler has let its event go by, if it has */
+export function processedBy(skipped: (() => string | undefined) | undefined): Settlement {
+  const reason = skipped?.();
+  return reason === undefined ? { outcome: 'processed' } : { outcome: 'processed', skipped: reason };
+}
+
 /** Where an attempt that has ended leaves its event. */
 export function endingOf(settlement: Settlement, now: number): Ending {
   switch (settlement.outcome) {
     case 'processed':
-      return PROCESSED;
+      return settlement.skipped === undefined ? PROCESSED : { ...PROCESSED, skipped: settlement.skipped };
     case 'retry': {
-      const { error, dueAt } = settlement;
-      return { state: 'pending', dueAt, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
+      const { error, dueAt, yields = false } = settlement;
+      return { state: 'pending', dueAt, yields, outcome: 'failed', error, failed: 1, crashed: 0, counted: 'failed' };
     }
     case 'dead': {
       const { error, reason } = settlement;

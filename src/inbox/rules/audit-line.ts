@@ -20,6 +20,8 @@ export interface AuditLines {
   auditCounts(seq: number): Steps<LineCounts | undefined>;
   /** Replaces the counts of a line, as an act that takes several transactions goes on. */
   recountAuditLine(seq: number, counts: LineCounts): Steps<void>;
+  /** Notes which events the act of a line was done to, so that each can say who acted on it. */
+  noteActed(line: number, events: readonly number[], now: number): Steps<void>;
 }
 
 /** Adds to the counts of a line in the transaction that they are about, so that they are right however a run ends. */

@@ -36,7 +36,8 @@ export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
   seal(id: number): Steps<void>;
   /** One whose snapshot is complete; `null` for any other. */
   bulk(id: number): Steps<Bulk | null>;
-  startBulk(id: number, audit: number, now: number): Steps<void>;
+  /** From here on it is somebody's who runs it, and why. */
+  startBulk(id: number, audit: number, author: Pick<Author, 'actor' | 'reason' | 'now'>): Steps<void>;
   /** The events of its snapshot without a result, in the order of arrival. */
   openEvents(id: number, limit: number): Steps<readonly number[]>;
   noteResult(id: number, seq: number, result: ActResult): Steps<void>;
@@ -115,7 +116,8 @@ export function* advanceBulk(
   const audit = bulk.audit ?? (yield* begin(engine, bulk, author));
   const open = yield* engine.openEvents(id, limit);
   const asked = askedOfSnapshot(bulk.act, bulk.force, bulk.filter);
-  const results = yield* actOnEvents(engine, open, { asked, entity, now: author.now }, slice);
+  const acted: number[] = [];
+  const results = yield* actOnEvents(engine, open, { asked, entity, now: author.now, acted }, slice);
   for (const [at, seq] of open.entries()) {
     const result = results[at];
     if (result !== undefined) yield* engine.noteResult(id, seq, result);
@@ -123,17 +125,19 @@ export function* advanceBulk(
   const counts = new Sums(bulk.counts).add(...results).toRecord();
   yield* engine.saveWorked(id, bulk.worked + results.length, counts);
   yield* engine.recountAuditLine(audit, counts);
+  if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
   if ((yield* engine.openEvents(id, 1)).length === 0) yield* engine.endBulk(id, 'done', author.now);
   return { bulk: yield* engine.bulk(id), moved: results.includes('done') };
 }
 
 /** The first batch writes the line of the audit, whose counts grow with the others; answers with its `seq`. */
 function* begin(engine: BulkEngine, bulk: Bulk, author: Author): Steps<number> {
-  const { id, act, filter, total, force, reason } = bulk;
+  const { id, act, filter, total, force } = bulk;
   const about = { bulk: id, filter, total, ...(force && { force }) };
   // A run without a reason of its own has that of the preview.
-  const audit = yield* engine.addAuditLine(act, { ...author, reason: author.reason ?? reason }, about, {});
-  yield* engine.startBulk(id, audit, author.now);
+  const runs = { ...author, reason: author.reason ?? bulk.reason };
+  const audit = yield* engine.addAuditLine(act, runs, about, {});
+  yield* engine.startBulk(id, audit, runs);
   return audit;
 }
 

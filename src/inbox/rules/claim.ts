@@ -1,8 +1,10 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimedEvent, Scope } from '../work.ts';
+import type { ClaimedEvent, CrashedEvent, Scope } from '../work.ts';
 import type { Candidate, Claims, EventToRun } from './engine.ts';
 import { mustWait } from './entity-order.ts';
+import { Room } from './room.ts';
 import { giveBackUnheard, releaseRanOut, type NumberedClaim } from './leases.ts';
+import { isPaused } from './pauses.ts';
 import type { Steps } from './steps.ts';
 import { isInScope } from './takers.ts';
 
@@ -12,6 +14,8 @@ const PARK_BATCH = 200;
 export interface ClaimProgress {
   /** the event that was stored last when it began: what arrives meanwhile must not keep it from ending */
   freshUpTo: number | null;
+  /** what it has freed of others is added to these; it is told of once that is durable */
+  readonly crashed?: CrashedEvent[];
 }
 
 /**
@@ -28,53 +32,72 @@ export function* claim(
   const slice = engine.timeSlice();
   if (yield* engine.followClock(request, slice)) return 'more';
   yield* giveBackUnheard(engine, request, slice);
-  if (yield* releaseRanOut(engine, request, slice)) return 'more';
+  if (yield* releaseRanOut(engine, request, slice, undefined, progress.crashed)) return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
   progress.freshUpTo ??= yield* engine.newestSeq();
   if (yield* engine.lookAtFresh({ now, upTo: progress.freshUpTo }, slice)) return 'more';
+  const pauses = yield* engine.pauses();
   const claimed: ClaimedEvent[] = [];
   let parked = 0;
   let suspects = !(yield* engine.isSuspectRunning());
-  for (let found = true; found && claimed.length < limit;) {
+  const room = new Room(request);
+  for (let [found, over] = [true, false]; found && claimed.length < limit;) {
     // A long queue of one entity is set aside in several calls too.
-    if (parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
+    if (over || parked >= PARK_BATCH) return claimed.length > 0 ? claimed : 'more';
     found = false;
-    for (const event of yield* engine.candidates(request, suspects, Math.max(limit - claimed.length, parked))) {
-      if (claimed.length === limit) break;
+    const asked = { ...request, ...room.looked() };
+    const free: Candidate[] = [];
+    const taken = new Set<string>();
+    for (const event of yield* engine.candidates(asked, suspects, Math.max(limit - claimed.length, parked), pauses)) {
+      if (claimed.length + free.length === limit) break;
       if (isSuspect(event) && !suspects) continue;
+      // The next look leaves its type out.
+      if (!room.isFor(event.type)) continue;
       found = true;
-      if (request.ordered && (yield* mustWait(engine, event, request))) {
+      if (request.ordered && (taken.has(queueOf(event)) || (yield* mustWait(engine, event, request)))) {
         yield* engine.park(event.seq);
         parked += 1;
         slice.add(event.bytes);
-        if (slice.isOver()) return claimed.length > 0 ? claimed : 'more';
+        over = slice.isOver();
+        if (over) break;
         continue;
       }
-      claimed.push(yield* take(engine, event, request));
+      free.push(event);
+      room.take(event.type);
+      if (event.entity !== null) taken.add(queueOf(event));
       // Suspects run one at a time, so that a crash has one culprit.
       if (isSuspect(event)) suspects = false;
     }
+    claimed.push(...(yield* take(engine, free, request)));
   }
   return claimed;
 }
 
-/** Inline mode: no backoff, no budget, and an older event does not hold this one back. */
+/**
+ * Inline mode: no backoff, no budget, and an older event does not hold this one back.
+ *
+ * @param crashed - as of `ClaimProgress`
+ */
 export function* claimOne(
   engine: Claims,
   key: EventKey,
   request: NumberedClaim,
+  crashed?: CrashedEvent[],
 ): Steps<ClaimedEvent | 'busy' | 'settled' | 'more'> {
   // Of leases at once; a processor does the rest.
   const slice = engine.timeSlice();
   yield* engine.followClock(request, slice);
   yield* giveBackUnheard(engine, request, slice);
-  if (yield* releaseRanOut(engine, request, slice, key)) return 'more';
+  if (yield* releaseRanOut(engine, request, slice, key, crashed)) return 'more';
   const event = yield* engine.eventToRun(key);
   const answer = answerOne(event, request);
   if (event === undefined || answer !== 'run') return answer === 'busy' ? 'busy' : 'settled';
+  // Stored, and handled once it is resumed.
+  if (isPaused(yield* engine.pauses(), event)) return 'settled';
   if (request.ordered && event.entity !== null && (yield* engine.hasLease(event))) return 'busy';
-  return yield* take(engine, event, request);
+  const [claimed] = yield* take(engine, [event], request);
+  return claimed ?? 'settled';
 }
 
 /** Whether the handler of one event may run: `settled` when there is nothing to run, `busy` when it runs already. */
@@ -89,8 +112,20 @@ export function isSuspect({ crashes }: Pick<Candidate, 'crashes'>): boolean {
   return crashes > 0;
 }
 
-function* take(engine: Claims, event: Candidate, { now, leaseMs, number }: NumberedClaim): Steps<ClaimedEvent> {
-  const superseded = event.entity !== null && (yield* engine.isSuperseded(event));
-  const claimed = yield* engine.claim(event.seq, now, now + leaseMs, number);
-  return { ...claimed, superseded };
+/** A name for the queue of an event's entity. */
+function queueOf({ endpoint, entity }: Candidate): string {
+  return `${endpoint.length}:${endpoint}${entity ?? ''}`;
+}
+
+function* take(
+  engine: Claims,
+  events: readonly Candidate[],
+  { now, leaseMs, number }: NumberedClaim,
+): Steps<readonly ClaimedEvent[]> {
+  if (events.length === 0) return [];
+  const superseded: boolean[] = [];
+  for (const event of events) superseded.push(event.entity !== null && (yield* engine.isSuperseded(event)));
+  const seqs = events.map(({ seq }) => seq);
+  const claimed = yield* engine.claim(seqs, now, now + leaseMs, number);
+  return claimed.map((event, at) => ({ ...event, superseded: superseded[at] === true }));
 }

@@ -7,7 +7,7 @@ export const COMMITTED_BY_ITSELF =
   'written before you rerun it.';
 
 /** How the attempt of such a function ends. */
-export const COMMITTED_ALONE: Settlement = {
+export const COMMITTED_ALONE: Extract<Settlement, { readonly outcome: 'dead' }> = {
   outcome: 'dead',
   reason: 'failed',
   error: { name: 'TransactionError', message: COMMITTED_BY_ITSELF, stack: null },

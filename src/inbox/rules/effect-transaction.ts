@@ -11,7 +11,7 @@ export interface Effects extends Counting, Pick<Endings, 'raiseHighWater'> {
     lease: Lease,
   ): Steps<Pick<RunningEvent, 'seq' | 'endpoint' | 'entity' | 'type' | 'created' | 'attempt'>>;
   /** The attempt was processed, and has no error. */
-  attemptProcessed(seq: number, attempt: number): Steps<void>;
+  attemptProcessed(seq: number, attempt: number, skipped: string | undefined): Steps<void>;
 }
 
 /**
@@ -24,11 +24,15 @@ export function beforeEffect(engine: Endings, lease: Lease, now: number): Steps<
   return settle(engine, lease, COMMITTED_ALONE, now);
 }
 
-/** The last step of such a transaction: what it said of the event until here is taken back. */
-export function* afterEffect(engine: Effects, lease: Lease): Steps<void> {
+/**
+ * The last step of such a transaction: what it said of the event until here is taken back.
+ *
+ * @param skipped - why the handler lets its event go by, if it does
+ */
+export function* afterEffect(engine: Effects, lease: Lease, skipped?: string): Steps<void> {
   const event = yield* engine.deadToProcessed(lease);
   engine.counts.countType('dead', event.type, -1);
   engine.counts.countType('processed', event.type);
-  yield* engine.attemptProcessed(event.seq, event.attempt);
+  yield* engine.attemptProcessed(event.seq, event.attempt, skipped);
   if (event.entity !== null) yield* engine.raiseHighWater(event);
 }

@@ -1,8 +1,9 @@
 import type { Instant } from '../../events/instant.ts';
 import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
+import type { Lane, StoredPause } from '../operator/pauses.ts';
 import type { EventState } from '../state.ts';
-import type { Attempt, ClaimedEvent, ClaimRequest, Lease, Scope } from '../work.ts';
+import type { Attempt, ClaimedEvent, ClaimRequest, Lease, ProcessorIdentity, Scope } from '../work.ts';
 import type { Ending } from './attempt-end.ts';
 import type { FirstState } from './first-state.ts';
 import type { KnownEvent } from './known-event.ts';
@@ -13,7 +14,8 @@ import type { Steps } from './steps.ts';
  * What keeps the events: memory, SQLite. The rules of this folder decide, and ask it for statements by these names; it
  * decides nothing. Each rule runs in one transaction, and an answer stays as it was when it was given.
  */
-export interface Engine extends Arrivals, Claims, Endings, EntityQueue, Takers, WaitingTypes, Reruns, Tombstones {}
+export interface Engine
+  extends Arrivals, Claims, Endings, EntityQueue, Takers, Processors, WaitingTypes, Reruns, Tombstones {}
 
 /** Counts for operators; an engine without operators counts nothing. */
 export interface Counting {
@@ -21,7 +23,8 @@ export interface Counting {
     count(what: Counted, detail: string): void;
     /** @param times - once unless given; negative takes back what the same transaction has counted */
     countType(what: Counted, type: string | null, times?: number): void;
-    countMs(what: 'handler-ms', ms: number): void;
+    /** How long a handler ran, of all types and of its own. */
+    countMs(what: 'handler-ms', ms: number, type: string | null): void;
   };
 }
 
@@ -53,12 +56,12 @@ export interface QueuedEvent extends Queue {
 }
 
 /** The queues of entities: their events in the order of `created`, then of arrival. */
-export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes'> {
+export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes' | 'pauses'> {
   /** Whether an event of the entity is in processing. */
   hasLease(queue: Queue): Steps<boolean>;
-  /** The oldest pending event of those that were looked at. */
+  /** The oldest pending event of those that were looked at and hold others back: none that yields. */
   front(queue: Queue): Steps<Front | undefined>;
-  /** The oldest pending event of some types. */
+  /** The same of some types. */
   frontOfTypes(queue: Queue, types: readonly string[]): Steps<Front | undefined>;
   /** Sets an event aside: no claim finds it until it is unparked. */
   park(seq: number): Steps<void>;
@@ -66,6 +69,15 @@ export interface EntityQueue extends Slices, Pick<Takers, 'takenTypes'> {
   unpark(seq: number): Steps<number | undefined>;
   /** Which are parked of the first pending events of a queue, up to one of them or all of it. */
   parkedUpTo(queue: Queue, last: Front | undefined, limit: number): Steps<readonly number[]>;
+  /** The front, with `YIELDING_BATCH` at most of those that yield and are parked. */
+  nextOf(queue: Queue): Steps<Next>;
+}
+
+/** What may be looked at again when an event has left its queue. */
+export interface Next {
+  readonly front: Front | undefined;
+  /** some of them, by `seq` */
+  readonly yielding: readonly number[];
 }
 
 export interface Front {
@@ -76,6 +88,8 @@ export interface Front {
 
 /** Who handles what, as processors announce it. */
 export interface Takers {
+  /** What is paused, of any endpoint: a few at most, as people have said so. */
+  pauses(): Steps<readonly StoredPause[]>;
   noteTaker(scope: Scope, now: number): Steps<void>;
   /** The types of an endpoint that somebody handles who was seen after that. */
   takenTypes(endpoint: string, since: number): Steps<Scope['types']>;
@@ -85,6 +99,23 @@ export interface Takers {
   isAnybodyThere(since: number): Steps<boolean>;
   /** Whether anybody ever handled anything of an endpoint. */
   wasEverHandled(endpoint: string): Steps<boolean>;
+}
+
+/** A processor and what it handles; milliseconds since 1970. */
+export interface NotedProcessor extends ProcessorIdentity, Scope {
+  readonly seenAt: number;
+}
+
+/** The processors that run. */
+export interface Processors {
+  saveProcessor(processor: NotedProcessor): Steps<void>;
+  /** Forgets those that were not seen after that. */
+  forgetProcessors(notSeenSince: number): Steps<void>;
+  forgetProcessor(name: string): Steps<void>;
+  /** Those that were seen after that, in the order of their start. */
+  processorsAfter(since: number): Steps<readonly NotedProcessor[]>;
+  /** When each endpoint and type was last seen to be handled. */
+  everTaken(): Steps<readonly { readonly endpoint: string; readonly type: string; readonly at: number }[]>;
 }
 
 /** Deliveries come in. */
@@ -119,21 +150,41 @@ export interface Claims extends Leases, LatestTime {
   lookAtFresh(upTo: { readonly now: number; readonly upTo: number }, slice: TimeSlice): Steps<boolean>;
   /** Whether an event that has crashed before is in processing. */
   isSuspectRunning(): Steps<boolean>;
-  /** What is due of a scope and not parked, the longest due first. Without `suspects`, none that has crashed. */
-  candidates(request: ClaimRequest, suspects: boolean, limit: number): Steps<readonly Candidate[]>;
+  /**
+   * What is due of a scope and not parked, the longest due first. Without `suspects`, none that has crashed; of no type that is
+   * paused (`openLanes`).
+   */
+  candidates(
+    request: CandidatesAsked,
+    suspects: boolean,
+    limit: number,
+    pauses: readonly Lane[],
+  ): Steps<readonly Candidate[]>;
   eventToRun(key: EventKey): Steps<EventToRun | undefined>;
   /** Whether a newer event of its entity was processed. */
   isSuperseded(event: Candidate): Steps<boolean>;
   /**
-   * Gives a lease on an event that is not in processing.
+   * Gives leases on events that are not in processing; answers in their order.
    *
    * @param number - of the claim
    */
-  claim(seq: number, now: number, until: number, number?: number): Steps<Omit<ClaimedEvent, 'superseded'>>;
+  claim(
+    seqs: readonly number[],
+    now: number,
+    until: number,
+    number?: number,
+  ): Steps<readonly Omit<ClaimedEvent, 'superseded'>[]>;
+}
+
+/** Which types there is room for. */
+export interface CandidatesAsked extends ClaimRequest {
+  /** types that are left out where `types` takes every one */
+  readonly except: readonly string[];
 }
 
 /** An event that may be claimed. */
 export interface Candidate extends QueuedEvent {
+  readonly type: string | null;
   readonly created: Instant | null;
   readonly crashes: number;
   /** the length of its body */
@@ -142,7 +193,6 @@ export interface Candidate extends QueuedEvent {
 
 /** An event that a delivery has brought, as far as it decides whether its handler runs now. */
 export interface EventToRun extends Candidate {
-  readonly type: string | null;
   readonly state: EventState;
   readonly isInvalid: boolean;
   readonly isPruned: boolean;
@@ -163,6 +213,7 @@ export interface RunningEvent extends QueuedEvent, Lease {
 
 /** An event in processing whose lease has ended. */
 export interface RanOutEvent extends RunningEvent {
+  readonly id: string;
   readonly crashes: number;
   /** the length of its body */
   readonly bytes: number;
@@ -189,7 +240,7 @@ export interface Endings extends Counting, LatestTime, EntityQueue {
   outcomeUnder(lease: Lease): Steps<Attempt['outcome'] | undefined>;
   /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
   end(seq: number, ending: Ending, now: number): Steps<void>;
-  addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error'>, now: number): Steps<void>;
+  addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error' | 'skipped'>, now: number): Steps<void>;
   /** Remembers the newest event of an entity that was processed. */
   raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;
 }

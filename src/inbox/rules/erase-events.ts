@@ -98,6 +98,7 @@ export function* eraseEvents(
 ): Steps<Erased & { readonly worked: number }> {
   const done = { erased: 0, inProcessing: 0 };
   const fronts = new Map<string, EventAbout>();
+  const acted: number[] = [];
   let worked = 0;
   for (const { seq } of found) {
     worked += 1;
@@ -114,6 +115,7 @@ export function* eraseEvents(
     // What goes is overwritten, so it is written once more.
     slice.add(2 * bytes);
     done.erased += 1;
+    acted.push(seq);
     if (state !== event.state) {
       engine.counts.countType('discarded', event.type);
       fronts.set(JSON.stringify([event.endpoint, event.entity]), event);
@@ -123,6 +125,7 @@ export function* eraseEvents(
   // Newer events of the same entity may have waited for these.
   for (const front of fronts.values()) yield* unparkNext(engine, front, now, engine.timeSlice());
   yield* addToAuditLine(engine, audit, done);
+  if (acted.length > 0) yield* engine.noteActed(audit, acted, now);
   return { ...done, worked };
 }
 

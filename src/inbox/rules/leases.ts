@@ -1,7 +1,7 @@
 import type { EventKey } from '../event.ts';
-import type { ClaimRequest, Lease } from '../work.ts';
-import { crashEnding, endingOf } from './attempt-end.ts';
-import type { LatestTime, Leases, TimeSlice } from './engine.ts';
+import type { ClaimRequest, CrashedEvent, Lease } from '../work.ts';
+import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
+import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
 
@@ -48,6 +48,7 @@ export function* giveBackUnheard(
  * at a time, so that they do not hold up the event loop.
  *
  * @param before - only what stands before this event: its own lease, and those of its entity
+ * @param crashed - what it has freed is added to these
  * @returns whether there may be more
  */
 export function* releaseRanOut(
@@ -55,6 +56,7 @@ export function* releaseRanOut(
   { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
   slice: TimeSlice,
   before?: EventKey,
+  crashed?: CrashedEvent[],
 ): Steps<boolean> {
   const ranOut = yield* engine.ranOut(Math.min(now, ranOutBy), RAN_OUT_BATCH, before);
   for (const event of ranOut) {
@@ -63,8 +65,21 @@ export function* releaseRanOut(
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
       yield* engine.renew(event, now + leaseMs);
     } else {
-      yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
+      const ending = yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
+      crashed?.push(crashedEvent(event, ending));
     }
   }
   return ranOut.length === RAN_OUT_BATCH;
+}
+
+function crashedEvent({ endpoint, id, type, attempt }: RanOutEvent, ending: Ending): CrashedEvent {
+  return {
+    endpoint,
+    id,
+    type,
+    attempt,
+    deadReason: ending.state === 'dead' ? ending.deadReason : null,
+    dueAt: ending.state === 'pending' ? ending.dueAt : null,
+    error: ending.error,
+  };
 }

@@ -62,6 +62,8 @@ export function askedByKey(act: Act, force: boolean): AskedAct {
  * a rerun takes these only where the filter asks for them, or when it is forced.
  */
 export function askedByFilter(act: Act, force: boolean, filter: EventFilter): AskedAct {
+  // Whoever names events means these, put away or not.
+  if (filter.events !== undefined && filter.states === undefined) return askedByKey(act, force);
   const wanted = filter.states ?? (filter.ignoredSince === undefined ? undefined : ['ignored']);
   const { states } = askedByKey(act, force);
   return { act, states: states.filter((state) => wanted?.includes(state) ?? (force || state !== 'ignored')) };

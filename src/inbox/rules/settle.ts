@@ -20,23 +20,28 @@ export function* settle(
   const event = yield* engine.held(lease);
   if (event === undefined) return again && (yield* engine.outcomeUnder(lease)) === endingOf(settlement, now).outcome;
   yield* engine.noteTime(now);
-  if (settlement.outcome !== 'interrupted') engine.counts.countMs('handler-ms', now - event.claimedAt);
+  if (settlement.outcome !== 'interrupted') engine.counts.countMs('handler-ms', now - event.claimedAt, event.type);
   yield* endAttempt(engine, event, endingOf(settlement, now), now, engine.timeSlice());
   return true;
 }
 
-/** What ends with an attempt, however it ended: what its handler has committed by itself must not be repeated. */
+/**
+ * What ends with an attempt, however it ended: what its handler has committed by itself must not be repeated.
+ *
+ * @returns how it has ended
+ */
 export function* endAttempt(
   engine: Endings,
   event: RunningEvent,
   asked: Ending,
   now: number,
   slice: TimeSlice,
-): Steps<void> {
+): Steps<Ending> {
   const ending = event.hasEffect === true ? endingOf(COMMITTED_ALONE, now) : asked;
   if (ending.counted !== null) engine.counts.countType(ending.counted, event.type);
   yield* engine.end(event.seq, ending, now);
   if (ending.state === 'processed' && event.entity !== null) yield* engine.raiseHighWater(event);
   yield* engine.addAttempt(event, ending, now);
   yield* unparkNext(engine, event, now, slice);
+  return ending;
 }

@@ -17,8 +17,14 @@ export class Tally implements Required<Counting['counts']> {
     this.count(what, countedType(type), times);
   }
 
-  countMs(what: 'answer-ms' | 'handler-ms', ms: number): void {
-    this.count(what, latencyBucket(ms));
+  countMs(what: 'handler-ms', ms: number, type: string | null): void {
+    const bucket = latencyBucket(ms);
+    this.count(what, bucket);
+    this.count('type-ms', `${countedType(type)} ${bucket}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.#sums.size === 0;
   }
 
   /** The sums, which are forgotten here. */
@@ -46,7 +52,7 @@ export function countedType(type: string | null): string {
   return isEventType(type) ? type : 'other';
 }
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 /** The beginning of the minute that a time is in. */
 export function minuteOf(at: number): number {

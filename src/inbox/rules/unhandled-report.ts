@@ -1,5 +1,7 @@
+import type { Pause } from '../operator/pauses.ts';
 import type { IgnoredType, Scope, TypeCount, UnhandledType } from '../work.ts';
 import type { Takers, TypeTotal, WaitingTypes } from './engine.ts';
+import { isPaused } from './pauses.ts';
 import type { Steps } from './steps.ts';
 import { thereSince, wasSeenAfter } from './takers.ts';
 
@@ -13,8 +15,9 @@ export function* unhandledTypes(
   takenSince = thereSince(now),
 ): Steps<UnhandledType[]> {
   const unhandled: UnhandledType[] = [];
+  const pauses = yield* engine.pauses();
   for (const total of yield* engine.pendingTypes()) {
-    if (total.dueAt > takenSince) continue;
+    if (total.dueAt > takenSince || isPaused(pauses, total)) continue;
     const seen = yield* engine.lastSeen(total.endpoint, total.type);
     if (wasSeenAfter(seen, takenSince)) continue;
     // What was never handled is only told where processors run that do not know of its endpoint.
@@ -42,6 +45,16 @@ export function* ignoredTypes(
     ignored.push({ ...counted(total), handled: wasSeenAfter(seen, thereSince(now)) });
   }
   return ignored;
+}
+
+/**
+ * How many events wait behind a pause.
+ *
+ * @param found - of those that were looked at
+ * @param unseen - whether more events are set aside than were looked at: some of them may wait here, too
+ */
+export function waitingBehind(found: number, unseen: boolean): Pick<Pause, 'waiting' | 'more'> {
+  return { waiting: Math.min(found, COUNTED), more: unseen || found > COUNTED };
 }
 
 function counted({ endpoint, type, count }: TypeTotal): TypeCount {

@@ -4,7 +4,7 @@ import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { afterEffect, beforeEffect, type Effects } from '../rules/effect-transaction.ts';
 import { answer, atOnce, DONE } from '../rules/steps.ts';
-import type { Lease } from '../work.ts';
+import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFileFault, sqliteCode, type SqliteDatabase } from './opening/database.ts';
 import { createdOf } from './sql/records.ts';
@@ -21,7 +21,7 @@ export async function effectTransaction<T>(
   connection: Connection,
   lease: Lease,
   work: (database: SqliteDatabase) => T,
-  { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
+  { now, signal, skipped }: TransactionAttempt,
   borrow: BorrowLock,
 ): Promise<T> {
   refuseAsyncFunction(work);
@@ -30,7 +30,7 @@ export async function effectTransaction<T>(
     const giveBack = await borrow();
     try {
       signal.throwIfAborted();
-      return attempt(connection, lease, work, now());
+      return attempt(connection, lease, work, now(), skipped);
     } catch (failure) {
       if (!isInstance(failure, NotBegun)) throw failure;
     } finally {
@@ -43,7 +43,13 @@ export async function effectTransaction<T>(
 /** Somebody else has the write lock, so nothing of the merchant's has run yet. */
 class NotBegun extends Error {}
 
-function attempt<T>(connection: Connection, lease: Lease, work: (database: SqliteDatabase) => T, now: number): T {
+function attempt<T>(
+  connection: Connection,
+  lease: Lease,
+  work: (database: SqliteDatabase) => T,
+  now: number,
+  skipped: TransactionAttempt['skipped'],
+): T {
   const statements = begin(connection);
   const database = connection.database();
   try {
@@ -53,7 +59,7 @@ function attempt<T>(connection: Connection, lease: Lease, work: (database: Sqlit
     statements.counts.write();
     database.exec('SAVEPOINT hookbox_work');
     const result = runInside(database, work, () => statements.queue.isDead.get(lease) !== undefined);
-    atOnce(afterEffect(effects(statements), lease));
+    atOnce(afterEffect(effects(statements), lease, skipped?.()));
     connection.commit();
     return result;
   } catch (failure) {
@@ -83,8 +89,8 @@ function effects({ engine, moves, queue }: Statements): Effects {
       const { type, endpoint, entity, attempts: attempt } = row;
       return answer({ seq, type, endpoint, entity, created: createdOf(row), attempt });
     },
-    attemptProcessed(seq, number) {
-      queue.attemptProcessed.run({ seq, number });
+    attemptProcessed(seq, number, skipped) {
+      queue.attemptProcessed.run({ seq, number, skipped: skipped ?? null });
       return DONE;
     },
   };

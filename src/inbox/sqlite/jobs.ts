@@ -3,12 +3,13 @@ import { acceptEvent } from '../rules/accept-event.ts';
 import { announce, type Sweep } from '../rules/announce.ts';
 import { claim, claimOne, type ClaimProgress } from '../rules/claim.ts';
 import { renewLeases, type NumberedClaim } from '../rules/leases.ts';
+import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { settle } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
-import type { AttemptError, Lease, Scope, Settlement } from '../work.ts';
+import type { AttemptError, CrashedEvent, Lease, ProcessorIdentity, Scope, Settlement } from '../work.ts';
 import { attemptsOf, noteLateError } from './engine/attempts.ts';
 import { nextDue } from './engine/next-due.ts';
 import { storedEvent } from './sql/records.ts';
@@ -23,13 +24,16 @@ const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
 
   claim({ engine }: Statements, request: NumberedClaim, limit: number, reached: ClaimProgress, askedAt: number) {
-    const progress = { ...reached };
+    const crashed: CrashedEvent[] = [];
+    const progress = { freshUpTo: reached.freshUpTo, crashed };
     const step = atOnce(claim(engine, claimedLater(request, waitedSince(askedAt)), limit, progress));
-    return { step, progress };
+    return { step, freshUpTo: progress.freshUpTo, crashed };
   },
 
-  claimOne: ({ engine }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) =>
-    atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)))),
+  claimOne({ engine }: Statements, key: EventKey, request: NumberedClaim, askedAt: number) {
+    const crashed: CrashedEvent[] = [];
+    return { step: atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)), crashed)), crashed };
+  },
 
   renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
     atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
@@ -47,13 +51,16 @@ const moves = {
     now: number,
     ignoreBefore: number | null,
     from: Sweep,
+    processor: ProcessorIdentity | undefined,
     askedAt: number,
   ) {
     const ms = waitedSince(askedAt);
     // Later than it was said to, nothing more is put away.
     const before = ignoreBefore === null ? null : ignoreBefore + Math.min(0, ms);
-    return atOnce(announce(engine, scope, now + ms, before, from));
+    return atOnce(announce(engine, scope, now + ms, before, from, processor));
   },
+
+  leave: ({ engine }: Statements, processor: string) => atOnce(engine.forgetProcessor(processor)),
 
   rerun: (
     { engine }: Statements,
@@ -81,6 +88,7 @@ const reads = {
     atOnce(unhandledTypes(engine, now, takenSince)),
   ignoredSince: ({ engine }: Statements, scope: Scope, since: number, now: number) =>
     atOnce(ignoredTypes(engine, scope, since, now)),
+  processors: ({ engine }: Statements, now: number) => atOnce(processorsSeen(engine, now)),
   attempts: attemptsOf,
 };
 

@@ -23,14 +23,15 @@ export function prepareMoves(database: SqliteDatabase) {
     insert: prepare(`
       INSERT INTO hookbox_events
         (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, parked, received_ms, due_ms,
-         settled_ms, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         settled_ms, body, trace)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id, endpoint) DO NOTHING
     `),
     replace: prepare(`
       UPDATE hookbox_events
       SET type = ?, created_ms = ?, created_ns = ?, entity = ?, verified = ?, state = ?, dead_reason = ?, settled_ms = ?,
-          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, parked = ?, failures = 0, crashes = 0
+          body = ?, body_sha256 = NULL, fingerprint = NULL, discarded_ms = NULL, parked = ?, failures = 0, crashes = 0, yields = 0,
+          trace = coalesce(?, trace)
       WHERE seq = ?
     `),
     markVerified: prepare('UPDATE hookbox_events SET verified = 1 WHERE seq = ?'),
@@ -49,24 +50,24 @@ export function prepareMoves(database: SqliteDatabase) {
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
           fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
       WHERE seq = :seq AND state != 'processing'
-      RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures
+      RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures, trace
     `),
     renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
     toProcessed: prepare(`
       UPDATE hookbox_events
-      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+      SET state = 'processed', settled_ms = :now, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
     toRetry: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', due_ms = :due, failures = failures + :failed, crashes = crashes + :crashed,
-          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+          claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = coalesce(:yields, yields)
       WHERE seq = :seq
     `),
     toDead: prepare(`
       UPDATE hookbox_events
       SET state = 'dead', dead_reason = :reason, fingerprint = :fingerprint, settled_ms = :now, failures = failures + :failed,
-          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto'
+          crashes = crashes + :crashed, claimed_ms = NULL, lease_until_ms = NULL, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
     deadToProcessed: prepare(`
@@ -75,7 +76,7 @@ export function prepareMoves(database: SqliteDatabase) {
       RETURNING seq, endpoint, type, entity, created_ms, created_ns, attempts
     `),
     toIgnored: prepare(`
-      UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0
+      UPDATE hookbox_events SET state = 'ignored', settled_ms = :now, parked = 0, yields = 0
       WHERE seq = :seq AND state = 'pending'
     `),
     // The clock was set back.
@@ -85,7 +86,7 @@ export function prepareMoves(database: SqliteDatabase) {
     toPending: prepare(`
       UPDATE hookbox_events
       SET state = 'pending', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, due_ms = :now, failures = 0,
-          crashes = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
+          crashes = 0, yields = 0, trigger = 'manual', discarded_ms = NULL, type = :type, created_ms = :created_ms, created_ns = :created_ns, entity = :entity
       WHERE id = :id AND endpoint = :endpoint AND state IN ('dead', 'ignored') AND body IS NOT NULL
         AND (:readFrom IS NULL OR body = :readFrom)
     `),
@@ -95,7 +96,7 @@ export function prepareMoves(database: SqliteDatabase) {
       return statement(
         database,
         `UPDATE hookbox_events
-         SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, trigger = 'manual'
+         SET state = 'pending', settled_ms = NULL, due_ms = :now, failures = 0, crashes = 0, yields = 0, trigger = 'manual'
          WHERE seq = :seq AND state = 'processed' AND body IS NOT NULL AND erased_ms IS NULL`,
       );
     },
@@ -103,7 +104,7 @@ export function prepareMoves(database: SqliteDatabase) {
       return statement(
         database,
         `UPDATE hookbox_events
-         SET state = 'ignored', dead_reason = NULL, settled_ms = :now, discarded_ms = :now, parked = 0, crashes = 0,
+         SET state = 'ignored', dead_reason = NULL, settled_ms = :now, discarded_ms = :now, parked = 0, crashes = 0, yields = 0,
              trigger = 'auto', fingerprint = NULL, type = coalesce(:type, type),
              created_ms = coalesce(:created_ms, created_ms), created_ns = coalesce(:created_ns, created_ns)
          WHERE seq = :seq AND state IN ('dead', 'pending')`,
@@ -120,8 +121,8 @@ export function prepareMoves(database: SqliteDatabase) {
         database,
         `UPDATE hookbox_events
          SET state = :state, settled_ms = coalesce(settled_ms, :now),
-             parked = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
-             entity = NULL, fingerprint = NULL, erased_ms = :now
+             parked = 0, yields = 0, trigger = 'auto', body = NULL, body_sha256 = coalesce(:hash, body_sha256),
+             entity = NULL, fingerprint = NULL, trace = NULL, erased_ms = :now
          WHERE seq = :seq`,
       );
     },
@@ -130,10 +131,10 @@ export function prepareMoves(database: SqliteDatabase) {
         database,
         `INSERT INTO hookbox_events
            (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
-            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256)
+            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace)
          VALUES
            (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256)`,
+            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256, :trace)`,
       );
     },
   };

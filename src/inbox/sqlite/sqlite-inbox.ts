@@ -213,22 +213,24 @@ export function sqliteInbox(
     async list({ after = 0, limit = 100 } = {}) {
       return (await read('list', after, limit)).map(withBuffers);
     },
-    async claim(request, limit) {
+    async claim(request, limit, tell = () => {}) {
       const askedAt = Date.now();
-      let reached: ClaimProgress = { freshUpTo: null };
+      let freshUpTo: ClaimProgress['freshUpTo'] = null;
       return unheard.claim(request, async (numbered) => {
         for (;;) {
-          const { step, progress } = await move('claim', numbered, limit, reached, askedAt);
-          if (step !== 'more') return step;
-          reached = progress;
+          const done: MoveResult<'claim'> = await move('claim', numbered, limit, { freshUpTo }, askedAt);
+          tell(done.crashed);
+          if (done.step !== 'more') return done.step;
+          ({ freshUpTo } = done);
         }
       });
     },
-    async claimOne(key, request) {
+    async claimOne(key, request, tell = () => {}) {
       const askedAt = Date.now();
       return unheard.claim(request, async (numbered) => {
         for (;;) {
-          const step = await move('claimOne', key, numbered, askedAt);
+          const { step, crashed } = await move('claimOne', key, numbered, askedAt);
+          tell(crashed);
           if (step !== 'more') return step;
         }
       });
@@ -242,13 +244,15 @@ export function sqliteInbox(
       unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     noteLateError: (lease, error) => move('noteLateError', lease, error),
-    async announce(scope, now, ignoreBefore) {
+    async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, Date.now());
+      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, Date.now());
       sweeps.set(whose, sweep);
       return { ignored, more };
     },
+    leave: (processor) => move('leave', processor),
+    processors: (now) => read('processors', now),
     async rerun(key, content, now, readFrom) {
       const moved = await move('rerun', key, content, now, readFrom, Date.now());
       if (moved) notify();

@@ -1,3 +1,4 @@
+import type { EventAct } from '../../inbox/operator/audit.ts';
 import type { Act } from '../../inbox/operator/acts.ts';
 
 /** How an act is said of events, wherever somebody is told of it. */
@@ -39,3 +40,16 @@ export const ACT_WORDS = {
     notNeeded: 'left alone: due already, settled or in processing by then',
   },
 } as const satisfies Record<Act, ActWords>;
+
+/** What was done to an event by an act of the audit. */
+export function actInWords(act: EventAct['act']): string {
+  if (act === 'erase') return 'erased';
+  return Object.hasOwn(ACT_WORDS, act) ? ACT_WORDS[act as Act].done : act;
+}
+
+/** Through what somebody acted. */
+export const VIA_WORDS = {
+  page: 'on the page',
+  cli: 'on the command line',
+  code: 'in code',
+} as const satisfies Record<EventAct['via'], string>;

@@ -31,15 +31,31 @@ const TAKES = {
 } as const satisfies Record<Bulk['act'], string>;
 
 /** What will happen, or has happened, in one sentence. */
-export function sentenceOf(bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'>): string {
-  const { act, state, total, force } = bulk;
+export function sentenceOf(
+  bulk: Pick<Bulk, 'act' | 'state' | 'force' | 'total' | 'breakdown'> & Partial<Pick<Bulk, 'counts'>>,
+): string {
+  const { act, state, total, force, counts = {} } = bulk;
+  const { done = 0 } = counts;
   if (total === 0) {
     return `No event fits: there is nothing to ${act}${force ? '' : TAKES[act]}.`;
   }
   const { will, does, did, wasTo } = ACT_WORDS[act];
   const verb = { previewed: will, running: does, done: did, cancelled: wasTo }[state];
-  const previewed = state === 'previewed' ? ' Nothing has happened yet.' : '';
-  return `${verb} ${plural(total, 'event')}: ${typesInWords(bulk)}; ${statesInWords(bulk)}.${previewed}`;
+  const events = plural(total, 'event');
+  const which =
+    state === 'done' && Object.keys(counts).length > 0 && done < total
+      ? `${done === 0 ? 'none' : number(done)} of ${events}`
+      : events;
+  const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has happened yet.` : '';
+  return `${verb} ${which}: ${typesInWords(bulk)}; ${statesInWords(bulk)}.${previewed}`;
+}
+
+/** An invalid event is read again, and only then it is known whether the act can be done to it. */
+function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 'breakdown'>): string {
+  const { invalid = 0 } = breakdown.deadReasons;
+  if (invalid === 0 || act === 'hurry') return '';
+  const [which, each] = invalid === total ? ['', 'Each'] : [` The ${number(invalid)} invalid:`, 'each'];
+  return `${which} ${each} is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).`;
 }
 
 const TYPES_SHOWN = 5;

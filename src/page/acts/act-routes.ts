@@ -55,6 +55,10 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
       const known = 'An act is rerun or discard. For retries there is hurry. Nothing was done.';
       return shell.problem(c, 400, 'No such act', known);
     }
+    // Without any of them it would be an act on all events.
+    if (fieldOf(form, 'chosen') !== '' && !form.has('event')) {
+      return shell.problem(c, 400, 'Nothing is chosen', 'Choose the events first, each by its box. Nothing was done.');
+    }
     const { filter, problems } = readFilter(fieldsOf(form), shell.visitOf(c).now);
     const refused = shell.mask.refusal(filter);
     const wrong = refused === null ? problems : [...problems, refused];

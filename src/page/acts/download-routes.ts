@@ -1,9 +1,18 @@
 import type { Hono } from 'hono';
+import { exportReadable } from '../../ops/readable-export.ts';
+import { readableFormats } from '../../ops/words/readable-formats.ts';
 import { exportEvents } from '../../ops/export.ts';
 import { keyOf } from './act-routes.ts';
 import { attachment, masked, stamp } from './attachment.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
+
+/** What a browser takes each format for. */
+const FILES = {
+  exact: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  json: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  csv: { type: 'text/csv', ending: 'csv', end: '\r\n' },
+} as const;
 
 /** The bytes of an event, and an export of many. */
 export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
@@ -34,12 +43,20 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const { filter, problems } = readFilter(url.searchParams, now);
     if (problems.length > 0) return shell.problem(c, 400, 'The filter cannot be read', problems.join(' '));
     const ended = new AbortController();
-    const lines = exportEvents(inbox, { actor: visitor.name, via: 'page' }, filter, { signal: ended.signal });
+    const by = { actor: visitor.name, via: 'page' } as const;
+    const format = readableFormats.find((each) => each === url.searchParams.get('format'));
+    const lines =
+      format === undefined
+        ? exportEvents(inbox, by, filter, { signal: ended.signal })
+        : exportReadable(inbox, format, by, filter, { signal: ended.signal });
+    const { type, ending, end } = FILES[format ?? 'exact'];
     // What fails at once is said on a page, and not by a file that ends early.
     const first = await lines.next();
-    return c.body(streamOf(first, lines, ended), 200, {
-      'Content-Type': 'application/x-ndjson; charset=utf-8',
-      'Content-Disposition': attachment(`hookbox-export-${stamp(now)}.ndjson`),
+    return c.body(streamOf(first, lines, end, ended), 200, {
+      'Content-Type': `${type}; charset=utf-8`,
+      'Content-Disposition': attachment(
+        `hookbox-${format === undefined ? 'export' : 'events'}-${stamp(now)}.${ending}`,
+      ),
     });
   });
 
@@ -57,6 +74,7 @@ export function downloadRoutes(page: Hono<PageEnv>, shell: Shell): void {
 function streamOf(
   first: IteratorResult<string, void>,
   lines: AsyncGenerator<string, void>,
+  end: string,
   ended: AbortController,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -67,7 +85,7 @@ function streamOf(
         const { done, value } = next ?? (await lines.next());
         next = null;
         if (done === true) controller.close();
-        else controller.enqueue(encoder.encode(`${value}\n`));
+        else controller.enqueue(encoder.encode(`${value}${end}`));
       },
       async cancel() {
         ended.abort();

@@ -16,6 +16,10 @@ const SAYINGS = {
     'Nothing was done: the body of the event does not fit the schemas of today either. It can be pruned or erased.',
   pruned: () => 'Nothing was done: the body of the event was pruned, so there is nothing to run a handler with.',
   running: () => 'The run has begun. It goes on when you leave this page.',
+  paused: () => 'Paused: its events are stored and wait until the type is resumed.',
+  'paused-already': () => 'It was paused already, and stays as it was.',
+  resumed: () => 'Resumed: processors take what has waited, the oldest first.',
+  'not-paused': () => 'Nothing was done: that type is not paused at this endpoint.',
   cancelled: () => 'Cancelled: events that it had not come to are left as they are.',
   'events-pruned': ([events = 0]) => `${counted(events)} pruned: the bodies are gone, the tombstones stay.`,
   pruning: () =>

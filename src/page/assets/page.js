@@ -1,4 +1,7 @@
-// The page's only script: live updates, keys, copying. Without it everything can be read and all forms work.
+// Live updates and copying. Without the page's scripts everything can be read and all forms work.
+import './keys.js';
+import './lists.js';
+
 (() => {
   'use strict';
 
@@ -88,6 +91,7 @@
       const answer = await fetch(location.href, { headers, redirect: 'error' });
       if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
       const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      document.title = next.title;
       const from = byId('live');
       const to = next.getElementById('live');
       if (from !== null && to !== null && !isSelecting()) bring(from, to);
@@ -114,7 +118,9 @@
   /** Brings what is shown up to date without taking the focus, or what somebody has typed, opened or chosen. */
   function bring(from, to) {
     const focused = document.activeElement;
-    morph(from, to);
+    // A list brings itself up to date (lists.js): its rows stand still.
+    const brought = new CustomEvent('bring', { cancelable: true, detail: { to, morph } });
+    if (from.dispatchEvent(brought)) morph(from, to);
     if (focused !== null && focused !== document.activeElement && focused.isConnected) {
       focused.focus({ preventScroll: true });
     }
@@ -170,159 +176,33 @@
     return at !== null && !at.id && at.nodeType === next.nodeType && at.nodeName === next.nodeName ? at : null;
   }
 
-  // ---- Keys ----
-
-  const keys = byId('keys');
-  const showKeys = byId('show-keys');
-
-  function openKeys() {
-    if (keys !== null && !keys.open) keys.showModal();
-  }
-
-  if (showKeys !== null) {
-    showKeys.hidden = false;
-    showKeys.addEventListener('click', openKeys);
-  }
-  byId('close-keys')?.addEventListener('click', () => keys.close());
-
-  const rows = () =>
-    [...document.querySelectorAll('main table.list tr[data-href]')].filter((row) => row.offsetParent !== null);
-  const selectedRow = () => document.querySelector('tr[data-selected]');
-
-  function select(row) {
-    for (const other of document.querySelectorAll('tr[data-selected]')) other.removeAttribute('data-selected');
-    row.setAttribute('data-selected', '');
-    // The link of the row says where it leads; a row without one is focused itself.
-    const link = [...row.querySelectorAll('a[href]')].find((each) => each.getAttribute('href') === row.dataset.href);
-    if (link === undefined) row.tabIndex = -1;
-    (link ?? row).focus({ preventScroll: true });
-    row.scrollIntoView({ block: 'nearest' });
-  }
-
-  function step(by) {
-    const all = rows();
-    if (all.length === 0) return;
-    const at = all.indexOf(selectedRow());
-    const next = at === -1 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
-    select(all[next]);
-  }
-
-  // Whoever goes through the page by tab or by mouse selects, too.
-  document.addEventListener('focusin', (event) => {
-    const row = event.target.closest?.('main table.list tr[data-href]');
-    if (!row || row.hasAttribute('data-selected')) return;
-    for (const other of document.querySelectorAll('tr[data-selected]')) other.removeAttribute('data-selected');
-    row.setAttribute('data-selected', '');
-  });
-
-  /** To where a rerun is confirmed; never further. */
-  function askForRerun() {
-    const row = selectedRow();
-    if (row !== null) {
-      const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === 'rerun');
-      // That form leads to a preview.
-      if (form !== undefined) form.requestSubmit();
-      else if (isEvent(row.dataset.href)) location.assign(`${row.dataset.href}#rerun`);
-      return;
-    }
-    confirmFor('rerun');
-  }
-
-  function isEvent(href) {
-    return /\/events\/[^/?#]+\/[^/?#]+$/.test(href);
-  }
-
-  /** Opens an act of the event, or goes to the button of a preview. */
-  function confirmFor(act) {
-    const details = document.querySelector(`details#${act}, details#${act}-again`);
-    if (details !== null) details.open = true;
-    // Nothing else on a page is what was asked for.
-    (details ?? byId('run'))?.querySelector('[data-confirm]')?.focus();
-  }
-
-  function isTyping(target) {
-    return (
-      target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]')
-    );
-  }
-
-  document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (keys?.open) return;
-    if (isTyping(event.target)) {
-      if (event.key === 'Escape') event.target.blur();
-      return;
-    }
-    switch (event.key) {
-      case '/': {
-        const field = document.querySelector('.filters input[type="text"]');
-        if (field === null) return;
-        field.focus();
-        field.select();
-        break;
-      }
-      case 'j':
-        step(1);
-        break;
-      case 'k':
-        step(-1);
-        break;
-      case 'r':
-        askForRerun();
-        break;
-      case '?':
-        openKeys();
-        break;
-      case 'Enter': {
-        const row = selectedRow();
-        if (row === null || (event.target !== document.body && event.target !== row)) return;
-        location.assign(row.dataset.href);
-        break;
-      }
-      case 'Escape':
-        selectedRow()?.removeAttribute('data-selected');
-        return;
-      default:
-        return;
-    }
-    event.preventDefault();
-  });
-
   // ---- Copying ----
 
   function showCopyButtons() {
     for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
   }
   showCopyButtons();
+  // Rows that have come without a look at the page.
+  document.addEventListener('rows', showCopyButtons);
 
   document.addEventListener('click', (event) => {
     const button = event.target.closest?.('[data-copy]');
-    const code = button?.parentElement?.querySelector('code');
-    if (button && code) void copy(button, code);
+    if (!button) return;
+    // The text itself, or that of the code beside it.
+    const shown = button.parentElement.querySelector('code, .id');
+    if (shown) void copy(button, shown, button.dataset.copy || shown.textContent);
   });
 
-  async function copy(button, code) {
+  async function copy(button, shown, text) {
     try {
-      await navigator.clipboard.writeText(code.textContent);
+      await navigator.clipboard.writeText(text);
       button.textContent = 'Copied';
       setTimeout(() => (button.textContent = 'Copy'), 2000);
     } catch {
       // Only over HTTPS and on loopback; elsewhere it is ready for Ctrl+C.
-      document.getSelection().selectAllChildren(code);
+      document.getSelection().selectAllChildren(shown);
     }
   }
 
-  // ---- On arrival ----
-
-  const here = new URL(location.href);
-  const asked = /^#(rerun|discard)$/.exec(here.hash)?.[1];
-  if (asked !== undefined || here.searchParams.has('done')) {
-    // What was done was said once; a reload need not say it again. And the browser would take the focus to the fragment.
-    here.searchParams.delete('done');
-    here.searchParams.delete('figures');
-    if (asked !== undefined) here.hash = '';
-    history.replaceState(null, '', here);
-  }
-  if (asked !== undefined) confirmFor(asked);
   connect();
 })();

@@ -1,7 +1,7 @@
-/** How an attempt, or an event, ended. */
-export type Ending = 'processed' | 'failed' | 'dead';
+/** How an attempt, or an event, ended; or that a delivery was not taken in. */
+export type Ending = 'processed' | 'failed' | 'dead' | 'refused';
 
-/** A bar in the colour of its outcome, with the pattern of its outcome over it. */
+/** A bar in the colour of what it counts, with its pattern over it. */
 export function Bar({
   chart,
   outcome,
@@ -9,7 +9,7 @@ export function Bar({
 }: {
   /** the id of the chart, which has the patterns */
   readonly chart: string;
-  readonly outcome: Ending;
+  readonly outcome: Ending | 'stored';
   readonly x: string;
   readonly width: string;
   readonly y: number;
@@ -19,12 +19,12 @@ export function Bar({
   return (
     <>
       <rect class={outcome} {...place} />
-      {outcome !== 'processed' && <rect fill={`url(#${chart}-${outcome})`} {...place} />}
+      {outcome !== 'processed' && outcome !== 'stored' && <rect fill={`url(#${chart}-${outcome})`} {...place} />}
     </>
   );
 }
 
-/** Stripes for what failed, a grid for what is dead. */
+/** Stripes for what failed, a grid for what is dead, lines for what was refused. */
 export function Patterns({ id }: { readonly id: string }) {
   return (
     <defs>
@@ -34,6 +34,18 @@ export function Patterns({ id }: { readonly id: string }) {
       <pattern id={`${id}-dead`} width="4" height="4" patternUnits="userSpaceOnUse">
         <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
         <line class="pattern" x1="1" x2="1" y1="0" y2="4" />
+      </pattern>
+      <pattern id={`${id}-refused`} width="4" height="4" patternUnits="userSpaceOnUse">
+        <line class="pattern" x1="0" x2="4" y1="1" y2="1" />
+      </pattern>
+      <pattern
+        id={`${id}-unfinished`}
+        width="6"
+        height="6"
+        patternUnits="userSpaceOnUse"
+        patternTransform="rotate(-45)"
+      >
+        <line class="faint" x1="1" x2="1" y1="0" y2="6" />
       </pattern>
     </defs>
   );

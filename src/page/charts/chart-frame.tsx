@@ -9,7 +9,7 @@ export const PLOT_HEIGHT = 132;
 /** room for the label of the uppermost line */
 export const TOP = 16;
 /** room for the times beneath */
-const BOTTOM = 20;
+export const BOTTOM = 20;
 export const BASE_LINE = TOP + PLOT_HEIGHT;
 const HEIGHT = BASE_LINE + BOTTOM;
 
@@ -26,8 +26,10 @@ export function ChartFigure({
   title,
   description,
   height = HEIGHT,
+  linked = false,
   legend,
   table,
+  below,
   children,
 }: PropsWithChildren<{
   readonly id: string;
@@ -35,8 +37,12 @@ export function ChartFigure({
   /** what the chart shows, in a sentence, for those who do not see it */
   readonly description: string;
   readonly height?: number;
+  /** it has links in it, which the table has as well: those of a picture nobody hears of */
+  readonly linked?: boolean;
   readonly legend?: Child;
   readonly table: Child;
+  /** between the picture and its figures */
+  readonly below?: Child;
 }>) {
   return (
     <figure class="panel" id={id}>
@@ -48,7 +54,7 @@ export function ChartFigure({
         class="chart"
         width="100%"
         height={height}
-        role="img"
+        role={linked ? 'group' : 'img'}
         aria-labelledby={`${id}-title`}
         aria-describedby={`${id}-description`}
       >
@@ -56,6 +62,7 @@ export function ChartFigure({
         <desc id={`${id}-description`}>{description}</desc>
         {children}
       </svg>
+      {below}
       <details id={`${id}-table`}>
         <summary>The figures</summary>
         {table}
@@ -65,14 +72,14 @@ export function ChartFigure({
 }
 
 /** Times at the beginning, in the middle and at the end. */
-export function TimeAxis({ steps, stepMs, now }: Span) {
+export function TimeAxis({ steps, stepMs, now, baseLine = BASE_LINE }: Span & { readonly baseLine?: number }) {
   const first = steps[0]?.at ?? now;
   const end = new Date(first.getTime() + steps.length * stepMs);
   const middle = new Date((first.getTime() + end.getTime()) / 2);
-  const y = BASE_LINE + 14;
+  const y = baseLine + 14;
   return (
     <g class="axis">
-      <line x1="0" x2="100%" y1={BASE_LINE} y2={BASE_LINE} />
+      <line x1="0" x2="100%" y1={baseLine} y2={baseLine} />
       <text x="0" y={y}>
         {shortTime(first, now)}
       </text>

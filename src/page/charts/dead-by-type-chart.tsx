@@ -3,6 +3,7 @@ import { oneLine } from '../../printable.ts';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import { Bar, Patterns } from './chart-bar.tsx';
 import { across, ChartFigure } from './chart-frame.tsx';
+import { ListTable } from '../parts/list-table.tsx';
 
 const ROW_HEIGHT = 34;
 
@@ -29,24 +30,15 @@ export function DeadByTypeChart({ byType }: Pick<Stats, 'byType'>) {
       description={`${plural(total, 'event')} died: ${rows.map(({ type, dead }) => `${number(dead)} ${type}`).join(', ')}.`}
       height={rows.length * ROW_HEIGHT}
       table={
-        <table class="list">
-          <thead>
+        <ListTable columns={['type', 'died', 'part']}>
+          {rows.map(({ type, dead }) => (
             <tr>
-              <th scope="col">type</th>
-              <th scope="col">died</th>
-              <th scope="col">part</th>
+              <th scope="row">{type}</th>
+              <td data-label="died">{number(dead)}</td>
+              <td data-label="part">{percent(dead / total)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ type, dead }) => (
-              <tr>
-                <th scope="row">{type}</th>
-                <td data-label="died">{number(dead)}</td>
-                <td data-label="part">{percent(dead / total)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </ListTable>
       }
     >
       <Patterns id="dead-by-type" />

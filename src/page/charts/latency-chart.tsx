@@ -1,6 +1,7 @@
 import type { Stats } from '../../ops/stats.ts';
 import { latency, number, plural, shortTime } from '../../ops/words/format.ts';
 import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, type Span } from './chart-frame.tsx';
+import { ListTable } from '../parts/list-table.tsx';
 
 /** The service gives up after this long (interface 6.4). */
 const DEADLINE_MS = 10_000;
@@ -106,32 +107,22 @@ function LatencyTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
   const told = steps.filter(({ answerMs }) => answerMs.count > 0);
   if (told.length === 0) return <p>No delivery was answered in this span.</p>;
   return (
-    <table class="list">
-      <caption>Latencies are counted in steps, so each of them is an upper bound.</caption>
-      <thead>
+    <ListTable
+      columns={['from (UTC)', 'answers', 'p50', 'p90', 'p99', 'slowest']}
+      caption="Latencies are counted in steps, so each of them is an upper bound."
+    >
+      {told.map(({ at, answerMs }) => (
         <tr>
-          <th scope="col">from (UTC)</th>
-          <th scope="col">answers</th>
-          <th scope="col">p50</th>
-          <th scope="col">p90</th>
-          <th scope="col">p99</th>
-          <th scope="col">slowest</th>
+          <th scope="row">
+            <time datetime={at.toISOString()}>{shortTime(at, now)}</time>
+          </th>
+          <td data-label="answers">{number(answerMs.count)}</td>
+          <td data-label="p50">{latency(answerMs.p50)}</td>
+          <td data-label="p90">{latency(answerMs.p90)}</td>
+          <td data-label="p99">{latency(answerMs.p99)}</td>
+          <td data-label="slowest">{latency(answerMs.max)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {told.map(({ at, answerMs }) => (
-          <tr>
-            <th scope="row">
-              <time datetime={at.toISOString()}>{shortTime(at, now)}</time>
-            </th>
-            <td data-label="answers">{number(answerMs.count)}</td>
-            <td data-label="p50">{latency(answerMs.p50)}</td>
-            <td data-label="p90">{latency(answerMs.p90)}</td>
-            <td data-label="p99">{latency(answerMs.p99)}</td>
-            <td data-label="slowest">{latency(answerMs.max)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </ListTable>
   );
 }

@@ -1,116 +1,146 @@
+import type { Mark } from '../../inbox/operator/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import { Bar, Patterns, type Ending } from './chart-bar.tsx';
-import { across, BASE_LINE, ChartFigure, Level, PLOT_HEIGHT, TimeAxis, TOP, type Span } from './chart-frame.tsx';
+import { outcomeHref, type StepLinks } from '../parts/outcome-links.ts';
+import { Bar, Patterns } from './chart-bar.tsx';
+import { MarkLines, MarkList } from './chart-marks.tsx';
+import { across, ChartFigure, Level, TimeAxis, type Span } from './chart-frame.tsx';
+import { barHeight, countOf, OUTCOME_WORDS, outcomes, placedPlots, type Outcome, type PlacedPlot } from './plots.ts';
 
-/** From the bottom of the stack to its top. Each is told apart by its pattern and its place, not by its colour alone. */
-const ended = ['processed', 'failed', 'dead'] as const satisfies readonly Ending[];
-const outcomes = ['stored', ...ended] as const;
-type Outcome = (typeof outcomes)[number];
-
-const OUTCOME_WORDS = {
-  stored: 'received',
-  processed: 'processed',
-  failed: 'failed, tried again',
-  dead: 'dead',
-} as const satisfies Record<Outcome, string>;
+interface Outcomes extends Span {
+  readonly base: string;
+  /** what began in the span */
+  readonly marks: readonly Mark[];
+}
 
 /**
- * What came in and what became of it: for each step a bar for what was stored, and beside it a stack of how attempts ended.
- * They are not put on one another, because an event that came in and was processed would count twice.
+ * What came in, what became of it and what went wrong, one below the other over the same time: each with a scale of its own.
+ * Bars are links for a mouse; the table has the same ones for keys.
  */
-export function OutcomesChart({ steps, stepMs, now }: Span) {
-  const top = niceCeiling(Math.max(0, ...steps.map((step) => Math.max(step.stored, heightOf(step)))));
+export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
   const totals = totalsOf(steps);
   const spoken = outcomes.map((outcome) => `${number(totals[outcome])} ${OUTCOME_WORDS[outcome]}`).join(', ');
+  const { plots, height } = placedPlots(steps);
+  const last = plots.at(-1)?.baseLine ?? 0;
   return (
     <ChartFigure
       id="outcomes"
       title="Outcomes over time"
       description={`In this span: ${spoken}. ${busiest(steps, now)}`}
-      legend={<OutcomesLegend totals={totals} />}
-      table={<OutcomesTable steps={steps} now={now} />}
+      height={height}
+      linked
+      legend={<Legend totals={totals} isUnfinished={steps.some((step) => !isOver(step, stepMs, now))} />}
+      table={<OutcomesTable steps={steps} stepMs={stepMs} now={now} base={base} />}
+      below={<MarkList marks={marks} now={now} />}
     >
       <Patterns id="outcomes" />
-      {steps.map((step, n) => (
-        <OutcomeBars step={step} n={n} of={steps.length} top={top} now={now} />
+      {steps.map(
+        (step, n) =>
+          !isOver(step, stepMs, now) && (
+            <rect
+              class="unfinished"
+              fill="url(#outcomes-unfinished)"
+              x={across(n, steps.length)}
+              width={across(1, steps.length)}
+              y={0}
+              height={last}
+            />
+          ),
+      )}
+      {plots.map((plot) => (
+        <g>
+          {steps.map((step, n) => (
+            <StepBars plot={plot} step={step} n={n} of={steps.length} links={{ base, stepMs }} now={now} />
+          ))}
+          <Level y={plot.baseLine - plot.height} label={`${number(plot.top)} ${plot.name}`} />
+          <line class="base" x1="0" x2="100%" y1={plot.baseLine} y2={plot.baseLine} />
+        </g>
       ))}
-      <Level y={TOP} label={number(top)} />
-      <Level y={TOP + PLOT_HEIGHT / 2} label={number(top / 2)} />
-      <TimeAxis steps={steps} stepMs={stepMs} now={now} />
+      <MarkLines marks={marks} steps={steps} stepMs={stepMs} now={now} height={last} />
+      <TimeAxis steps={steps} stepMs={stepMs} now={now} baseLine={last} />
     </ChartFigure>
   );
 }
 
-function OutcomeBars({
+function StepBars({
+  plot,
   step,
   n,
   of,
-  top,
+  links,
   now,
 }: {
+  readonly plot: PlacedPlot;
   readonly step: StatsStep;
   readonly n: number;
   readonly of: number;
-  readonly top: number;
+  readonly links: StepLinks;
   readonly now: Date;
 }) {
-  if (isQuiet(step)) return <></>;
-  let y = BASE_LINE;
-  const stack = ended.map((outcome) => {
-    const height = barHeight(step[outcome], top);
-    y -= height;
-    return { outcome, y, height };
-  });
-  const storedHeight = barHeight(step.stored, top);
-  const said = outcomes.map((outcome) => `${number(step[outcome])} ${OUTCOME_WORDS[outcome]}`).join(', ');
+  const width = 0.84 / plot.bars.length;
   return (
-    <g>
-      <title>
-        {shortTime(step.at, now)}: {said}
-      </title>
-      <rect
-        class="stored"
-        x={across(n + 0.1, of)}
-        width={across(0.36, of)}
-        y={BASE_LINE - storedHeight}
-        height={storedHeight}
-      />
-      {stack.map(({ outcome, y: at, height }) => (
-        <Bar
-          chart="outcomes"
-          outcome={outcome}
-          x={across(n + 0.5, of)}
-          width={across(0.4, of)}
-          y={at}
-          height={height}
-        />
-      ))}
-    </g>
+    <>
+      {plot.bars.flatMap((stack, place) => {
+        let y = plot.baseLine;
+        return stack.map((outcome) => {
+          const count = countOf(step, outcome);
+          if (count === 0) return null;
+          const height = barHeight(count, plot);
+          y -= height;
+          const so = isOver(step, links.stepMs, now) ? '' : ' so far';
+          return (
+            <a href={outcomeHref(outcome, step, links)} tabindex={-1} aria-hidden="true">
+              <title>
+                {shortTime(step.at, now)}: {number(count)} {OUTCOME_WORDS[outcome]}
+                {so}
+              </title>
+              <Bar
+                chart="outcomes"
+                outcome={outcome}
+                x={across(n + 0.08 + place * width, of)}
+                width={across(width, of)}
+                y={Math.round(y * 10) / 10}
+                height={height}
+              />
+            </a>
+          );
+        });
+      })}
+    </>
   );
 }
 
-function OutcomesLegend({ totals }: { readonly totals: Readonly<Record<Outcome, number>> }) {
+function Legend({
+  totals,
+  isUnfinished,
+}: {
+  readonly totals: Readonly<Record<Outcome, number>>;
+  readonly isUnfinished: boolean;
+}) {
   return (
     <ul class="legend">
       {outcomes.map((outcome) => (
         <li>
           <svg class="chart key" width="14" height="14" aria-hidden="true">
-            {outcome === 'stored' ? (
-              <rect class="stored" x="2" y="2" width="10" height="10" />
-            ) : (
-              <Bar chart="outcomes" outcome={outcome} x="1" y={1} width="12" height={12} />
-            )}
+            <Bar chart="outcomes" outcome={outcome} x="1" y={1} width="12" height={12} />
           </svg>{' '}
           {OUTCOME_WORDS[outcome]} <strong>{number(totals[outcome])}</strong>
         </li>
       ))}
+      {isUnfinished && (
+        <li>
+          <svg class="chart key" width="14" height="14" aria-hidden="true">
+            <rect class="unfinished" fill="url(#outcomes-unfinished)" x="1" y="1" width="12" height="12" />
+          </svg>{' '}
+          not over yet
+        </li>
+      )}
     </ul>
   );
 }
 
-function OutcomesTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
-  const told = steps.filter((step) => !isQuiet(step));
+function OutcomesTable({ steps, stepMs, now, base }: Omit<Outcomes, 'marks'>) {
+  const told = steps.filter((step) => outcomes.some((outcome) => countOf(step, outcome) > 0));
   if (told.length === 0) return <p>Nothing happened in this span.</p>;
   return (
     <table class="list">
@@ -128,10 +158,16 @@ function OutcomesTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
           <tr>
             <th scope="row">
               <time datetime={step.at.toISOString()}>{shortTime(step.at, now)}</time>
+              {!isOver(step, stepMs, now) && ' (not over yet)'}
             </th>
-            {outcomes.map((outcome) => (
-              <td data-label={OUTCOME_WORDS[outcome]}>{number(step[outcome])}</td>
-            ))}
+            {outcomes.map((outcome) => {
+              const count = countOf(step, outcome);
+              return (
+                <td data-label={OUTCOME_WORDS[outcome]}>
+                  {count === 0 ? '0' : <a href={outcomeHref(outcome, step, { base, stepMs })}>{number(count)}</a>}
+                </td>
+              );
+            })}
           </tr>
         ))}
       </tbody>
@@ -139,36 +175,18 @@ function OutcomesTable({ steps, now }: Pick<Span, 'steps' | 'now'>) {
   );
 }
 
-function isQuiet(step: StatsStep): boolean {
-  return outcomes.every((outcome) => step[outcome] === 0);
-}
-
-function heightOf(step: StatsStep): number {
-  return step.processed + step.failed + step.dead;
+/** The last step goes on: what is low there may only be young. */
+function isOver({ at }: StatsStep, stepMs: number, now: Date): boolean {
+  return at.getTime() + stepMs <= now.getTime();
 }
 
 function totalsOf(steps: readonly StatsStep[]): Record<Outcome, number> {
-  const totals = { stored: 0, processed: 0, failed: 0, dead: 0 };
-  for (const step of steps) for (const outcome of outcomes) totals[outcome] += step[outcome];
+  const totals = { stored: 0, processed: 0, failed: 0, dead: 0, refused: 0 };
+  for (const step of steps) for (const outcome of outcomes) totals[outcome] += countOf(step, outcome);
   return totals;
 }
 
 function busiest(steps: readonly StatsStep[], now: Date): string {
   const most = steps.reduce<StatsStep | null>((most, step) => (step.dead > (most?.dead ?? 0) ? step : most), null);
   return most === null ? 'None died.' : `Most died from ${shortTime(most.at, now)} on: ${number(most.dead)}.`;
-}
-
-/** One dead event among a thousand is what one looks for: nothing that happened is too low to be seen. */
-function barHeight(count: number, top: number): number {
-  return count === 0 ? 0 : Math.max(2, Math.round((count / top) * PLOT_HEIGHT * 10) / 10);
-}
-
-/** The next of 2, 4, 6, 8, 10, 20, 40, …: half of it is a whole number, too. */
-function niceCeiling(value: number): number {
-  let unit = 1;
-  for (;;) {
-    for (const factor of [2, 4, 6, 8]) if (value <= factor * unit) return factor * unit;
-    unit *= 10;
-    if (value <= unit) return unit;
-  }
 }

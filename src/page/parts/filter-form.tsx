@@ -1,48 +1,94 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
 import { deadReasons, eventStates } from '../../inbox/state.ts';
+import { FIELDS } from './filter-query.ts';
+import { StoredText } from './stored-text.tsx';
 
 /** The filter bar of the Events screen: what is set in it stands in the URL, so that a link shows the same to others. */
-export function FilterForm({ action, fields }: { readonly action: string; readonly fields: URLSearchParams }) {
+export function FilterForm({
+  action,
+  fields,
+  isOpen,
+}: {
+  readonly action: string;
+  readonly fields: URLSearchParams;
+  /** something in it cannot be read */
+  readonly isOpen: boolean;
+}) {
   const seldom = SELDOM.some((name) => (fields.get(name) ?? '') !== '');
+  const set = FIELDS.flatMap((name) => fields.getAll(name).map((value) => [name, value.trim()] as const)).filter(
+    ([, value]) => value !== '',
+  );
   return (
-    <form method="get" action={action} class="filters panel" id="filters" role="search" aria-label="Filter">
-      <div class="row">
-        <Field name="entity" label="About" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
-        <Field name="id" label="Event id" hint="evt_…" fields={fields} />
-        <Field name="error" label="Error has" hint="text of the last error" fields={fields} />
-        <Field name="since" label="Received since" hint="2h, or 2026-01-31 08:00" fields={fields} />
-        <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
-      </div>
-      <Choices name="state" label="State" values={eventStates} fields={fields} />
-      <details open={seldom}>
-        <summary>More</summary>
-        <Choices name="type" label="Type" values={typesOf(fields)} fields={fields}>
-          <label class="field">
-            <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
-          </label>
-        </Choices>
-        <Choices name="deadReason" label="Dead because" values={deadReasons} fields={fields} />
+    <details class="filtering" id="filtering" open={isOpen}>
+      <summary>
+        Filter
+        {set.map(([name, value]) => (
+          <span class="set">
+            <span class="muted">{LABELS.get(name) ?? name}</span> <StoredText text={value} atMost={40} />
+          </span>
+        ))}
+      </summary>
+      <form method="get" action={action} class="filters panel" id="filters" role="search" aria-label="Filter">
+        {fields.getAll('event').map((event) => (
+          <input type="hidden" name="event" value={event} />
+        ))}
         <div class="row">
-          <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
-          <Conditions fields={fields} />
-          <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
-          <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
-          <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
-          <YesNo name="retrying" label="Failed, tried again" fields={fields} />
-          <YesNo name="redelivered" label="Sent again" fields={fields} />
-          <YesNo name="conflict" label="Other bytes came" fields={fields} />
+          <Field name="entity" label="About" hint="ord_42, or order:mer_7:ord_42" fields={fields} />
+          <Field name="id" label="Event id" hint="evt_…" fields={fields} />
+          <Field name="text" label="Text" hint="in ids, names or errors" fields={fields} />
+          <Field name="error" label="Error has" hint="text of the last error" fields={fields} />
+          <Field name="since" label="Received since" hint="2h, or 2026-01-31 08:00" fields={fields} />
+          <Field name="until" label="until" hint="15m, or a time (UTC)" fields={fields} />
+          <Field name="failedSince" label="Failed since" hint="2h, or 2026-01-31 08:00" fields={fields} />
+          <Field name="failedUntil" label="until" hint="15m, or a time (UTC)" fields={fields} />
         </div>
-      </details>
-      <div class="actions">
-        <button type="submit" class="primary">
-          Filter
-        </button>
-        <a href={action}>Clear</a>
-      </div>
-    </form>
+        <Choices name="state" label="State" values={eventStates} fields={fields} />
+        <details open={seldom}>
+          <summary>More</summary>
+          <Choices name="type" label="Type" values={typesOf(fields)} fields={fields}>
+            <label class="field">
+              <span>Another type</span> <input type="text" name="type" maxlength={255} autocomplete="off" />
+            </label>
+          </Choices>
+          <Choices name="deadReason" label="Dead because" values={deadReasons} fields={fields} />
+          <div class="row">
+            <Field name="merchant" label="Merchant" hint="mer_7" fields={fields} />
+            <Conditions fields={fields} />
+            <Field name="endpoint" label="Endpoint" hint="default" fields={fields} />
+            <Field name="fingerprint" label="Group of dead letters" hint="" fields={fields} />
+            <Field name="ignoredSince" label="Nobody handled, since" hint="7d, or a time (UTC)" fields={fields} />
+            <Field name="bulk" label="Bulk act" hint="its number" fields={fields} />
+            <YesNo name="retrying" label="Failed, tried again" fields={fields} />
+            <YesNo name="redelivered" label="Sent again" fields={fields} />
+            <YesNo name="conflict" label="Other bytes came" fields={fields} />
+          </div>
+        </details>
+        <div class="actions">
+          <button type="submit" class="primary">
+            Filter
+          </button>
+          <a href={action}>Clear</a>
+        </div>
+      </form>
+    </details>
   );
 }
+
+/** How a field is called where its form is folded away, unless by its name in the URL. */
+const LABELS = new Map([
+  ['entity', 'about'],
+  ['id', 'event id'],
+  ['error', 'error has'],
+  ['since', 'received since'],
+  ['until', 'received before'],
+  ['failedSince', 'failed since'],
+  ['failedUntil', 'failed before'],
+  ['deadReason', 'dead because'],
+  ['payload', 'body has'],
+  ['fingerprint', 'group'],
+  ['ignoredSince', 'nobody handled, since'],
+]);
 
 /** What is asked for seldom enough to be folded away. */
 const SELDOM = [
@@ -56,6 +102,7 @@ const SELDOM = [
   'retrying',
   'redelivered',
   'conflict',
+  'bulk',
 ] as const;
 
 interface FieldParts {

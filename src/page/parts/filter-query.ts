@@ -4,6 +4,8 @@ import { deadReasons, eventStates } from '../../inbox/state.ts';
 import { parseTime } from '../../ops/words/read-time.ts';
 import { oneLine } from '../../printable.ts';
 import { listed } from '../../ops/words/format.ts';
+import { LIST_FIELDS } from './list-query.ts';
+import { eventOf } from './screen-links.ts';
 
 /** What the fields of the filter bar say. */
 export interface FilterQuery {
@@ -13,33 +15,40 @@ export interface FilterQuery {
   readonly problems: readonly string[];
 }
 
+/** A key of an event, of which each letter may take a dozen characters. */
+const LONGEST_NAME = 20_000;
 /** As many as anybody mends at a time. */
 const MAX_PROBLEMS = 10;
 
 /** Every field of a filter, under the name that it has in a URL. */
-const FIELDS = [
+export const FIELDS = [
   'endpoint',
   'id',
+  'event',
   'type',
   'state',
   'deadReason',
   'since',
   'until',
+  'failedSince',
+  'failedUntil',
   'entity',
   'merchant',
   'error',
+  'text',
   'fingerprint',
   'ignoredSince',
   'retrying',
   'redelivered',
   'conflict',
+  'bulk',
   'payload',
 ] as const;
 
 type Field = (typeof FIELDS)[number];
 
 /** What else stands in the URLs and forms that filters are read from. */
-const BESIDE = ['before', 'done', 'figures', 'csrf', 'act', 'force', 'reason'];
+const BESIDE = [...LIST_FIELDS, 'done', 'figures', 'format', 'csrf', 'act', 'force', 'reason', 'chosen'];
 
 /**
  * Reads a filter from a URL or a form; `filterFields` in links.ts writes what this reads. Fields that are empty ask for
@@ -50,10 +59,10 @@ const BESIDE = ['before', 'done', 'figures', 'csrf', 'act', 'force', 'reason'];
 export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
   const problems = unknownIn(fields);
 
-  const all = (name: Field): readonly string[] => {
+  const all = (name: Field, longest = LONGEST_TEXT): readonly string[] => {
     const values = fields.getAll(name).filter((value) => value.trim() !== '');
-    const fitting = values.filter((value) => value.length <= LONGEST_TEXT);
-    if (fitting.length < values.length) problems.push(`${name} is longer than ${LONGEST_TEXT} characters.`);
+    const fitting = values.filter((value) => value.length <= longest);
+    if (fitting.length < values.length) problems.push(`${name} is longer than ${longest} characters.`);
     return [...new Set(fitting)];
   };
   const one = (name: Field): string | undefined => all(name)[0]?.trim();
@@ -78,6 +87,13 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
       problems.push(`${name} is no time: ${shown(value)}. Write 15m, 2h or 7d, or 2026-01-31 08:00 (UTC).`);
     return read ?? undefined;
   };
+  const bulkNumber = (): number | undefined => {
+    const value = one('bulk');
+    if (value === undefined) return undefined;
+    if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+    problems.push(`bulk is the number of a bulk act, not ${shown(value)}.`);
+    return undefined;
+  };
   const conditions = (): readonly PayloadCondition[] | undefined => {
     const read = all('payload').flatMap((text) => {
       const condition = readCondition(text);
@@ -89,23 +105,34 @@ export function readFilter(fields: URLSearchParams, now: Date): FilterQuery {
     return read.length > 0 ? read : undefined;
   };
 
+  const events = all('event', LONGEST_NAME).flatMap((text) => {
+    const key = eventOf(text);
+    if (key === null) problems.push(`${shown(text)} names no event.`);
+    return key ?? [];
+  });
+
   const types = all('type').map((type) => type.trim());
   const filter = given({
     endpoint: one('endpoint'),
     id: one('id'),
+    events: fields.has('event') ? events : undefined,
     types: types.length > 0 ? types : undefined,
     states: anyOf('state', eventStates),
     deadReasons: anyOf('deadReason', deadReasons),
     since: time('since'),
     until: time('until'),
+    failedSince: time('failedSince'),
+    failedUntil: time('failedUntil'),
     entity: one('entity'),
     merchant: one('merchant'),
     error: one('error'),
+    text: one('text'),
     fingerprint: one('fingerprint'),
     ignoredSince: time('ignoredSince'),
     retrying: yesOrNo('retrying'),
     redelivered: yesOrNo('redelivered'),
     conflict: yesOrNo('conflict'),
+    bulk: bulkNumber(),
     payload: conditions(),
   });
   const fault = filterFault(filter);

@@ -13,6 +13,8 @@ const LABELS = new Map([
   ['deadReasons', 'dead because'],
   ['since', 'received since'],
   ['until', 'received before'],
+  ['failedSince', 'failed since'],
+  ['failedUntil', 'failed before'],
   ['settledBefore', 'settled before'],
   ['entity', 'about'],
   ['error', 'error has'],
@@ -22,7 +24,7 @@ const LABELS = new Map([
   ['bulk', 'bulk act'],
 ]);
 
-const TIMES = new Set(['since', 'until', 'ignoredSince', 'settledBefore']);
+const TIMES = new Set(['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince', 'settledBefore']);
 
 const SHOWN = 10;
 const VALUE_CHARACTERS = 60;

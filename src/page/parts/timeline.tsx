@@ -1,19 +1,29 @@
+import type { EventAct } from '../../inbox/operator/audit.ts';
+import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
 import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
 import { oneLine, printableLines } from '../../printable.ts';
 import { afterHowLong } from '../../ops/words/event-words.ts';
 import { age, number, plural, relative } from '../../ops/words/format.ts';
+import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
+import type { Visit } from '../visit.ts';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time-and-age.tsx';
 
 const MAX_STACK = 20_000;
 
 /** Deliveries and attempts of one event, the oldest first, with what went wrong. */
-export function Timeline({ history, now }: { readonly history: EventHistory; readonly now: Date }) {
+export function Timeline({
+  history,
+  visit: { base, now },
+}: {
+  readonly history: EventHistory;
+  readonly visit: Pick<Visit, 'base' | 'now'>;
+}) {
   return (
     <ol class="timeline">
-      {history.timeline.map((entry, n) => (
+      {foldedTimeline(history.timeline).map((entry, n) => (
         <li id={idOf(entry, n)} class={`entry ${toneOf(entry)}`}>
-          <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} now={now} />
+          <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} base={base} now={now} />
         </li>
       ))}
     </ol>
@@ -23,10 +33,12 @@ export function Timeline({ history, now }: { readonly history: EventHistory; rea
 function Entry({
   entry,
   history: { summary },
+  base,
   now,
 }: {
-  readonly entry: TimelineEntry;
+  readonly entry: TimelineEntry | FoldedAttempts;
   readonly history: EventHistory;
+  readonly base: string;
   readonly now: Date;
 }) {
   switch (entry.what) {
@@ -38,10 +50,18 @@ function Entry({
       return <>from here on sent again {plural(entry.count, 'time')}, beside those below</>;
     case 'conflict':
       return <>sent with other bytes: the first ones count, and the newest others are kept beside them</>;
+    case 'act':
+      return <ActEntry act={entry.act} base={base} />;
+    case 'attempts':
+      return <FoldedEntry folded={entry} now={now} />;
     case 'attempt':
       return <AttemptEntry attempt={entry.attempt} />;
     case 'due':
-      return entry.at > now ? <>is due {relative(entry.at, now)}</> : <>is due: it waits for a processor</>;
+      return (
+        <>
+          {entry.at > now ? 'is' : 'was'} due {relative(entry.at, now)}
+        </>
+      );
     case 'settled':
       return (
         <>
@@ -52,13 +72,73 @@ function Entry({
   }
 }
 
+/** Who acted, and why. */
+function ActEntry({ act: { act, actor, via, reason, bulk }, base }: { readonly act: EventAct; readonly base: string }) {
+  return (
+    <>
+      <strong>{oneLine(actInWords(act), 20)}</strong> by <StoredText text={actor} atMost={200} />{' '}
+      <span class="muted">{VIA_WORDS[via]}</span>
+      {bulk !== null && (
+        <>
+          {' '}
+          with <a href={`${base}/bulks/${bulk}`}>bulk act {number(bulk)}</a>
+        </>
+      )}
+      {reason === null ? (
+        <span class="muted">, without a reason</span>
+      ) : (
+        <>
+          : <StoredText text={reason} atMost={1_000} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Attempts that failed alike: what the last of them said, and each of them behind it. */
+function FoldedEntry({ folded: { attempts, last }, now }: { readonly folded: FoldedAttempts; readonly now: Date }) {
+  const [first] = attempts;
+  return (
+    <>
+      attempts {number(first.number)} to {number(last.number)}: {number(attempts.length)} times{' '}
+      <strong class={`outcome-${last.outcome}`}>{last.outcome}</strong> alike,{' '}
+      <span class="muted">
+        the last <Time at={last.startedAt} now={now} />
+      </span>
+      <div class="error">
+        <p>
+          <strong>
+            <StoredText text={last.error?.name ?? ''} />
+          </strong>
+          : <StoredText text={last.error?.message ?? ''} atMost={2_000} />
+        </p>
+      </div>
+      <details id={`each-from-${first.number}`}>
+        <summary>Each of them</summary>
+        <ol class="timeline">
+          {attempts.map((attempt) => (
+            <li class={`entry ${oneLine(attempt.outcome, 20)}`}>
+              <Time at={attempt.startedAt} now={now} /> <AttemptEntry attempt={attempt} />
+            </li>
+          ))}
+        </ol>
+      </details>
+    </>
+  );
+}
+
 function AttemptEntry({ attempt }: { readonly attempt: EventHistory['attempts'][number] }) {
-  const { number: nth, trigger, outcome, startedAt, endedAt, error } = attempt;
+  const { number: nth, trigger, outcome, startedAt, endedAt, error, skipped } = attempt;
   return (
     <>
       attempt {number(nth)}
       {trigger === 'manual' && ' (the first after a rerun)'}: <strong class={`outcome-${outcome}`}>{outcome}</strong>
       <span class="muted">{afterHowLong(outcome, lasted(endedAt.getTime() - startedAt.getTime()))}</span>
+      {skipped !== undefined && (
+        <>
+          , skipped: <StoredText text={skipped} />
+        </>
+      )}
       {error !== null && (
         <div class="error">
           <p>
@@ -86,11 +166,13 @@ function lasted(ms: number): string {
 }
 
 /** So that live updates know an entry again. */
-function idOf(entry: TimelineEntry, n: number): string {
+function idOf(entry: TimelineEntry | FoldedAttempts, n: number): string {
+  if (entry.what === 'attempts') return `attempts-${entry.attempts[0].number}`;
   return `${entry.what}-${entry.what === 'attempt' ? entry.attempt.number : n}`;
 }
 
-function toneOf(entry: TimelineEntry): string {
+function toneOf(entry: TimelineEntry | FoldedAttempts): string {
+  if (entry.what === 'attempts') return oneLine(entry.last.outcome, 20);
   if (entry.what === 'attempt') return oneLine(entry.attempt.outcome, 20);
   return entry.what === 'settled' ? entry.state : entry.what;
 }

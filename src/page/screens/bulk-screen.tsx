@@ -5,6 +5,9 @@ import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
 import { doneOf, sentenceOf } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
+import { withDead } from '../../ops/words/tab-words.ts';
+import { Outcome } from './bulk-outcome.tsx';
+import { countedOutcome } from './count-outcome.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { age, number, percent, plural } from '../../ops/words/format.ts';
 import { eventsHref } from '../parts/screen-links.ts';
@@ -30,20 +33,30 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       ),
     };
   }
+  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.operated.inbox, id);
+  const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
   return {
-    title: `Bulk ${bulk.act} ${number(bulk.id)}`,
+    title,
+    tab: bulkTab(bulk, counted?.outcome?.counts.dead ?? 0, title),
     current: '/bulks',
     content: (
       <div id="live">
         <p id="sentence" class={bulk.state === 'previewed' ? 'notice' : undefined}>
           {sentenceOf(bulk)}
         </p>
+        {counted !== null && <Outcome bulk={bulk} counted={counted} base={visit.base} now={visit.now} />}
         {bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
         <Acts bulk={bulk} visit={visit} />
         <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
       </div>
     ),
   };
+}
+
+/** How far it is, and what has died of it. */
+function bulkTab(bulk: Bulk, dead: number, title: string): string {
+  const named = bulk.state === 'running' ? `${percent(doneOf(bulk))} ${title}` : title;
+  return bulk.act === 'discard' ? named : withDead({ count: dead, more: false }, named);
 }
 
 /** As it is searched for: a fingerprint alone would be one of dead letters. */
@@ -172,9 +185,9 @@ function TimeFact({ name, at, now }: { readonly name: string; readonly at: Date 
 
 const WHAT_COMES = {
   rerun:
-    'The events become pending, and a running processor handles them like new ones. Which events they are was frozen at the preview: what has arrived since is not among them.',
+    'The events become pending, and a running processor handles them like new ones; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview: what has arrived since is not among them.',
   discard:
-    'The events become ignored: nobody handles them, but they can be rerun later. Which events they are was frozen at the preview.',
+    'The events become ignored: nobody handles them, but they can be rerun later; invalid ones only where they fit today’s schemas. Which events they are was frozen at the preview.',
   hurry:
     'The events become due now instead of when their backoff is over, and a running processor handles them in their order. Their failures go on being counted: one whose last attempt this is dies if it fails. Which events they are was frozen at the preview.',
 } as const satisfies Record<Bulk['act'], string>;

@@ -5,6 +5,7 @@ import { oneLine } from '../../printable.ts';
 import { plural } from '../../ops/words/format.ts';
 import { ErrorGroups } from '../parts/error-groups.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
+import { withDead } from '../../ops/words/tab-words.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { retryGroups } from '../../ops/retry-groups.ts';
@@ -20,6 +21,7 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
   const [groups, retries] = await Promise.all([deadGroups(inbox), retryGroups(inbox)]);
   return {
     title: 'Dead letters',
+    tab: withDead(deadIn(groups), 'Dead letters'),
     current: '/dead',
     content: (
       <div id="live">
@@ -45,6 +47,11 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
       </div>
     ),
   };
+}
+
+function deadIn(groups: readonly DeadGroup[]) {
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  return { count, more: groups.some(({ more }) => more) };
 }
 
 function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: readonly DeadGroup[] }) {

@@ -1,5 +1,7 @@
 import type { StoredEvent } from '../../inbox/event.ts';
+import { bodyDiff } from '../../ops/body/body-diff.ts';
 import { bytes } from '../../ops/words/format.ts';
+import { WhatDiffers } from '../parts/body-diff.tsx';
 import { PayloadTree } from '../parts/payload-tree.tsx';
 import { Hex, RawText } from '../parts/raw-body.tsx';
 import type { Visit } from '../visit.ts';
@@ -37,6 +39,9 @@ export function Payload({
           The values of some fields are masked as “•••” on this page, in all three views and in downloads: those are not
           the bytes that were received.
         </p>
+      )}
+      {body !== null && conflict !== null && conflict.body.byteLength > 0 && (
+        <WhatDiffers diff={bodyDiff(body, conflict.body, visit.mask)} />
       )}
       <div class={conflict === null ? undefined : 'columns'}>
         {body !== null && (

@@ -7,13 +7,15 @@ import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { bytes, number, plural, relative } from '../../ops/words/format.ts';
-import { eventHref, eventsHref } from '../parts/screen-links.ts';
+import { bytes, number, plural } from '../../ops/words/format.ts';
+import { eventHref, eventsHref, pauseHref } from '../parts/screen-links.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { State } from '../parts/state-badge.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import { Timeline } from '../parts/timeline.tsx';
+import { oneLine } from '../../printable.ts';
+import { WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { Payload } from './event-payload.tsx';
@@ -26,6 +28,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
   const { summary } = history;
   return {
     title: 'Event',
+    tab: eventTab(summary),
     current: '/events',
     content: (
       <>
@@ -35,13 +38,13 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
           </code>
         </p>
         <div id="live">
-          <Headline summary={summary} now={visit.now} />
+          <Headline visit={visit} history={history} />
           <Acts visit={visit} history={history} />
           <div class="columns" id="about">
             <Facts visit={visit} history={history} />
             <section class="panel" id="timeline">
               <h2>What happened</h2>
-              <Timeline history={history} now={visit.now} />
+              <Timeline history={history} visit={visit} />
             </section>
           </div>
         </div>
@@ -65,11 +68,23 @@ function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
 }
 
 /** How it stands, in a sentence. */
-function Headline({ summary, now }: { readonly summary: EventSummary; readonly now: Date }) {
+function Headline({
+  visit: { base, now },
+  history: { summary, wait },
+}: {
+  readonly visit: Visit;
+  readonly history: EventHistory;
+}) {
   const { state, deadReason, lastError } = summary;
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
-      <State summary={summary} /> {standing(summary, now)}
+      <State summary={summary} /> {STANDING[state]}
+      {wait !== null && (
+        <>
+          {' '}
+          <WhyItWaits event={summary} wait={wait} base={base} now={now} />.
+        </>
+      )}
       {state === 'dead' && deadReason !== null && (
         <>
           {' '}
@@ -82,21 +97,13 @@ function Headline({ summary, now }: { readonly summary: EventSummary; readonly n
   );
 }
 
-function standing({ state, dueAt, failures }: EventSummary, now: Date): string {
-  switch (state) {
-    case 'pending':
-      if (failures === 0) return 'It waits for a processor, or for an older event of its entity.';
-      return `It has failed ${plural(failures, 'time')}${dueAt === null ? '' : `, and is tried again ${relative(dueAt, now)}`}.`;
-    case 'processing':
-      return 'Its handler runs now.';
-    case 'processed':
-      return 'Its handler has succeeded.';
-    case 'dead':
-      return 'Nobody handles it unless you act:';
-    case 'ignored':
-      return 'Nobody handles it: there was no handler for its type, or somebody has discarded it.';
-  }
-}
+const STANDING = {
+  pending: 'It',
+  processing: 'Its handler runs now. It',
+  processed: 'Its handler has succeeded.',
+  dead: 'Nobody handles it unless you act:',
+  ignored: 'Nobody handles it: it',
+} as const satisfies Record<EventSummary['state'], string>;
 
 function Facts({
   visit: { base, now },
@@ -114,9 +121,12 @@ function Facts({
           {type === null ? (
             <span class="muted">none that could be read</span>
           ) : (
-            <a href={eventsHref(base, { types: [type] })}>
-              <StoredText text={type} />
-            </a>
+            <>
+              <a href={eventsHref(base, { types: [type] })}>
+                <StoredText text={type} />
+              </a>{' '}
+              <a href={pauseHref(base, endpoint, type)}>pause</a>
+            </>
           )}
         </Fact>
         <Fact name="about">
@@ -177,6 +187,16 @@ function Fact({ name, children }: { readonly name: string; readonly children: Ch
   );
 }
 
+const INVALID_RERUN =
+  'Its body is read again by hookbox’s schemas of today. If it fits, the event becomes pending, and a running processor takes it like a new one; a schema of your own may refuse it then. If it does not, nothing is done and it stays dead (invalid).';
+const INVALID_DISCARD =
+  'Its body is read again by today’s schemas. If it fits, the event becomes ignored: nobody handles it. If it does not, nothing is done and it stays dead (invalid) until it is pruned or erased.';
+
+/** `dead: evt_1, order.created`: what somebody with ten tabs looks for. */
+function eventTab({ state, id, type }: EventSummary): string {
+  return `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`;
+}
+
 /** What can be done, for operators as buttons and for everybody as commands. */
 function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
   const { state, pruned } = summary;
@@ -197,7 +217,9 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         >
           {again
             ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
-            : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
+            : summary.deadReason === 'invalid'
+              ? INVALID_RERUN
+              : 'The event becomes pending, and a running processor handles it like a new one. Its history stays.'}
         </Act>
       )}
       {mayHurry && (
@@ -207,7 +229,9 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
       )}
       {mayDiscard && (
         <Act visit={visit} summary={summary} act="discard" title="Discard…" button="Discard this event">
-          The event becomes ignored: nobody handles it. It can be rerun later.
+          {summary.deadReason === 'invalid'
+            ? INVALID_DISCARD
+            : 'The event becomes ignored: nobody handles it. It can be rerun later.'}
         </Act>
       )}
       {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}

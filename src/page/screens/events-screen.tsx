@@ -1,31 +1,26 @@
-import { ConfigurationError } from '../../errors.ts';
-import type { Act as ActName } from '../../inbox/operator/acts.ts';
-import type { EventFilter } from '../../inbox/operator/filter.ts';
-import type { EventPage, EventSummary } from '../../inbox/operator/search.ts';
-import { listEvents } from '../../ops/find.ts';
 import { FilterForm } from '../parts/filter-form.tsx';
-import { asksForAll, readFilter } from '../parts/filter-query.ts';
-import { ActForm } from '../parts/act-form.tsx';
-import { number, plural } from '../../ops/words/format.ts';
-import { eventHref, eventsHref, filterFields } from '../parts/screen-links.ts';
-import { pageOf } from '../parts/older-link.tsx';
-import { State } from '../parts/state-badge.tsx';
-import { EntityName, StoredText } from '../parts/stored-text.tsx';
-import { Time } from '../parts/time-and-age.tsx';
+import { EventsTable } from '../parts/events-table.tsx';
+import { ActsOnAll, ActsOnChosen } from '../parts/list-acts.tsx';
+import { furtherQuery } from '../parts/list-query.ts';
+import { filterFields } from '../parts/screen-links.ts';
+import { TakenFor, NothingFits } from '../parts/text-reading.tsx';
+import { number, percent, plural } from '../../ops/words/format.ts';
+import type { EventCount } from '../../inbox/operator/search.ts';
 import type { Screen, Visit } from '../visit.ts';
+import { findListing, type Listed, type Listing } from './listing.ts';
 
-const PAGE = 50;
-
-/** The stored events that fit the filter in the URL, the newest first. */
+/** The stored events that fit the filter in the URL or the text of the search box, a page of them. */
 export async function eventsScreen(visit: Visit): Promise<Screen> {
   const { base, url } = visit;
-  const { filter, problems, page } = await findPage(visit);
+  const listing = await findListing(visit);
+  const { filter, reading, problems, listed } = listing;
+  const fields = reading === null ? url.searchParams : new URLSearchParams(filterFields(filter));
   return {
     title: 'Events',
     current: '/events',
     content: (
       <>
-        <FilterForm action={`${base}/events`} fields={url.searchParams} />
+        <FilterForm action={`${base}/events`} fields={fields} isOpen={problems.length > 0} />
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>
@@ -37,12 +32,14 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
             </ul>
           </div>
         )}
-        {page !== null && (
+        {reading !== null && <TakenFor reading={reading} visit={visit} />}
+        {listed !== null && (
           <>
             <ActsOnAll visit={visit} filter={filter} />
-            <div id="live">
-              <Found page={page} visit={visit} />
-              <Onward page={page} visit={visit} />
+            <div id="live" data-list>
+              <Tally count={listed.count} />
+              <Found listing={listing} listed={listed} visit={visit} />
+              <Onward listed={listed} visit={visit} />
             </div>
           </>
         )}
@@ -51,174 +48,75 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-/** With a filter that cannot be read nothing is listed: half a filter would show other events than those asked for. */
-async function findPage({ url, now, operated, refusal, signal }: Visit): Promise<{
-  readonly filter: EventFilter;
-  readonly problems: readonly string[];
-  readonly page: EventPage | null;
-}> {
-  const { filter, problems } = readFilter(url.searchParams, now);
-  const refused = refusal?.(filter) ?? null;
-  const all = refused === null ? problems : [...problems, refused];
-  if (all.length > 0) return { filter, problems: all, page: null };
-  try {
-    const page = await listEvents(operated.inbox, filter, { before: pageOf(url).before, limit: PAGE, signal });
-    return { filter, problems: [], page };
-  } catch (failure) {
-    // A path of the body that cannot be one, for example.
-    if (failure instanceof ConfigurationError) return { filter, problems: [failure.message], page: null };
-    throw failure;
-  }
-}
-
-function Found({ page: { events, next }, visit }: { readonly page: EventPage; readonly visit: Visit }) {
-  if (events.length === 0) {
-    if (next !== null) return <></>;
-    const isFirst = pageOf(visit.url).before === null;
-    return (
-      <p class="notice" id="none">
-        {isFirst ? 'No event fits.' : 'No older event fits.'}
-      </p>
-    );
-  }
+/** How many there are, and room for what the script says of new ones: nothing below it moves. */
+function Tally({ count }: { readonly count: EventCount | null }) {
   return (
-    <table class="list events" id="events">
-      <thead>
-        <tr>
-          <th scope="col">event</th>
-          <th scope="col">state</th>
-          <th scope="col">about</th>
-          <th scope="col">received</th>
-          <th scope="col">attempts</th>
-          <th scope="col">last error</th>
-        </tr>
-      </thead>
-      <tbody>
-        {events.map((event) => (
-          <EventRow event={event} visit={visit} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function EventRow({ event, visit: { base, now } }: { readonly event: EventSummary; readonly visit: Visit }) {
-  const { seq, id, endpoint, type, entity, attempts, redeliveries, conflicts, lastError } = event;
-  const href = eventHref(base, event);
-  return (
-    <tr id={`event-${seq}`} data-href={href}>
-      <th scope="row">
-        <a href={href}>
-          <StoredText text={type ?? 'no readable type'} atMost={80} />
-        </a>
-        <span class="id">
-          <StoredText text={id} atMost={80} />
-          {endpoint !== 'default' && (
-            <>
-              {' '}
-              at <StoredText text={endpoint} atMost={40} />
-            </>
-          )}
-        </span>
-      </th>
-      <td data-label="state">
-        <State summary={event} />
-      </td>
-      <td data-label="about">
-        {entity === null ? (
-          <span class="muted">–</span>
-        ) : (
-          <a href={eventsHref(base, { endpoint, entity })}>
-            <EntityName name={entity} />
-          </a>
-        )}
-      </td>
-      <td data-label="received">
-        <Time at={event.receivedAt} now={now} />
-        {redeliveries > 0 && <span class="muted"> sent again {plural(redeliveries, 'time')}</span>}
-        {conflicts > 0 && <strong> other bytes came</strong>}
-      </td>
-      <td data-label="attempts">{number(attempts)}</td>
-      <td data-label="last error">
-        {lastError === null ? (
-          <span class="muted">–</span>
-        ) : (
-          <StoredText text={`${lastError.name}: ${lastError.message}`} atMost={160} />
-        )}
-      </td>
-    </tr>
-  );
-}
-
-/** To older events; says so when the page ended because it had looked at enough, and not because it was full. */
-function Onward({
-  page: { events, next, examined },
-  visit: { url },
-}: {
-  readonly page: EventPage;
-  readonly visit: Visit;
-}) {
-  if (next === null) return <></>;
-  const query = new URLSearchParams(url.searchParams);
-  query.set('before', String(next));
-  const cut = events.length < PAGE;
-  return (
-    <p class={cut ? 'notice pages' : 'pages'} id="older">
-      {cut && `Looked at ${plural(examined, 'event')} and found ${number(events.length)} here; there are older ones. `}
-      <a href={`?${query.toString()}`} rel="next">
-        {cut ? 'Go on looking' : 'Older'}
-      </a>
+    <p class="tally" id="tally">
+      <span id="count">{count === null || count.count === 0 ? '' : counted(count)}</span>{' '}
+      <span id="new-rows" role="status" />
     </p>
   );
 }
 
-/** Each leads to a preview, which says how many events they are before anything happens. */
-function ActsOnAll({ visit, filter }: { readonly visit: Visit; readonly filter: EventFilter }) {
-  const query = new URLSearchParams(filterFields(filter)).toString();
-  const all = asksForAll(filter) ? 'all events' : 'all that match';
-  if (visit.visitor.role !== 'operator') return <></>;
+function counted({ count, more, cut }: EventCount): string {
+  if (more) return `more than ${plural(count, 'event')}`;
+  return cut ? `at least ${plural(count, 'event')}` : plural(count, 'event');
+}
+
+function Found({
+  listing: { reading, order, isFurther },
+  listed: { events, next, suggestions },
+  visit,
+}: {
+  readonly listing: Listing;
+  readonly listed: Listed;
+  readonly visit: Visit;
+}) {
+  if (events.length === 0) {
+    if (next !== null) return <></>;
+    return (
+      <div class="notice" id="none">
+        <NothingFits reading={reading} suggestions={suggestions} isFurther={isFurther} visit={visit} />
+      </div>
+    );
+  }
   return (
-    <section class="actions" id="acts" aria-label="What can be done with all of them">
-      <BulkForm visit={visit} filter={filter} act="rerun" label={`Rerun ${all}…`} />
-      <BulkForm visit={visit} filter={filter} act="discard" label={`Discard ${all}…`} />
-      {mayWaitForRetry(filter) && <BulkForm visit={visit} filter={filter} act="hurry" label={`Try ${all} now…`} />}
-      {!visit.masks && (
-        <a href={`${visit.base}/maintenance/export${query === '' ? '' : `?${query}`}`} download>
-          Export {all}
-        </a>
-      )}
-    </section>
+    <ActsOnChosen visit={visit} mayHurry={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
+      <EventsTable events={events} visit={visit} order={reading === null ? order : null} />
+    </ActsOnChosen>
   );
 }
 
-/** Whether it asks for pending events: elsewhere a button that hurries would be in the way. */
-function mayWaitForRetry({ states, retrying }: EventFilter): boolean {
-  return retrying ?? states?.includes('pending') ?? false;
-}
-
-function BulkForm({
-  visit,
-  filter,
-  act,
-  label,
+/**
+ * To what comes next; says so when the page ended because it had looked at enough, and not because it was full. Then the script
+ * goes on by itself.
+ */
+function Onward({
+  listed: { events, next, nextAt, examined, looked, limit },
+  visit: { url },
 }: {
+  readonly listed: Listed;
   readonly visit: Visit;
-  readonly filter: EventFilter;
-  readonly act: ActName;
-  readonly label: string;
 }) {
+  const query = furtherQuery(url, { next, ...(nextAt !== undefined && { nextAt }) });
+  if (query === null) return <></>;
+  const cut = events.length < limit;
   return (
-    <ActForm visit={visit} to="/bulks" label={label}>
-      <input type="hidden" name="act" value={act} />
-      {filterFields(filter).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
-      <button type="submit">{label}</button>
-      {act === 'rerun' && (
-        <label>
-          <input type="checkbox" name="force" value="yes" /> ignored and processed ones too
-        </label>
+    <p
+      class={cut ? 'notice pages' : 'pages'}
+      id="older"
+      data-examined={cut ? examined : undefined}
+      data-looked={looked}
+    >
+      {cut && (
+        <span id="looked">
+          {`Looked at ${plural(examined, 'event')} and found ${number(events.length)} here; there are others` +
+            `${looked === null ? '' : ` (${percent(looked)} of the file)`}. `}
+        </span>
       )}
-    </ActForm>
+      <a href={query} rel="next">
+        {cut ? 'Go on looking' : 'Next'}
+      </a>
+    </p>
   );
 }

@@ -1,9 +1,10 @@
 import { messageOf } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { VERSION } from '../../version.ts';
-import { readiness } from '../../ops/health.ts';
+import { readiness, type Readiness } from '../../ops/health.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
 import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
+import { ProcessorsPanel } from '../parts/processors-panel.tsx';
 import { eventHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
@@ -30,6 +31,7 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               again later. <StoredText text={ready.why} atMost={500} />
             </p>
           )}
+          <Warnings ready={ready} />
           <section class="panel" id="standing">
             <h2>How things stand</h2>
             {'problem' in figures ? (
@@ -40,7 +42,14 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               <Standing figures={figures} visit={visit} />
             )}
           </section>
-          {'problem' in figures ? <></> : <UnhandledEvents visit={visit} unhandled={figures.unhandled} />}
+          {'problem' in figures ? (
+            <></>
+          ) : (
+            <>
+              <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
+              <ProcessorsPanel processing={figures.processing} now={visit.now} />
+            </>
+          )}
         </div>
         <section class="panel">
           <h2>For your monitoring</h2>
@@ -55,7 +64,10 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
               <dt>
                 <a href={`${visit.base}/health/ready`}>/health/ready</a>
               </dt>
-              <dd>A delivery could be stored: 200 or 503. Needs no log-in.</dd>
+              <dd>
+                A delivery could be stored: 200 or 503. What is to be seen to stands in its <code>warnings</code>. Needs
+                no log-in.
+              </dd>
             </div>
             <div>
               <dt>
@@ -87,6 +99,22 @@ export async function healthScreen(visit: Visit): Promise<Screen> {
   };
 }
 
+/** What is to be seen to, although deliveries can be stored. */
+function Warnings({ ready }: { readonly ready: Readiness }) {
+  if (!ready.ready || ready.warnings.length === 0) return <></>;
+  return (
+    <div class="warning" id="warnings">
+      <ul>
+        {ready.warnings.map(({ text }) => (
+          <li>
+            <StoredText text={text} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
 /** An inbox that cannot be read is what this screen is there for, so it must not fail with it. */
 async function figuresOf(inbox: Inbox, now: Date): Promise<Stats | { readonly problem: string }> {
   try {
@@ -97,7 +125,7 @@ async function figuresOf(inbox: Inbox, now: Date): Promise<Stats | { readonly pr
 }
 
 function Standing({
-  figures: { now: standing, answerMs, handlerMs, rejectionRate, totals },
+  figures: { now: standing, answerMs, handlerMs, rejectionRate, totals, traffic },
   visit: { base, now },
 }: {
   readonly figures: Stats;
@@ -119,6 +147,19 @@ function Standing({
               , received <Time at={oldestPending.receivedAt} now={now} />
             </>
           )}
+        </dd>
+      </div>
+      <div>
+        <dt>last received</dt>
+        <dd>
+          {traffic.all.lastReceived === null ? 'nothing yet' : <Time at={traffic.all.lastReceived} now={now} />}
+          {traffic.endpoints.map(({ endpoint, lastReceived }) => (
+            <>
+              {'; at '}
+              <StoredText text={endpoint ?? ''} atMost={80} />{' '}
+              {lastReceived === null ? 'nothing lately' : <Time at={lastReceived} now={now} />}
+            </>
+          ))}
         </dd>
       </div>
       <div>

@@ -123,8 +123,15 @@ function Export({ visit: { base, masks } }: { readonly visit: Visit }) {
           <a href={`${base}/maintenance/export`} download>
             Export all events
           </a>{' '}
+          <a href={`${base}/maintenance/export?format=csv`} download>
+            for a spreadsheet (CSV)
+          </a>{' '}
+          <a href={`${base}/maintenance/export?format=json`} download>
+            as JSON to read
+          </a>{' '}
           <span class="muted">
-            or some of them: set a filter on <a href={`${base}/events`}>Events</a> and export from there.
+            The first of these alone can be imported. For some events only: set a filter on{' '}
+            <a href={`${base}/events`}>Events</a> and export from there.
           </span>
         </p>
       )}

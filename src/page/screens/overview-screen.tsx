@@ -1,19 +1,25 @@
 import type { Child } from 'hono/jsx';
-import type { DeadGroup } from '../../inbox/operator/search.ts';
 import { deadGroups } from '../../ops/find.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
+import { changesOf } from '../../ops/what-changed.ts';
 import { DeadByTypeChart } from '../charts/dead-by-type-chart.tsx';
 import { LatencyChart } from '../charts/latency-chart.tsx';
 import { OutcomesChart } from '../charts/outcomes-chart.tsx';
-import { age, bounded, number, percent, plural, shortTime } from '../../ops/words/format.ts';
-import { causeOfDeath } from '../../ops/words/event-words.ts';
+import { TypeChanges } from '../charts/type-changes.tsx';
+import { withDead } from '../../ops/words/tab-words.ts';
+import { age, bounded, number, percent, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
 import { EntityName, StoredText } from '../parts/stored-text.tsx';
-import { findStuck, whatIsStuck, whyPending, type Stuck, type Waiting } from './stuck-events.ts';
+import { Headline } from './overview-headline.tsx';
+import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 import { Time } from '../parts/time-and-age.tsx';
+import { pausedTypes } from '../../ops/pauses.ts';
+import { PausedTypes } from '../parts/paused-types.tsx';
 import { UnhandledEvents } from '../parts/unhandled-events.tsx';
+import { WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { ListTable } from '../parts/list-table.tsx';
 
 const SHOWN = 5;
 
@@ -21,22 +27,33 @@ const SHOWN = 5;
 export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url);
-  const [figures, groups] = await Promise.all([stats(inbox, stepsOf(range, visit.now)), deadGroups(inbox)]);
+  const steps = stepsOf(range, visit.now);
+  const [figures, groups, changes, pauses] = await Promise.all([
+    stats(inbox, steps),
+    deadGroups(inbox),
+    changesOf(inbox, steps, range.label, visit.now),
+    pausedTypes(inbox),
+  ]);
   const stuck = await findStuck(inbox, figures.now.oldest, visit.now);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',
+    tab: withDead(figures.now.dead, 'Overview'),
     current: '/',
     content: (
       <>
         <Ranges current={range} />
         <div id="live">
-          <Headline visit={visit} figures={figures} stuck={stuck} groups={groups} />
+          <Headline visit={visit} figures={figures} stuck={stuck} groups={groups} rangeLabel={range.label} />
+          <div class="answers">
+            <OutcomesChart {...span} base={visit.base} marks={changes.marks} />
+            <TypeChanges changes={changes.types} spans={changes.spans} />
+          </div>
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
+          <PausedTypes visit={visit} pauses={pauses} />
           <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
           <WaitingLongest visit={visit} stuck={stuck} />
           <div class="charts" id="charts">
-            <OutcomesChart {...span} />
             <LatencyChart {...span} total={figures.answerMs} />
             <DeadByTypeChart byType={figures.byType} />
           </div>
@@ -44,72 +61,6 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
       </>
     ),
   };
-}
-
-/** What an operator wants to know at 3 a.m., in words. */
-function Headline({
-  visit: { base, now },
-  figures,
-  stuck,
-  groups,
-}: {
-  readonly visit: Visit;
-  readonly figures: Stats;
-  readonly stuck: Stuck;
-  readonly groups: readonly DeadGroup[];
-}) {
-  const { dead } = figures.now;
-  const [longest] = stuck.waiting;
-  if (longest === undefined && dead.count === 0) {
-    return (
-      <p class="notice headline" id="headline">
-        Nothing is stuck: no event has been pending for more than a minute, and none is dead.
-      </p>
-    );
-  }
-  return (
-    <p class="warning headline" id="headline">
-      {longest === undefined ? (
-        'Nothing waits: no event has been pending for more than a minute. '
-      ) : (
-        <>
-          <strong>
-            {whatIsStuck(stuck)} {stuck.waiting.length === 1 ? 'is' : 'are'} stuck
-          </strong>
-          : the <a href={eventHref(base, longest.oldest)}>oldest pending event</a> has waited since{' '}
-          <time datetime={longest.oldest.receivedAt.toISOString()}>{shortTime(longest.oldest.receivedAt, now)}</time>{' '}
-          UTC ({age(now.getTime() - longest.oldest.receivedAt.getTime())});{' '}
-          <StoredText text={whyPending(longest.oldest, now)} />.{' '}
-        </>
-      )}
-      <DeadInWords base={base} dead={dead} groups={groups} />
-    </p>
-  );
-}
-
-function DeadInWords({
-  base,
-  dead,
-  groups,
-}: {
-  readonly base: string;
-  readonly dead: Stats['now']['dead'];
-  readonly groups: readonly DeadGroup[];
-}) {
-  const [largest] = groups;
-  if (dead.count === 0 || largest === undefined) return <>No event is dead.</>;
-  return (
-    <>
-      <a href={`${base}/dead`}>
-        {bounded(dead)} {dead.count === 1 ? 'event is' : 'events are'} dead
-      </a>{' '}
-      in {plural(groups.length, 'group')}
-      {groups.length > 1 ? `, the largest (${bounded(largest)}): ` : ': '}
-      <a href={eventsHref(base, { states: ['dead'], fingerprint: largest.fingerprint })}>
-        <StoredText text={causeOfDeath(largest)} atMost={160} />
-      </a>
-    </>
-  );
 }
 
 function Tiles({
@@ -193,21 +144,11 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
   return (
     <section class="panel" id="waiting">
       <h2>Waiting the longest</h2>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">about</th>
-            <th scope="col">events</th>
-            <th scope="col">oldest received</th>
-            <th scope="col">why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((waiting) => (
-            <WaitingRow waiting={waiting} more={stuck.more} base={base} now={now} />
-          ))}
-        </tbody>
-      </table>
+      <ListTable columns={['about', 'events', 'oldest received', 'why']}>
+        {shown.map((waiting) => (
+          <WaitingRow waiting={waiting} stuck={stuck} more={stuck.more} base={base} now={now} />
+        ))}
+      </ListTable>
       {(stuck.waiting.length > SHOWN || stuck.more) && (
         <p>
           <a href={eventsHref(base, { states: ['pending'] })}>All pending events</a>
@@ -218,17 +159,20 @@ function WaitingLongest({ visit: { base, now }, stuck }: { readonly visit: Visit
 }
 
 function WaitingRow({
-  waiting: { entity, oldest, count },
+  waiting,
+  stuck,
   more,
   base,
   now,
 }: {
   readonly waiting: Waiting;
+  readonly stuck: Stuck;
   /** whether there may be more events about it than were looked at */
   readonly more: boolean;
   readonly base: string;
   readonly now: Date;
 }) {
+  const { entity, oldest, count } = waiting;
   const event = eventHref(base, oldest);
   const all = entity === null ? event : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
@@ -245,7 +189,7 @@ function WaitingRow({
         </a>
       </td>
       <td data-label="why">
-        <StoredText text={whyPending(oldest, now)} />
+        <WhyItWaits event={oldest} wait={stuck.causes.get(waiting)?.wait ?? null} base={base} now={now} />
       </td>
     </tr>
   );

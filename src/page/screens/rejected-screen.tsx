@@ -7,6 +7,7 @@ import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { ListTable } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
 
@@ -59,32 +60,22 @@ function Rates({
           <p>
             {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected: {percent(rejectionRate)} of all.
           </p>
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">reason</th>
-                <th scope="col">deliveries</th>
-                <th scope="col">of the rejected</th>
-                <th scope="col">what it means, and what to do</th>
+          <ListTable columns={['reason', 'deliveries', 'of the rejected', 'what it means, and what to do']}>
+            {reasons.map(([reason, count]) => (
+              <tr id={`reason-${reason}`}>
+                <th scope="row">
+                  <code>
+                    <StoredText text={reason} atMost={80} />
+                  </code>
+                </th>
+                <td data-label="deliveries">{number(count)}</td>
+                <td data-label="of the rejected">{percent(count / totals.rejected)}</td>
+                <td data-label="what it means, and what to do">
+                  <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {reasons.map(([reason, count]) => (
-                <tr id={`reason-${reason}`}>
-                  <th scope="row">
-                    <code>
-                      <StoredText text={reason} atMost={80} />
-                    </code>
-                  </th>
-                  <td data-label="deliveries">{number(count)}</td>
-                  <td data-label="of the rejected">{percent(count / totals.rejected)}</td>
-                  <td data-label="what it means, and what to do">
-                    <CauseAndAdvice {...causeOfRejection(reason, inbox)} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </ListTable>
         </>
       )}
     </section>

@@ -1,25 +1,41 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/operator/waits.ts';
 import { listEvents } from '../../ops/find.ts';
-import { oneLine } from '../../printable.ts';
-import { age, listed, number, plural } from '../../ops/words/format.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
+import { listed, plural } from '../../ops/words/format.ts';
 
 /** A processor takes what is pending within a second or two. What is pending for longer waits for something. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
+/** Of so many it is asked what they wait for: of those that wait the longest, and of those in which something has failed. */
+const ASKED = 5;
 
-/** Pending events about one entity, which one after the other wait for the oldest of them. */
+/** Pending events about one entity, which wait for one of them. */
 export interface Waiting {
   /** `null` for an event that stands alone */
   readonly entity: string | null;
+  /** what has waited the longest; in the order of the queue another one may come first */
   readonly oldest: EventSummary;
   readonly count: number;
+  /** one of them has failed */
+  readonly hasFailed: boolean;
+}
+
+/** The event that the others of its entity wait for, and why. */
+export interface Cause {
+  readonly event: EventSummary;
+  readonly wait: Wait | null;
 }
 
 export interface Stuck {
   /** what has waited the longest first */
   readonly waiting: readonly Waiting[];
+  /** what the first of them wait for, in the same order; beyond these by what has failed */
+  readonly causes: ReadonlyMap<Waiting, Cause>;
+  /** what has to be looked at first: of what has failed that which holds up most, else what has waited the longest */
+  readonly first: Cause | null;
   /** there may be more of them */
   readonly more: boolean;
 }
@@ -27,15 +43,18 @@ export interface Stuck {
 /**
  * What has been pending for more than a minute, by what it is about.
  *
- * @param oldest - the oldest pending events, one of each entity: among thousands, the newest are looked at, and these
+ * @param oldest - the oldest pending events, one of each entity: among thousands, the newest are looked at, these, and what
+ * has failed
  */
 export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: Date): Promise<Stuck> {
   const until = new Date(now.getTime() - SOON_MS);
   const page = await listEvents(inbox, { states: ['pending'], until }, { limit: LOOKED_AT });
   const unseen = page.next === null ? [] : oldest;
-  const found = await Promise.all(
-    unseen.map(({ endpoint, id }) => listEvents(inbox, { endpoint, id, states: ['pending'], until })),
-  );
+  const found = await Promise.all([
+    ...unseen.map(({ endpoint, id }) => listEvents(inbox, { endpoint, id, states: ['pending'], until })),
+    // What fails is named first, so it must be among them.
+    ...(page.next === null ? [] : [listEvents(inbox, { retrying: true, until }, { limit: LOOKED_AT })]),
+  ]);
   const events = new Map([page, ...found].flatMap((each) => each.events).map((event) => [event.seq, event]));
   const byEntity = new Map<string, Waiting>();
   for (const event of events.values()) {
@@ -46,12 +65,35 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
       entity: event.entity,
       oldest: isOldest ? event : known.oldest,
       count: (known?.count ?? 0) + 1,
+      hasFailed: (known?.hasFailed ?? false) || event.failures > 0,
     });
   }
   const waiting = [...byEntity.values()].sort((one, other) => {
     return one.oldest.receivedAt.getTime() - other.oldest.receivedAt.getTime();
   });
-  return { waiting, more: page.next !== null };
+  const causes = await causesOf(inbox, waiting, now);
+  return { waiting, causes, first: firstOf([...causes.values()]), more: page.next !== null };
+}
+
+async function causesOf(inbox: Inbox, waiting: readonly Waiting[], now: Date): Promise<Stuck['causes']> {
+  const failed = waiting.filter(({ hasFailed }) => hasFailed);
+  const asked = [...new Set([...waiting.slice(0, ASKED), ...failed.slice(0, ASKED)])];
+  const keys = asked.map(({ oldest: { endpoint, id } }) => ({ endpoint, id }));
+  const waits = asked.length === 0 ? [] : await operationsOf(inbox).waits(keys, now.getTime());
+  return new Map(asked.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));
+}
+
+/** The event that a cause names, and how many wait for it. */
+function heldUpBy({ event, wait }: Cause): { readonly event: EventSummary; readonly count: number } {
+  if (wait?.reason === 'behind') return { event: wait.blocker.event, count: wait.blocker.waiting.count };
+  return { event, count: wait !== null && 'waiting' in wait ? wait.waiting.count : 0 };
+}
+
+function firstOf(causes: readonly Cause[]): Cause | null {
+  const failing = causes
+    .filter((cause) => heldUpBy(cause).event.failures > 0)
+    .toSorted((one, other) => heldUpBy(other).count - heldUpBy(one).count);
+  return failing[0] ?? causes[0] ?? null;
 }
 
 const NOUNS = {
@@ -77,15 +119,4 @@ export function whatIsStuck({ waiting, more }: Stuck): string {
 function nounsOf(entity: string): readonly [one: string, many: string] {
   const kind = entity.slice(0, entity.indexOf(':'));
   return kind === 'order' || kind === 'cart' || kind === 'inventory' ? NOUNS[kind] : NAMED_OTHERWISE;
-}
-
-/** Why a pending event is not processed yet, as far as can be seen from here. */
-export function whyPending({ failures, attempts, lastError, dueAt }: EventSummary, now: Date): string {
-  if (failures > 0) {
-    const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, 120)}`;
-    const next = dueAt !== null && dueAt > now ? `; tried again in ${age(dueAt.getTime() - now.getTime())}` : '';
-    return `failed ${failures === 1 ? 'once' : `${number(failures)} times`}${error}${next}`;
-  }
-  if (attempts > 0) return 'interrupted or rerun, and not taken by a processor since';
-  return 'never tried: it waits for an older event of its entity, or no processor that handles its type is running';
 }

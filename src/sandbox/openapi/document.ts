@@ -1,6 +1,6 @@
 import { createDocument, type oas31 } from 'zod-openapi';
 import { DEFAULT_ASSUMPTIONS, type Assumptions } from '../assumptions.ts';
-import { OPERATION_NAMES, OPERATIONS, PERMISSIONS } from '../operations.ts';
+import { OPERATION_NAMES, OPERATIONS, PERMISSIONS } from '../service-operations.ts';
 import { marksWith } from './assumption-marks.ts';
 import { limitHeaders } from './error-responses.ts';
 import { exampleOf } from './example-of.ts';

@@ -6,7 +6,7 @@ import type {
   ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import type { AssumptionId } from '../assumptions.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../operations.ts';
+import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../service-operations.ts';
 import { message } from '../resources.ts';
 import type { Marks } from './assumption-marks.ts';
 import { COUNTED_HEADERS, refusalsWith, type Refusals } from './error-responses.ts';

@@ -9,7 +9,7 @@ import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
-import { assetRoutes } from '../../page/assets.ts';
+import { assetRoutes, SCRIPTS } from '../../page/assets.ts';
 import { createFrame, type PageContext, type PageEnv } from '../../page/frame.tsx';
 import { liveStreams } from '../../page/live/event-stream.ts';
 import { mountable } from '../../page/mounting.ts';
@@ -146,7 +146,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
     frame.problem(c, 404, 'Nothing here', `There is no ${what} of this id, or not any more.`);
 
   actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf);
-  assetRoutes(page, ['page.css', 'sandbox.css', 'page.js']);
+  assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
   page.get('/live', (c) => live(c.req.raw));
   page.all('*', noSuchScreen(frame));
   return mountable(page, base);

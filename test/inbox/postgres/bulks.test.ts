@@ -6,6 +6,7 @@ import { operationsOf } from '../../../src/ops/operations-of.ts';
 import type { Tables } from '../../../src/inbox/postgres/sql/tables.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
+import { testBulkOutcomes } from '../../ops/bulk-outcome.conformance.ts';
 import { testBulks, type Written } from '../../ops/bulks.conformance.ts';
 import { interferedPool, once, type Interference } from './interfered-pool.ts';
 import { operatedInboxes } from './operators.ts';
@@ -79,6 +80,12 @@ testBulks('bulks in Postgres', async () => {
       return async () => void (await pool.query(`DROP TRIGGER no_write ON ${table}`));
     },
   };
+});
+
+testBulkOutcomes('what became of bulks in Postgres', async () => {
+  const inbox = await schema().open();
+  onTestFinished(() => inbox.close());
+  return inbox;
 });
 
 /** An inbox with dead events and a bulk about them, whose statements are seen or interfered with from then on. */

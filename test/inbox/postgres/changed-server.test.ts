@@ -8,6 +8,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
@@ -32,35 +33,21 @@ function on(source: { connect(): Promise<PoolClient> }): Inbox<PoolClient> {
   return inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
 }
 
-type Asked = { readonly text: string };
-
-/** A client whose queries go another way. */
-function through(client: PoolClient, query: (asked: Asked) => Promise<unknown>): PoolClient {
-  return new Proxy(client, {
-    get(target, name) {
-      if (name === 'query') return query;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
 it.each(['0A000', '25006'])(
   'a pool whose connections have stayed with a standby, which says %s, comes to the primary by itself',
   async (code) => {
     const one = await scratchPool({ max: 1 });
     const ofStandby = new WeakSet<PoolClient>();
     let isStandby = true;
-    const source = {
-      async connect() {
-        const client = await one.connect();
-        if (isStandby) ofStandby.add(client);
-        return through(client, async (asked) => {
+    const source = proxiedPool(one, (client) => {
+      if (isStandby) ofStandby.add(client);
+      return {
+        async query(asked) {
           if (!ofStandby.has(client) || !asked.text.startsWith('BEGIN')) return client.query(asked);
           throw Object.assign(new Error('cannot set transaction read-write mode during recovery'), { code });
-        });
-      },
-    };
+        },
+      };
+    });
     await using inbox = on(source);
     await inbox.nextDue(EVERYTHING).catch(() => {});
     isStandby = false;
@@ -114,12 +101,11 @@ it('a read whose BEGIN is refused asks nothing more of its connection once someb
   let isRefused = false;
   let held = 0;
   const strays: string[] = [];
-  const source = {
-    async connect() {
-      const client = await pool.connect();
-      held += 1;
-      let isOurs = true;
-      const watched = through(client, async (asked) => {
+  const source = proxiedPool(pool, (client) => {
+    held += 1;
+    let isOurs = true;
+    return {
+      async query(asked) {
         if (!isOurs) strays.push(asked.text);
         if (isRefused && asked.text.startsWith('BEGIN')) {
           isRefused = false;
@@ -128,19 +114,14 @@ it('a read whose BEGIN is refused asks nothing more of its connection once someb
         const result = await client.query(asked);
         await delay(5); // so that the next statement comes later
         return result;
-      });
-      return new Proxy(watched, {
-        get(target, name) {
-          if (name !== 'release') return Reflect.get(target, name) as unknown;
-          return (destroy?: boolean) => {
-            isOurs = false;
-            held -= 1;
-            client.release(destroy);
-          };
-        },
-      });
-    },
-  };
+      },
+      release(destroy) {
+        isOurs = false;
+        held -= 1;
+        client.release(destroy);
+      },
+    };
+  });
   await using inbox = on(source);
   await inbox.accept(incoming({ receivedAt: START }), later());
   isRefused = true;

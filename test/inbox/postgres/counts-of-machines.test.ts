@@ -146,6 +146,7 @@ it('whoever has frozen with rows in hand keeps nobody from counting, storing, ha
     'processed order.created 1',
     'rejected signature-mismatch 1005',
     'stored order.created 1',
+    'type-ms order.created 1 1',
   ]);
   expect(await rejected()).toBeLessThanOrEqual(1_005);
   for (const done of letGo) await done();

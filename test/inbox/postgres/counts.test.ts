@@ -1,11 +1,12 @@
-import { testCounts } from '../../ops/counts.conformance.ts';
+import { testCounts, type CountedStore } from '../../ops/counts.conformance.ts';
+import { testMarks } from '../../ops/marks.conformance.ts';
 import { testMetrics } from '../../ops/metrics.conformance.ts';
 import { testStats } from '../../ops/stats.conformance.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
 
-testCounts('counts in Postgres', async () => {
+async function countedSchema(): Promise<CountedStore> {
   const { pool, t, open, join, bury } = schema();
   return {
     inbox: closedAfter(await open()),
@@ -35,7 +36,10 @@ testCounts('counts in Postgres', async () => {
     },
     sums: async () => (await pool.query(`SELECT * FROM ${t.count_sums} ORDER BY per, at_ms, what, detail`)).rows,
   };
-});
+}
+
+testCounts('counts in Postgres', countedSchema);
+testMarks('marks in Postgres', countedSchema);
 
 testStats('stats in Postgres', async () => closedAfter(await schema().open()));
 

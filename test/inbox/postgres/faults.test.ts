@@ -9,6 +9,7 @@ import { incoming, later, severalIncoming } from '../../helpers/incoming-event.t
 import { dropSchema, emptySchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { interferedPool, once, type Interference } from './interfered-pool.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 1_000, ordered: true };
@@ -160,24 +161,13 @@ describe('a connection that is lost', () => {
 describe('a pooler that does not keep prepared statements', () => {
   it.each(['26000', '42P05'])('is noticed by %s, and nothing is prepared any more', async (code) => {
     const named: string[] = [];
-    const source = {
-      async connect() {
-        const client = await pool.connect();
-        return new Proxy(client, {
-          get(target, name) {
-            if (name !== 'query') {
-              const value: unknown = Reflect.get(target, name);
-              return typeof value === 'function' ? value.bind(target) : value;
-            }
-            return (query: { readonly text: string; readonly name?: string }) => {
-              if (query.name === undefined) return target.query(query);
-              named.push(query.name);
-              return Promise.reject(Object.assign(new Error('no such statement'), { code }));
-            };
-          },
-        });
+    const source = proxiedPool(pool, (client) => ({
+      query(query) {
+        if (query.name === undefined) return client.query(query);
+        named.push(query.name);
+        return Promise.reject(Object.assign(new Error('no such statement'), { code }));
       },
-    };
+    }));
     await using inbox = inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
     const { lease } = await claimed(inbox);
     expect(await inbox.settle(lease, { outcome: 'processed' }, START)).toBe(true);
@@ -187,18 +177,11 @@ describe('a pooler that does not keep prepared statements', () => {
 
 it('a pooler that is found out at the end of ctx.transaction does not have the function run again', async () => {
   let isArmed = false;
-  const connect = async (): Promise<PoolClient> => {
-    const client = await pool.connect();
-    return new Proxy(client, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
-        return (query: { readonly text: string; readonly name?: string }) =>
-          target.query(isArmed && query.name !== undefined ? { text: 'EXECUTE of_another_connection' } : query);
-      },
-    });
-  };
-  await using inbox = inboxOnPostgres<PoolClient>({ pool: { connect } }, { ...SETTINGS, schema });
+  const source = proxiedPool(pool, (client) => ({
+    query: (query) =>
+      client.query(isArmed && query.name !== undefined ? { text: 'EXECUTE of_another_connection' } : query),
+  }));
+  await using inbox = inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
   const { lease } = await claimed(inbox);
   const work = vi.fn(() => {
     isArmed = true;
@@ -280,31 +263,23 @@ describe('what was not heard of at all', () => {
     const waiting: Promise<unknown>[] = [];
     const release = Promise.withResolvers<void>();
     let isArmed = false;
-    const connect = async (): Promise<PoolClient> => {
-      const client = await pool.connect();
-      const isSlow = isArmed && waiting.length === 0;
-      return new Proxy(client, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name === 'release' && isSlow) return () => {};
-          if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
-          return (query: { readonly text: string }) => {
-            if (!isArmed || query.text !== 'COMMIT') return target.query(query);
-            const lost = new Error('Connection terminated unexpectedly');
-            // Its server has not noticed that nobody listens any more.
-            if (waiting.length === 0) {
-              waiting.push(release.promise.then(() => target.query(query)).finally(() => target.release()));
-            }
-            return Promise.reject(lost);
-          };
-        },
-      });
-    };
-    await using inbox = inboxOnPostgres<PoolClient>({ pool: { connect } }, { ...SETTINGS, schema });
+    const source = proxiedPool(pool, (client) => ({
+      ...(isArmed && waiting.length === 0 && { release() {} }),
+      query(query) {
+        if (!isArmed || query.text !== 'COMMIT') return client.query(query);
+        const lost = new Error('Connection terminated unexpectedly');
+        // Its server has not noticed that nobody listens any more.
+        if (waiting.length === 0) {
+          waiting.push(release.promise.then(() => client.query(query)).finally(() => client.release()));
+        }
+        return Promise.reject(lost);
+      },
+    }));
+    await using inbox = inboxOnPostgres<PoolClient>({ pool: source }, { ...SETTINGS, schema });
     await inbox.accept(incoming({ receivedAt: START }), later());
     isArmed = true;
     const failing = inbox.claim(REQUEST, 1);
-    await vi.waitUntil(() => waiting.length > 0);
+    await vi.waitUntil(() => waiting.length > 0, { timeout: 20_000 });
     setTimeout(release.resolve, 300);
     await fails(failing);
     isArmed = false;

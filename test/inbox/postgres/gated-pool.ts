@@ -1,25 +1,15 @@
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
+import { proxiedPool } from './proxied-pool.ts';
 
 /** A pool whose queries wait where `gate` says so, before they are sent. */
 export function gatedPool(
-  pool: Pick<Pool, 'connect'>,
+  pool: { connect(): Promise<PoolClient> },
   gate: (text: string) => Promise<unknown> | null,
 ): { connect(): Promise<PoolClient> } {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          if (name === 'query') {
-            return async (query: string | { readonly text: string }, values?: unknown[]) => {
-              await gate(typeof query === 'string' ? query : query.text);
-              return target.query(query as string, values);
-            };
-          }
-          const value: unknown = Reflect.get(target, name);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
+  return proxiedPool(pool, (client) => ({
+    async query(asked) {
+      await gate(asked.text);
+      return client.query(asked);
     },
-  };
+  }));
 }

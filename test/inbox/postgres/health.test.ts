@@ -8,7 +8,7 @@ import { interferedPool } from './interfered-pool.ts';
 import { closedAfter, operatedInboxes } from './operators.ts';
 
 const schema = operatedInboxes();
-const READY = { ready: true, unhandled: [] };
+const READY = { ready: true, unhandled: [], warnings: [] };
 const LATE = { ready: false, code: 'DEADLINE', why: 'the database was not free within 2 s' };
 
 /** Whoever works on a table as others must not meanwhile. */

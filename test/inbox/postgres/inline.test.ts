@@ -14,6 +14,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName } from '../../helpers/
 import { silent } from '../../helpers/silent-logger.ts';
 import { times } from '../../helpers/times.ts';
 import { testInline } from '../../processing/inline.conformance.ts';
+import { testOwnEvents } from '../../processing/own-events.conformance.ts';
 
 const schema = schemaName();
 let url: string;
@@ -90,6 +91,8 @@ testInline('inline mode with a connection for each use', () => ({
   inbox: waitedFor(open() as Inbox<never>),
   elsewhere: () => open() as Inbox<never>,
 }));
+
+testOwnEvents('own types and fields, on Postgres', () => waitedFor(open() as Inbox<never>));
 
 /** What a merchant writes for an event, with the mark that it is processed. */
 const WRITING: Handlers<PostgresConnection> = {

@@ -1,4 +1,5 @@
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { PoolClient, QueryResult } from 'pg';
+import { proxiedPool } from './proxied-pool.ts';
 
 /**
  * What happens to a query: `lost` before it is sent, as when a connection ends; `unanswered` when that happens after Postgres
@@ -8,27 +9,12 @@ export type Interference = 'lost' | 'unanswered' | 'silent' | { readonly code: s
 
 /** A pool between an inbox and Postgres. */
 export function interferedPool(
-  pool: Pick<Pool, 'connect'>,
+  pool: { connect(): Promise<PoolClient> },
   interfere: (text: string, values: readonly unknown[]) => Interference,
 ): { connect(): Promise<PoolClient> } {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          if (name === 'query') {
-            return (query: string | { readonly text: string; readonly values?: unknown[] }, values?: unknown[]) =>
-              asked(
-                () => target.query(query as string, values),
-                typeof query === 'string' ? interfere(query, values ?? []) : interfere(query.text, query.values ?? []),
-              );
-          }
-          const value: unknown = Reflect.get(target, name);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
-    },
-  };
+  return proxiedPool(pool, (client) => ({
+    query: (query) => asked(() => client.query(query), interfere(query.text, query.values ?? [])),
+  }));
 }
 
 async function asked(query: () => Promise<QueryResult>, interference: Interference): Promise<QueryResult> {

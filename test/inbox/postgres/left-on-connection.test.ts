@@ -6,6 +6,7 @@ import { EVERYTHING } from '../../../src/inbox/work.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const schema = schemaName();
@@ -32,27 +33,15 @@ function open(source: { connect(): Promise<PoolClient> }): Inbox<PoolClient> {
 async function watched() {
   const only = await scratchPool({ max: 1 });
   const seen: unknown[] = [];
-  const source = {
-    async connect() {
-      const client = await only.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
-          return async (asked: string | { readonly text: string }) => {
-            const { text } = typeof asked === 'string' ? { text: asked } : asked;
-            if (text === 'COMMIT') {
-              const { rows } = await target.query<{ now: string }>(
-                `SELECT current_setting('synchronous_commit') AS now`,
-              );
-              seen.push(rows[0]?.now);
-            }
-            return target.query(asked as string);
-          };
-        },
-      });
+  const source = proxiedPool(only, (client) => ({
+    async query(asked) {
+      if (asked.text === 'COMMIT') {
+        const { rows } = await client.query<{ now: string }>(`SELECT current_setting('synchronous_commit') AS now`);
+        seen.push(rows[0]?.now);
+      }
+      return client.query(asked);
     },
-  };
+  }));
   return { inbox: open(source), only, seen };
 }
 

@@ -8,6 +8,7 @@ import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS } from '../../helpers/postgres.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { gatedPool } from './gated-pool.ts';
+import { proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const schema = schemaName();
@@ -149,23 +150,14 @@ it.each(['commits', 'fails'])('when a function %s, a query that it has kept back
 it('a delivery whose transaction somebody else has ended is not taken for stored', async () => {
   const ended: string[] = [];
   let isArmed = false;
-  const source = {
-    async connect() {
-      const client = await pool.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
-          return async (asked: { readonly text: string }) => {
-            const result = await target.query(asked);
-            if (!isArmed || ended.length > 0 || !asked.text.includes('ON CONFLICT')) return result;
-            ended.push((await target.query('ROLLBACK')).command);
-            return result;
-          };
-        },
-      });
+  const source = proxiedPool(pool, (client) => ({
+    async query(asked) {
+      const result = await client.query(asked);
+      if (!isArmed || ended.length > 0 || !asked.text.includes('ON CONFLICT')) return result;
+      ended.push((await client.query('ROLLBACK')).command);
+      return result;
     },
-  };
+  }));
   await using inbox = open(source);
   await inbox.get(KEY);
   isArmed = true;

@@ -31,15 +31,21 @@ beforeAll(() => {
 /** Asks for everything that this is about. */
 async function everything(inbox: Inbox): Promise<void> {
   const operations = operationsOf(inbox);
-  await operations.gauges();
+  const { oldest } = await operations.gauges();
+  await inbox.announce({ endpoints: '*', types: '*' }, NOON, null);
+  await operations.waits([...oldest, { endpoint: 'default', id: 'evt_2' }], NOON);
   await deadGroups(inbox);
   await operations.count([counted(NOON, 'stored', 'order.ready')]);
   await operations.counts(NOON, NOON + DAY);
+  await operations.deliveries([{ since: NOON, until: NOON + DAY }], 'minute');
   await operations.totals({ since: NOON, until: NOON + DAY });
   await operations.totals();
   const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };
   await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
   await operations.rejected(10);
+  await operations.noteRelease({ name: 'v1', at: NOON, what: 'began' });
+  await operations.noteSecret({ endpoint: 'default', after: NOON, at: NOON });
+  await operations.marks(NOON, NOON + DAY);
   await operations.coarsen(NOON + DAY);
   await operations.ping();
 }

@@ -4,7 +4,7 @@ import { storeOn } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { receivedTimes } from '../../../src/inbox/postgres/operator/search/received-times.ts';
 import { tableNames } from '../../../src/inbox/postgres/sql/tables.ts';
 import { awaited } from '../../../src/inbox/rules/steps.ts';
-import { getEvent, listEvents } from '../../../src/ops/find.ts';
+import { countEvents, findEvents, getEvent, listEvents } from '../../../src/ops/index.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { later, severalIncoming } from '../../helpers/incoming-event.ts';
 import { emptySchema, SETTINGS } from '../../helpers/postgres.ts';
@@ -38,7 +38,12 @@ it('no search reads a whole table or sorts one, whatever the statistics say', as
   for (const filter of [...alone(), { states: ['pending', 'processing'], types: ['order.created'] } as const]) {
     const page = await listEvents(inbox, filter, { limit: 3 });
     await listEvents(inbox, filter, { limit: 3, before: page.next });
+    await listEvents(inbox, filter, { limit: 3, order: 'oldest' });
+    await countEvents(inbox, filter);
   }
+  const { next, nextAt } = await listEvents(inbox, {}, { limit: 3, order: 'failed' });
+  await listEvents(inbox, {}, { limit: 3, order: 'failed', before: next, ...(nextAt && { beforeAt: nextAt }) });
+  await findEvents(inbox, 'ORD_1');
   await getEvent(inbox, { endpoint: 'default', id: 'evt_1' });
   const texts = [...seen];
   expect(texts.length).toBeGreaterThan(20);

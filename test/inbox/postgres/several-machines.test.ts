@@ -163,18 +163,7 @@ it('suspects of several machines run one at a time', async () => {
   await first.claim({ ...request, types: [], now: 2_000, leaseMs: 60_000 }, 1);
   // One has chosen and not committed yet while the others choose.
   const gate = Promise.withResolvers<void>();
-  const slow = {
-    async connect() {
-      const client = await pool.connect();
-      const query = async (asked: { readonly text: string }) => {
-        if (asked.text === 'COMMIT') await gate.promise;
-        return client.query(asked);
-      };
-      return new Proxy(client, {
-        get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)),
-      });
-    },
-  };
+  const slow = gatedPool(pool, (text) => (text === 'COMMIT' ? gate.promise : null));
   await using late = inboxOnPostgres<PoolClient>({ pool: slow }, { ...SETTINGS, schema });
   const claims = [claim(late)];
   await delay(200);

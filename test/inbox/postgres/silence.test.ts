@@ -10,6 +10,7 @@ import { dropSchema, emptySchema, postgresUrl, schemaName, scratchPool, SETTINGS
 import { START } from '../../helpers/virtual-clock.ts';
 import { interferedPool } from './interfered-pool.ts';
 import { silentDoor } from './silent-door.ts';
+import { proxiedClient, proxiedPool } from './proxied-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
@@ -41,23 +42,14 @@ const readyOf = (inbox: Inbox<PoolClient>) => readiness(inbox as unknown as Inbo
 
 /** A pool whose clients never answer what fits, though Postgres may do it. */
 function mute(fits: (text: string) => 'done' | 'lost' | null): { connect(): Promise<PoolClient> } {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'query') return typeof value === 'function' ? value.bind(target) : value;
-          return async (query: { readonly text: string }) => {
-            const how = fits(query.text);
-            if (how === null) return target.query(query);
-            if (how === 'done') await target.query(query);
-            return new Promise(() => {});
-          };
-        },
-      });
+  return proxiedPool(pool, (client) => ({
+    async query(query) {
+      const how = fits(query.text);
+      if (how === null) return client.query(query);
+      if (how === 'done') await client.query(query);
+      return new Promise(() => {});
     },
-  };
+  }));
 }
 
 describe('connections that all go silent, and nobody says so', () => {
@@ -102,14 +94,10 @@ it('a connection that is not opened in time is waited for no longer, and given b
       if (asked > 1) return pool.connect();
       await late.promise;
       const client = await pool.connect();
-      return new Proxy(client, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'release') return typeof value === 'function' ? value.bind(target) : value;
-          return (destroy?: boolean) => {
-            release(destroy);
-            target.release(destroy);
-          };
+      return proxiedClient(client, {
+        release(destroy) {
+          release(destroy);
+          client.release(destroy);
         },
       });
     },
@@ -117,7 +105,7 @@ it('a connection that is not opened in time is waited for no longer, and given b
   await using inbox = hasty({ pool: source });
   expect(await inbox.accept(incoming(), later())).toMatchObject({ result: 'stored' });
   late.resolve();
-  await vi.waitUntil(() => release.mock.calls.length > 0);
+  await vi.waitUntil(() => release.mock.calls.length > 0, { timeout: 20_000 });
   expect(release.mock.calls).toEqual([[false]]);
 });
 

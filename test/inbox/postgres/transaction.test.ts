@@ -222,7 +222,7 @@ describe('a function that ends the transaction itself', () => {
       });
     };
     const dying = failureOf(inbox.transaction(lease, work, attempt()));
-    await vi.waitFor(async () => expect(await written()).toEqual(['ord_1']));
+    await vi.waitFor(async () => expect(await written()).toEqual(['ord_1']), { timeout: 20_000 });
     await using other = open();
     const request = { ...EVERYTHING, now: START + LEASE_MS, leaseMs: LEASE_MS, ordered: true };
     expect(await other.claim(request, 1)).toEqual([]);

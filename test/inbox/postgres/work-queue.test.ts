@@ -1,5 +1,7 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxesOnPostgres } from '../../helpers/postgres.ts';
+import { testOptionsByType, testTraces } from '../../processing/options-by-type.conformance.ts';
+import { testToldCrashes } from '../../processing/told-crashes.conformance.ts';
 import { testScope } from '../../processing/scope.conformance.ts';
 import { testWorkQueue } from '../../processing/work-queue.conformance.ts';
 
@@ -8,3 +10,6 @@ const { empty } = inboxesOnPostgres({ pipeline: true });
 
 testWorkQueue('the work queue in Postgres', () => empty() as Inbox<never>);
 testScope('the work queue in Postgres', () => empty() as Inbox<never>);
+testOptionsByType('the work queue in Postgres', () => empty() as Inbox<never>);
+testTraces('the work queue in Postgres', () => empty() as Inbox<never>);
+testToldCrashes('the work queue in Postgres', () => empty() as Inbox<never>);

@@ -19,8 +19,16 @@ const failed = { outcome: 'failed', failed: 1, crashed: 0, error } as const;
 it.each<[Settlement, Ending]>([
   [{ outcome: 'processed' }, { ...none, state: 'processed', outcome: 'processed', counted: 'processed' }],
   [
+    { outcome: 'processed', skipped: 'not ours' },
+    { ...none, state: 'processed', outcome: 'processed', counted: 'processed', skipped: 'not ours' },
+  ],
+  [
     { outcome: 'retry', error, dueAt: 5_000 },
-    { ...failed, state: 'pending', dueAt: 5_000, counted: 'failed' },
+    { ...failed, state: 'pending', dueAt: 5_000, yields: false, counted: 'failed' },
+  ],
+  [
+    { outcome: 'retry', error, dueAt: 5_000, yields: true },
+    { ...failed, state: 'pending', dueAt: 5_000, yields: true, counted: 'failed' },
   ],
   [
     { outcome: 'dead', reason: 'failed', error },

@@ -91,7 +91,7 @@ it('the first batch begins it: a line of the audit, with the reason of the previ
   const about = { bulk: 3, filter: { since: SINCE }, total: 4 };
   expect(of('addAuditLine', 'startBulk')).toEqual([
     ['addAuditLine', 'discard', { ...ADA, reason: 'the shop was down' }, about, {}],
-    ['startBulk', 3, 9, NOW],
+    ['startBulk', 3, 9, { ...ADA, reason: 'the shop was down' }],
   ]);
   expect(of('recountAuditLine')).toEqual([['recountAuditLine', 9, { done: 1 }]]);
 });

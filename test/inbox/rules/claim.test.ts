@@ -9,6 +9,7 @@ const REQUEST: ClaimRequest = { ...EVERYTHING, now: 10_000, leaseMs: 1_000, orde
 const candidate = (seq: number, parts: Partial<Candidate> = {}): Candidate => ({
   seq,
   endpoint: 'default',
+  type: 'order.created',
   entity: null,
   created: { ms: 1, ns: 0 },
   crashes: 0,
@@ -29,9 +30,9 @@ function engineOf(due: readonly Candidate[], replies: Parameters<typeof scripted
     candidates: (_: ClaimRequest, suspects: boolean, limit: number) =>
       due.filter(({ seq, crashes }) => !gone.has(seq) && (suspects || crashes === 0)).slice(0, limit),
     park: (seq: number) => void gone.add(seq),
-    claim: (seq: number) => {
-      gone.add(seq);
-      return { lease: { seq, fence: 1 } };
+    claim: (seqs: readonly number[]) => {
+      for (const seq of seqs) gone.add(seq);
+      return seqs.map((seq) => ({ lease: { seq, fence: 1 } }));
     },
     ...replies,
   });
@@ -55,7 +56,7 @@ describe('a claim', () => {
     expect(of('claimedUnder')).toEqual([...once, ...once]);
     const names = asked.map(([name]) => name);
     expect(names.indexOf('claimedUnder')).toBeLessThan(names.indexOf('ranOut'));
-    expect(of('claim')[0]).toEqual(['claim', 1, 10_000, 11_000, 5]);
+    expect(of('claim')[0]).toEqual(['claim', [1], 10_000, 11_000, 5]);
   });
 
   it('sets aside what has to wait, unless order does not matter', () => {
@@ -63,6 +64,20 @@ describe('a claim', () => {
     const ordered = engineOf(due);
     expect([seqs(run(ordered)), ordered.of('park')]).toEqual([[2], [['park', 1]]]);
     expect(seqs(run(engineOf(due), 10, { ...REQUEST, ordered: false }))).toEqual([1, 2]);
+  });
+
+  it('takes one of an entity, whatever else of it was found with it, and what is free at once', () => {
+    const due = [1, 2, 3].map((seq) => candidate(seq, { entity: seq === 3 ? 'another' : 'order' }));
+    const ordered = engineOf(due, { front: () => undefined, isSuperseded: () => false });
+    expect([seqs(run(ordered)), ordered.of('park')]).toEqual([[1, 3], [['park', 2]]]);
+    expect(ordered.of('claim')).toHaveLength(1);
+    const elsewhere = ['one', 'another'].map((endpoint, at) => candidate(at + 1, { endpoint, entity: 'order' }));
+    expect(seqs(run(engineOf(elsewhere, { front: () => undefined, isSuperseded: () => false })))).toEqual([1, 2]);
+  });
+
+  it('takes what it has found free before the time was over', () => {
+    const due = [candidate(1), candidate(2, { entity: 'leased' }), candidate(3)];
+    expect(seqs(run(engineOf(due, { timeSlice: sliceOf(1) })))).toEqual([1]);
   });
 
   it('takes one suspect at a time, and none while one runs', () => {

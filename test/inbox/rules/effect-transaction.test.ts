@@ -39,7 +39,7 @@ it.each<[entity: string | null, marks: number]>([
     ['deadToProcessed', lease],
     ['count', 'dead', 'order.created', -1],
     ['count', 'processed', 'order.created'],
-    ['attemptProcessed', 7, 3],
+    ['attemptProcessed', 7, 3, undefined],
   ]);
   expect(of('raiseHighWater')).toEqual(Array.from({ length: marks }, () => ['raiseHighWater', { ...event, entity }]));
 });

@@ -7,7 +7,7 @@ import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { scripted, sliceOf } from './scripted-engine.ts';
 
 const NOW = 2 * TAKER_MS;
-const event = { seq: 5, endpoint: 'default', entity: 'order' };
+const event = { seq: 5, endpoint: 'default', entity: 'order', created: { ms: 5, ns: 0 } };
 const request: ClaimRequest = { endpoints: '*', types: ['order.ready'], now: NOW, leaseMs: 1_000, ordered: true };
 const front = (seq: number, type: string): Front => ({ seq, type, created: { ms: seq, ns: 0 } });
 
@@ -45,6 +45,12 @@ describe('an event', () => {
       'waits for one that somebody handles behind one that nobody does',
       { front: front(3, 'order.created'), taken: ['cart.abandoned'], frontOfTypes: front(4, 'cart.abandoned') },
       true,
+    ],
+    ['that yields, and so is no front, does not wait for a newer one', { front: front(6, 'order.ready') }, false],
+    [
+      'that yields does not wait for a newer one of those that somebody handles',
+      { front: front(4, 'order.created'), frontOfTypes: front(6, 'order.ready') },
+      false,
     ],
   ])('%s', (_, entity, expected) => {
     expect(atOnce(mustWait(engineOf(entity).engine, event, request))).toBe(expected);
@@ -88,6 +94,12 @@ describe('when an event has left the front of its entity', () => {
     ['and where nobody handles anything, the first ones', { front: front(1, 'order.created') }, [1, 2, 3]],
   ])('%s', (_, entity, expected) => {
     expect(unparked(entity)).toEqual(expected);
+  });
+
+  it('so are those that yield, though they are no front', () => {
+    const { engine, of } = scripted({ nextOf: () => ({ front: undefined, yielding: [7, 8] }), unpark: () => 10 });
+    atOnce(unparkNext(engine, event, NOW, engine.timeSlice()));
+    expect(of('unpark').map(([, seq]) => seq)).toEqual([7, 8]);
   });
 
   it('those that nobody handles go as far as the slice', () => {

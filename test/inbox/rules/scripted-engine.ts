@@ -4,12 +4,19 @@ import type { Engine } from '../../../src/inbox/rules/engine.ts';
 import type { Erasures } from '../../../src/inbox/rules/erase-events.ts';
 import type { Imports } from '../../../src/inbox/rules/import-events.ts';
 import type { Prunings } from '../../../src/inbox/rules/pruning.ts';
+import type { Standing } from '../../../src/inbox/rules/why-waiting.ts';
 import { answer } from '../../../src/inbox/rules/steps.ts';
 
 /** It knows every statement that a rule asks for. */
-type AnyEngine = Engine & Effects & Imports & Prunings & Erasures & BulkEngine;
+type AnyEngine = Engine & Effects & Imports & Prunings & Erasures & BulkEngine & Standing;
 type Asked = readonly [name: string, ...parameters: unknown[]];
 type Reply = (...parameters: never[]) => unknown;
+
+/** What most rules need to be told, and hardly any is about. */
+const SELDOM = (replies: { readonly [name: string]: Reply }): { readonly [name: string]: Reply } => ({
+  pauses: () => [],
+  nextOf: (queue: never) => ({ front: replies['front']?.(queue), yielding: [] }),
+});
 
 /**
  * An engine of which a test says the answers, by the name of the statement; whatever else it is asked has nothing to say.
@@ -27,7 +34,7 @@ export function scripted(replies: { readonly [name: string]: Reply } = {}): {
     (name: string) =>
     (...parameters: unknown[]): unknown => {
       asked.push([name, ...parameters]);
-      const reply = replies[name] as ((...parameters: unknown[]) => unknown) | undefined;
+      const reply = (replies[name] ?? SELDOM(replies)[name]) as ((...parameters: unknown[]) => unknown) | undefined;
       return reply?.(...parameters);
     };
   const endless = { add: () => false, isOver: () => false };

@@ -41,7 +41,7 @@ it('whatever the end, it is one ending, one attempt, and the next of its entity'
   for (const settlement of settlements) {
     const { result, of } = settled(settlement);
     expect(result).toBe(true);
-    expect(of('end', 'addAttempt', 'front').map(([name]) => name)).toEqual(['end', 'addAttempt', 'front']);
+    expect(of('end', 'addAttempt', 'nextOf').map(([name]) => name)).toEqual(['end', 'addAttempt', 'nextOf']);
     expect(of('addAttempt')[0]).toMatchObject(['addAttempt', event, {}, NOW]);
     expect(of('noteTime')).toEqual([['noteTime', NOW]]);
   }

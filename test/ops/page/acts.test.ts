@@ -186,7 +186,7 @@ describe('all that match', () => {
 
     const run = await post('/bulks/1/run', { rate: '1000', reason: 'now' });
     expect(leadsTo(run)).toBe('/bulks/1?done=running');
-    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'));
+    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
     expect(await Promise.all(['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => stateOf(inbox, id)))).toEqual([
       'pending',
       'pending',
@@ -256,12 +256,15 @@ describe('all that match', () => {
     await post('/bulks', { act: 'rerun' });
     const advance = vi.spyOn(inbox.operations as Operations, 'advanceBulk').mockRejectedValue(new Error('disk full'));
     expect((await post('/bulks/1/run')).status).toBe(303);
-    await vi.waitFor(() => expect(advance).toHaveBeenCalled());
+    await vi.waitFor(() => expect(advance).toHaveBeenCalled(), { timeout: 20_000 });
     advance.mockRestore();
-    await vi.waitFor(async () => {
-      await post('/bulks/1/run');
-      expect((await getBulk(inbox, 1))?.state).toBe('done');
-    });
+    await vi.waitFor(
+      async () => {
+        await post('/bulks/1/run');
+        expect((await getBulk(inbox, 1))?.state).toBe('done');
+      },
+      { timeout: 20_000 },
+    );
   });
 });
 
@@ -461,14 +464,15 @@ describe('copies', () => {
     expect(await stateOf(restored, 'evt_1')).toBe('dead');
     expect((await auditLines(inbox)).lines).toMatchObject([{ act: 'backup', actor: 'ada' }]);
 
-    const removed = (): Promise<void> => vi.waitFor(() => expect(readdirSync(backupFolder)).toEqual([]));
+    const removed = (): Promise<void> =>
+      vi.waitFor(() => expect(readdirSync(backupFolder)).toEqual([]), { timeout: 20_000 });
     await removed();
     const left = await post('/maintenance/backup');
     await left.body?.cancel();
     await removed();
     vi.spyOn(inbox.operations as Operations, 'backup').mockRejectedValue(new Error('disk full'));
     for (let again = 0; again < 2; again += 1) {
-      await vi.waitFor(async () => expect((await post('/maintenance/backup')).status).toBe(500));
+      await vi.waitFor(async () => expect((await post('/maintenance/backup')).status).toBe(500), { timeout: 20_000 });
     }
     await removed();
   });
@@ -488,11 +492,14 @@ describe('copies', () => {
     ]);
     expect(readdirSync(backupFolder).length).toBe(1);
     await first.arrayBuffer();
-    await vi.waitFor(async () => {
-      const third = await post('/maintenance/backup');
-      await third.body?.cancel();
-      expect(third.status).toBe(200);
-    });
+    await vi.waitFor(
+      async () => {
+        const third = await post('/maintenance/backup');
+        await third.body?.cancel();
+        expect(third.status).toBe(200);
+      },
+      { timeout: 20_000 },
+    );
   });
 
   test('a backup is none where there is no room for a copy', async () => {
@@ -519,7 +526,9 @@ describe('copies', () => {
       if (name !== 'hookbox-backup-new') utimesSync(join(backupFolder, name), twoDaysAgo, twoDaysAgo);
     }
     await (await post('/maintenance/backup')).arrayBuffer();
-    await vi.waitFor(() => expect(readdirSync(backupFolder).toSorted()).toEqual(['hookbox-backup-new', 'old']));
+    await vi.waitFor(() => expect(readdirSync(backupFolder).toSorted()).toEqual(['hookbox-backup-new', 'old']), {
+      timeout: 20_000,
+    });
   });
 
   test('are not handed out by a page that masks fields', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Mark } from '../../../src/inbox/operator/marks.ts';
 import { DeadByTypeChart } from '../../../src/page/charts/dead-by-type-chart.tsx';
 import { LatencyChart } from '../../../src/page/charts/latency-chart.tsx';
 import { OutcomesChart } from '../../../src/page/charts/outcomes-chart.tsx';
@@ -46,59 +47,116 @@ function written(element: unknown): string {
 
 /** The drawing itself, without the legend. */
 function drawing(html: string): string {
-  return html.slice(html.indexOf('role="img"'), html.indexOf('<details'));
+  return html.slice(html.search(/role="(img|group)"/), html.search(/<details|<ul class="marks/));
 }
 
 describe('outcomes over time', () => {
   const steps = [
-    step(0, { stored: 100, processed: 90, failed: 5, dead: 5 }),
+    step(0, { stored: 100, processed: 90, failed: 6, dead: 3 }),
     step(1),
-    step(2, { stored: 50, processed: 49, dead: 1 }),
+    step(2, { stored: 50, processed: 49, dead: 1, rejected: 700 }),
+    step(9, { stored: 5, processed: 4 }),
+    step(10, { stored: 2 }),
   ];
-  const html = written(OutcomesChart({ steps, stepMs: STEP_MS, now: NOW }));
+  const began = (minutes: number, parts: Partial<Mark> = {}): Mark => {
+    return { kind: 'release', name: 'v42', at: new Date(NOW.getTime() - minutes * STEP_MS), ...parts };
+  };
+  const chartOf = (steps: readonly StatsStep[], marks: readonly Mark[] = []): string =>
+    written(OutcomesChart({ steps, stepMs: STEP_MS, now: NOW, base: '/ops', marks }));
+  const html = chartOf(steps);
 
-  test('is a picture with a title, a description and its figures in a table', () => {
-    const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'img');
+  test('has a title, a description and its figures in a table', () => {
+    const picture = tagsOf(html).find(({ attributes }) => attributes['role'] === 'group');
     expect(textOf(partOf(html, picture?.attributes['aria-labelledby'] ?? ''))).toBe('Outcomes over time');
     expect(textOf(partOf(html, picture?.attributes['aria-describedby'] ?? ''))).toBe(
-      'In this span: 150 received, 139 processed, 5 failed, tried again, 6 dead. Most died from 03:49 on: 5.',
+      'In this span: 157 received, 143 processed, 6 failed, tried again, 4 dead, 700 refused. Most died from 03:49 on: 3.',
     );
-    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 5 5 03:51 50 49 0 1');
+    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:49 100 90 6 3 0 03:51 50 49 0 1 700');
   });
 
-  test('bars are as high as what they count, and stand on one another', () => {
-    const bars = ['processed', 'failed', 'dead'].map((outcome) => classed(drawing(html), 'rect', outcome)[0]);
-    const heights = bars.map((bar) => figure(bar, 'height'));
-    expect((heights[0] ?? 0) / (heights[1] ?? 1)).toBeCloseTo(18, 0);
-    const [processed, failed, dead] = bars;
-    expect(figure(failed, 'y') + figure(failed, 'height')).toBeCloseTo(figure(processed, 'y'));
-    expect(figure(dead, 'y') + figure(dead, 'height')).toBeCloseTo(figure(failed, 'y'));
-    const stored = classed(drawing(html), 'rect', 'stored')[0];
-    expect(figure(stored, 'height')).toBeCloseTo(heights.reduce((a, b) => a + b, 0));
+  test('bars are as high as what they count, and what failed stands on what died', () => {
+    const [stored, processed, failed, dead] = ['stored', 'processed', 'failed', 'dead'].map(
+      (outcome) => classed(drawing(html), 'rect', outcome)[0],
+    );
+    expect(figure(stored, 'height') / figure(processed, 'height')).toBeCloseTo(10 / 9, 1);
+    expect(figure(failed, 'height') / figure(dead, 'height')).toBeCloseTo(2, 1);
+    expect(figure(failed, 'y') + figure(failed, 'height')).toBeCloseTo(figure(dead, 'y'));
   });
 
-  test('one dead event among ten thousand is seen, and nothing is higher than the chart', () => {
-    const busy = [step(0, { stored: 10_000, processed: 9_999, dead: 1 })];
-    const drawn = drawing(written(OutcomesChart({ steps: busy, stepMs: STEP_MS, now: NOW })));
+  test('39 dead among 2,000 are half as high as 78 failed attempts, whatever was processed or refused', () => {
+    const drawn = drawing(
+      chartOf([step(0, { stored: 2_000, processed: 1_961, failed: 41, dead: 39, rejected: 90_000 })]),
+    );
+    const height = (outcome: string) => figure(classed(drawn, 'rect', outcome)[0], 'height');
+    expect(height('dead')).toBeGreaterThan(height('processed') / 3);
+    expect(height('dead') / height('failed')).toBeCloseTo(39 / 41, 1);
+  });
+
+  test('one dead event among ten thousand failed ones is seen, and nothing is higher than its plot', () => {
+    const drawn = drawing(chartOf([step(0, { stored: 10_000, processed: 9_999, failed: 10_000, dead: 1 })]));
     expect(figure(classed(drawn, 'rect', 'dead')[0], 'height')).toBeGreaterThanOrEqual(2);
-    for (const outcome of ['stored', 'processed', 'dead']) {
-      expect(figure(classed(drawn, 'rect', outcome)[0], 'y')).toBeGreaterThanOrEqual(0);
-    }
+    const bottoms = classed(drawn, 'line', 'base').map((line) => figure(line, 'y1'));
+    expect(bottoms).toHaveLength(2);
+    expect(figure(classed(drawn, 'rect', 'stored')[0], 'y')).toBeGreaterThanOrEqual(0);
+    expect(figure(classed(drawn, 'rect', 'failed')[0], 'y')).toBeGreaterThan(bottoms[0] ?? Infinity);
   });
 
-  test('what failed and what died have patterns, so colours are not needed', () => {
+  test('what failed, died or was refused has a pattern, so colours are not needed', () => {
     const fills = tagsOf(drawing(html)).flatMap(({ attributes }) => attributes['fill'] ?? []);
-    expect(fills).toEqual(['url(#outcomes-failed)', 'url(#outcomes-dead)', 'url(#outcomes-dead)']);
+    expect(new Set(fills)).toEqual(
+      new Set(['failed', 'dead', 'refused', 'unfinished'].map((name) => `url(#outcomes-${name})`)),
+    );
     const patterns = tagsOf(html).flatMap(({ name, attributes }) =>
       name === 'pattern' ? (attributes['id'] ?? []) : [],
     );
-    expect(patterns).toEqual(['outcomes-failed', 'outcomes-dead']);
+    expect(new Set(fills)).toEqual(new Set(patterns.map((id) => `url(#${id})`)));
+  });
+
+  test('the step that is not over is marked, and said', () => {
+    const whole = chartOf(steps.slice(0, -1));
+    expect(classed(drawing(whole), 'rect', 'unfinished')).toEqual([]);
+    expect(textOf(whole)).not.toContain('not over yet');
+    const [unfinished] = classed(drawing(html), 'rect', 'unfinished');
+    expect(unfinished?.attributes['x']).toBe('80%');
+    expect(textOf(drawing(html))).toContain('03:59: 2 received so far');
+    expect(textOf(partOf(html, 'outcomes-table'))).toContain('03:59 (not over yet) 2 0 0 0 0');
+  });
+
+  test('bars are links to the events, which keys find in the table', () => {
+    const links = (part: string) => tagsOf(part).filter(({ name }) => name === 'a');
+    const drawn = links(drawing(html));
+    expect(
+      drawn.every(({ attributes }) => attributes['tabindex'] === '-1' && attributes['aria-hidden'] === 'true'),
+    ).toBe(true);
+    const hrefs = (tags: readonly Tag[]) => tags.map(({ attributes }) => attributes['href'] ?? '').toSorted();
+    expect(hrefs(drawn)).toEqual(hrefs(links(partOf(html, 'outcomes-table'))));
+    expect(hrefs(drawn)).toContain('/ops/rejected');
+    const from = new URLSearchParams({
+      since: steps[0]?.at.toISOString() ?? '',
+      until: steps[1]?.at.toISOString() ?? '',
+    });
+    expect(hrefs(drawn)).toContain(`/ops/events?${from.toString()}`);
+  });
+
+  test('a release and a secret have their marks where they began, and are named beneath as what they are: text', () => {
+    const hostile = '<img src=x>\u202e';
+    const marked = chartOf(steps, [
+      began(9.5),
+      began(8, { kind: 'secret', name: 'default' }),
+      began(7.5, { name: hostile }),
+    ]);
+    const lines = tagsOf(drawing(marked)).filter(({ name, attributes }) => name === 'line' && attributes['y1'] === '0');
+    expect(lines.map((line) => figure(line, 'x1'))).toEqual(expect.arrayContaining([10, 40, 50]));
+    expect(textOf(partOf(marked, 'marks'))).toMatch(
+      /^release <img src=x>\\u\{202e\} began .+ a new secret began .+ release v42 began/,
+    );
+    expect(tagsOf(marked).filter(({ name }) => name === 'img')).toEqual([]);
   });
 
   test('without anything to show it says so', () => {
-    const quiet = written(OutcomesChart({ steps: [step(0), step(1)], stepMs: STEP_MS, now: NOW }));
+    const quiet = chartOf([step(0), step(1)]);
     expect(textOf(partOf(quiet, 'outcomes-table'))).toContain('Nothing happened in this span.');
-    expect(tagsOf(drawing(quiet)).filter(({ name }) => name === 'rect')).toEqual([]);
+    expect(tagsOf(drawing(quiet)).filter(({ name }) => name === 'rect' || name === 'a')).toEqual([]);
     expect(textOf(drawing(quiet))).not.toContain('NaN');
   });
 });

@@ -47,12 +47,24 @@ describe('what has happened', () => {
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
 
+  test('says why a handler let the event go by', async () => {
+    const { inbox, html } = openedPage();
+    await handled(inbox, { outcome: 'processed', skipped: 'not <ours>' }, orderEvent('evt_1'));
+    const timeline = partOf(await html(EVENT), 'timeline');
+    expect(timeline).toContain('not &lt;ours&gt;');
+    expect(textOf(timeline)).toContain('attempt 1: processed after 1 ms, skipped: not <ours>');
+  });
+
   test.for([
-    ['pending', (inbox: Inbox) => store(inbox, orderEvent('evt_1')), 'It waits for a processor'],
+    [
+      'pending',
+      (inbox: Inbox) => store(inbox, orderEvent('evt_1')),
+      'It waits; no processor that handles order.created was ever seen.',
+    ],
     [
       'retrying',
       (inbox: Inbox) => handled(inbox, RETRY, orderEvent('evt_1')),
-      'It has failed 1 time, and is tried again',
+      'It has failed once: Error: the shop is down; no processor that handles order.created was ever seen; where handlers run inline',
     ],
     [
       'processing',
@@ -92,7 +104,9 @@ describe('what can be done', () => {
     const { inbox, html } = openedPage();
     await handled(inbox, settlement, orderEvent('evt_1'));
     const page = await html(EVENT);
-    const to = tagsOf(page).flatMap(({ name, attributes }) => (name === 'form' ? (attributes['action'] ?? []) : []));
+    const to = tagsOf(page).flatMap(({ name, attributes }) =>
+      name === 'form' && attributes['method'] === 'post' ? (attributes['action'] ?? []) : [],
+    );
     expect(to).toEqual(acts.map((act) => `/ops${EVENT}/${act}`));
     const force = settlement.outcome === 'processed' ? ' --force' : '';
     expect(commandsIn(page)).toEqual([
@@ -115,7 +129,7 @@ describe('what can be done', () => {
     const { inbox, get } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
     const page = await (await get(EVENT, signedIn(VIC))).text();
-    expect(tagsOf(page).filter(({ name }) => name === 'form')).toEqual([]);
+    expect(tagsOf(page).filter(({ attributes }) => attributes['method'] === 'post')).toEqual([]);
     expect(commandsIn(page).length).toBe(3);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { FAILED, handled } from '../events-in-states.ts';
+import { FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
 import { openedPage, signedIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { summary } from './stub-visit.ts';
@@ -22,9 +22,19 @@ describe('the list', () => {
     const page = await html('/events');
     expect(rowsIn(page)).toEqual(['/ops/events/default/evt_2', '/ops/events/default/evt_1']);
     expect(textOf(partOf(page, 'event-1'))).toMatch(
-      /^order\.created evt_1 dead \(failed\) order::ord_1 .* UTC \(.* ago\) 1 Error: the shop is down$/,
+      /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan 00:00 \(.* ago\) 1 1 Jan 00:00 Error: the shop is down$/,
     );
-    expect(textOf(partOf(page, 'event-2'))).toMatch(/^order\.ready evt_2 pending .* sent again 1 time 0 –$/);
+    expect(textOf(partOf(page, 'event-2'))).toMatch(
+      /^order\.ready evt_2 Copy pending order::evt_2 1 Jan 00:00 \(.* ago\) 1 time$/,
+    );
+  });
+
+  test('tells the error of what is processed by now as one of before', async () => {
+    const { inbox, html } = openedPage();
+    const event = orderEvent('evt_1');
+    await handled(inbox, RETRY, event);
+    await handleAgain(inbox, { outcome: 'processed' }, event);
+    expect(textOf(partOf(await html('/events'), 'event-1'))).toMatch(/ before: Error: the shop is down$/);
   });
 
   test('goes on to older ones by the cursor, with the filter', async () => {
@@ -49,12 +59,12 @@ describe('the list', () => {
     search.mockResolvedValueOnce({ events: [summary()], next: 777, examined: 5_000 });
     const page = await html('/events?error=x');
     expect(textOf(partOf(page, 'older'))).toBe(
-      'Looked at 5,000 events and found 1 here; there are older ones. Go on looking',
+      'Looked at 5,000 events and found 1 here; there are others (0% of the file). Go on looking',
     );
     expect(olderIn(page)).toBe('?error=x&before=777');
     search.mockResolvedValueOnce({ events: [], next: 3, examined: 5_000 });
     expect(textOf(partOf(await html('/events'), 'live'))).toBe(
-      'Looked at 5,000 events and found 0 here; there are older ones. Go on looking',
+      'Looked at 5,000 events and found 0 here; there are others (0% of the file). Go on looking',
     );
   });
 

@@ -22,14 +22,20 @@ test('what a link says is what is read', () => {
   const filters = fc.record({
     endpoint: word,
     id: word,
+    events: fc.option(fc.uniqueArray(fc.record({ endpoint: text, id: text }), { minLength: 1, maxLength: 3 }), {
+      nil: undefined,
+    }),
     types: fc.option(fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), { nil: undefined }),
     states: fc.option(fc.subarray([...eventStates], { minLength: 1 }), { nil: undefined }),
     deadReasons: fc.option(fc.subarray([...deadReasons], { minLength: 1 }), { nil: undefined }),
     since: moment,
     until: moment,
+    failedSince: moment,
+    failedUntil: moment,
     entity: word,
     merchant: word,
     error: word,
+    text: word,
     fingerprint: word,
     ignoredSince: moment,
     retrying: flag,
@@ -63,8 +69,8 @@ test('a name that is none is said, and not left out of the filter unseen', () =>
   const { filter, problems } = read('states=dead&states=ignored&id=evt_1&__proto__=x');
   expect(filter).toEqual({ id: 'evt_1' });
   const known =
-    'endpoint, id, type, state, deadReason, since, until, entity, merchant, error, fingerprint, ignoredSince, retrying, ' +
-    'redelivered, conflict and payload';
+    'endpoint, id, event, type, state, deadReason, since, until, failedSince, failedUntil, entity, merchant, error, text, ' +
+    'fingerprint, ignoredSince, retrying, redelivered, conflict, bulk and payload';
   expect(problems).toEqual([
     `There is no field "states": a filter has ${known}.`,
     `There is no field "__proto__": a filter has ${known}.`,

@@ -54,7 +54,7 @@ describe('watching for changes', () => {
     const told: Standing[] = [];
     onTestFinished(watchChanges(inbox, { everyMs: 2 }).listen((standing) => told.push(standing)));
     const sees = (versions: number): Promise<void> =>
-      vi.waitFor(() => expect(told.length).toBe(versions), { interval: 2 });
+      vi.waitFor(() => expect(told.length).toBe(versions), { interval: 2, timeout: 20_000 });
     await sees(1);
     expect(told[0]).toEqual({ newest: 1, ...pick(noGauges), version: 1 });
 
@@ -72,7 +72,7 @@ describe('watching for changes', () => {
     const before = looks();
     // The minute of these counts is over: nothing has changed by that.
     now.rows.length = 0;
-    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 5), { interval: 2 });
+    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before + 5), { interval: 2, timeout: 20_000 });
     expect(told.length).toBe(6);
   });
 
@@ -84,7 +84,7 @@ describe('watching for changes', () => {
 
     let told = 0;
     const stops = Array.from({ length: 50 }, () => changes.listen(() => (told += 1)));
-    await vi.waitFor(() => expect(looks()).toBeGreaterThan(3), { interval: 2 });
+    await vi.waitFor(() => expect(looks()).toBeGreaterThan(3), { interval: 2, timeout: 20_000 });
     expect(told).toBe(50);
     expect(looks()).toBeLessThan(50);
     for (const stop of stops) stop();
@@ -108,7 +108,7 @@ describe('watching for changes', () => {
     now.newest = 9;
     const told: number[] = [];
     onTestFinished(alone.listen(({ newest }) => told.push(newest)));
-    await vi.waitFor(() => expect(told.at(-1)).toBe(9), { interval: 2 });
+    await vi.waitFor(() => expect(told.at(-1)).toBe(9), { interval: 2, timeout: 20_000 });
   });
 
   test('a look that fails is made again', async () => {
@@ -119,7 +119,7 @@ describe('watching for changes', () => {
     await sleep(20);
     expect(told).toEqual([]);
     now.fails = false;
-    await vi.waitFor(() => expect(told).toEqual([1]), { interval: 2 });
+    await vi.waitFor(() => expect(told).toEqual([1]), { interval: 2, timeout: 20_000 });
   });
 });
 

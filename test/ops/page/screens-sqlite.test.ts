@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { deadGroups, discardEvents, previewBulk, pruneEvents, runBulk } from '../../../src/ops/index.ts';
@@ -12,6 +12,8 @@ import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import type { Screen, Visit } from '../../../src/page/visit.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
+import { ANY, FAILED, RETRY } from '../events-in-states.ts';
+import { openedPage } from './opened-page.ts';
 import { partOf, textOf } from './read-html.ts';
 import { htmlOf, stubVisit } from './stub-visit.ts';
 
@@ -52,7 +54,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
 
   const headline = await textOn(overviewScreen(visitTo(inbox)), 'headline');
   expect(headline).toMatch(
-    /^1 order is stuck: the oldest pending event has waited since .+ UTC \(47 min\); never tried/,
+    /^1 order is stuck: evt_4 waits; no processor that handles order.created was ever seen. The oldest .+ since .+ \(47 min\)/,
   );
   expect(headline).toMatch(/3 events are dead in 1 group: TypeError: no tax for evt_\d_0123456789abcdef$/);
   expect(await textOn(overviewScreen(visitTo(inbox)), 'tile-dead')).toBe('Dead now 3 3 died in 1 h');
@@ -93,4 +95,42 @@ test('an inbox without anything in it has words on every screen', async () => {
   expect(await textOn(bulksScreen(visit), 'none')).toMatch(/^No events were rerun/);
   expect(await textOn(auditScreen(visit), 'none')).toMatch(/^No operator/);
   expect(await textOn(healthScreen(visit), 'ready')).toMatch(/^Ready/);
+});
+
+test('a bar of what died or failed leads to as many events as it counts', async () => {
+  const { inbox, html } = openedPage();
+  const now = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const endings = [
+    { minutesAgo: 9, ids: ['evt_1', 'evt_2'], outcome: 'dead' },
+    { minutesAgo: 7, ids: ['evt_3'], outcome: 'dead' },
+    { minutesAgo: 7, ids: ['evt_4', 'evt_5', 'evt_6'], outcome: 'retry' },
+    { minutesAgo: 4, ids: ['evt_7', 'evt_8'], outcome: 'retry' },
+  ] as const;
+  for (const { minutesAgo, ids, outcome } of endings) {
+    const at = now - minutesAgo * 60_000;
+    vi.setSystemTime(at);
+    for (const id of ids) {
+      const event = orderEvent(id, { receivedAt: now - 40 * 60_000 });
+      await store(inbox, event);
+      const claimed = await inbox.claimOne(event, { ...ANY, now: at });
+      if (typeof claimed === 'string') throw new Error(`${id} is ${claimed}`);
+      const settlement = outcome === 'dead' ? FAILED : { ...RETRY, dueAt: now + 3_600_000 };
+      await inbox.settle(claimed.lease, settlement, at);
+    }
+  }
+  vi.setSystemTime(now);
+  const table = partOf(await html('?range=1h'), 'outcomes-table');
+  const links = Array.from(table.matchAll(/<td data-label="(dead|failed, tried again)"><a href="\/ops([^"]*)">(\d+)/g));
+  expect(links.map(([, outcome, , count]) => [outcome, count])).toEqual([
+    ['dead', '2'],
+    ['failed, tried again', '3'],
+    ['dead', '1'],
+    ['failed, tried again', '2'],
+  ]);
+  for (const [, , href = '', count] of links) {
+    const list = partOf(await html(href.replaceAll('&amp;', '&')), 'events');
+    expect(list.match(/data-event=/g)).toHaveLength(Number(count));
+  }
 });

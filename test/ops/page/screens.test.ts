@@ -52,19 +52,29 @@ describe('Overview', () => {
     expect(partOf(html, 'waiting')).toBe('');
   });
 
-  test('says first what is stuck, since when and why, with links', async () => {
-    const waits = summary({ seq: 1, id: 'evt_1', receivedAt: ago(47), attempts: 3, failures: 3, dueAt: ago(-5) });
+  test('names first what fails and holds up others, not what came first, with links', async () => {
+    const waits = summary({ seq: 1, id: 'evt_1', receivedAt: ago(47) });
     const lastError = { name: 'TypeError', message: 'no vat' };
+    const failing = summary({
+      seq: 5,
+      id: 'evt_5',
+      receivedAt: ago(20),
+      attempts: 15,
+      failures: 15,
+      dueAt: ago(-5),
+      lastError,
+    });
+    const blocker = { event: failing, runningSince: null, waiting: { count: 63, more: false } };
     const visit = stubVisit({
       search: async () => ({
-        events: [
-          summary({ seq: 8, entity: 'order:mer_7:ord_43', receivedAt: ago(2) }),
-          summary({ seq: 5, entity: waits.entity, receivedAt: ago(20) }),
-          { ...waits, lastError },
-        ],
+        events: [summary({ seq: 8, id: 'evt_8', entity: 'order:mer_7:ord_43', receivedAt: ago(2) }), failing, waits],
         next: null,
         examined: 3,
       }),
+      waits: async (keys) =>
+        keys.map(({ id }) =>
+          id === 'evt_1' ? { reason: 'behind', blocker } : { reason: 'no taker', lastSeen: ago(120) },
+        ),
       deadGroups: async () => [
         deadGroup(),
         deadGroup({ fingerprint: 'crashed', reason: 'crashed', sample: null, count: 2 }),
@@ -77,11 +87,12 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      '2 orders are stuck: the oldest pending event has waited since 03:12 UTC (47 min); ' +
-        'failed 3 times: TypeError: no vat; tried again in 5 min. 14 events are dead in 2 groups, ' +
+      '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
+        'The oldest pending event has waited since 03:12 UTC (47 min). 14 events are dead in 2 groups, ' +
         'the largest (12): TypeError: Cannot read properties of undefined',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
+      '/ops/events/default/evt_5',
       '/ops/events/default/evt_1',
       '/ops/dead',
       '/ops/events?state=dead&fingerprint=0123456789abcdef',
@@ -90,7 +101,10 @@ describe('Overview', () => {
     expect(hrefsOf(partOf(html, 'waiting-1'))).toEqual([
       '/ops/events?endpoint=default&entity=order%3Amer_7%3Aord_42',
       '/ops/events/default/evt_1',
+      '/ops/events/default/evt_5',
     ]);
+    expect(textOf(partOf(html, 'waiting-1'))).toContain('waits behind evt_5, which has failed 15 times');
+    expect(textOf(partOf(html, 'waiting-8'))).toContain('no processor that handles order.created was seen for 2 h');
   });
 
   test('names an event that no processor has taken, and counts kinds apart', async () => {
@@ -105,10 +119,11 @@ describe('Overview', () => {
         next: 1,
         examined: 5_000,
       }),
+      waits: async (keys) => keys.map(() => ({ reason: 'no taker', lastSeen: null })),
     });
     const headline = await textOfPart(overviewScreen(visit), 'headline');
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
-    expect(headline).toContain('never tried');
+    expect(headline).toContain('evt_1 waits; no processor that handles order.created was ever seen.');
     expect(headline).toContain('No event is dead.');
   });
 
@@ -116,18 +131,23 @@ describe('Overview', () => {
     const oldest = summary({ seq: 1, id: 'evt_old', entity: 'order:mer_7:ord_1', receivedAt: ago(600) });
     const next = summary({ seq: 2, id: 'evt_next', entity: 'order:mer_7:ord_2', receivedAt: ago(599) });
     const newer = summary({ seq: 900, id: 'evt_900', entity: 'order:mer_7:ord_900', receivedAt: ago(2) });
+    const failing = summary({ seq: 50, id: 'evt_50', entity: 'order:mer_7:ord_50', receivedAt: ago(9), failures: 2 });
     const all = [newer, next, oldest];
     const waits = (event: EventSummary): WaitingEvent => ({ ...event, since: event.receivedAt });
     const visit = stubVisit({
-      search: async ({ id }) =>
-        id === undefined
-          ? { events: [newer], next: 900, examined: 5_000 }
-          : { events: all.filter((event) => event.id === id), next: null, examined: 1 },
+      waits: async (keys) => keys.map(() => ({ reason: 'later', dueAt: ago(-5), waiting: { count: 0, more: false } })),
+      search: async ({ id, retrying }) =>
+        retrying === true
+          ? { events: [failing], next: null, examined: 1 }
+          : id === undefined
+            ? { events: [newer], next: 900, examined: 5_000 }
+            : { events: all.filter((event) => event.id === id), next: null, examined: 1 },
       gauges: async () => ({ ...noGauges, oldestPending: waits(oldest), oldest: [waits(oldest), waits(next)] }),
     });
     const html = await htmlOf(await overviewScreen(visit));
+    expect(textOf(partOf(html, 'headline'))).toContain('At least 4 orders are stuck: evt_50 has failed twice; ');
     expect(textOf(partOf(html, 'headline'))).toContain(
-      'At least 3 orders are stuck: the oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
+      'The oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
     );
     const told = textOf(partOf(html, 'waiting'));
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
@@ -175,16 +195,24 @@ describe('Overview', () => {
     const visit = stubVisit(
       {
         totals: async (span) => {
-          spans.push([span?.since ?? 0, span?.until ?? 0]);
+          // What was counted ever tells which endpoints there are.
+          if (span !== undefined) spans.push([span.since, span.until]);
           return [];
         },
       },
       { path: `/${query}` },
     );
     const html = await htmlOf(await overviewScreen(visit));
-    const [since, until] = [spans[0]?.[0] ?? 0, spans.at(-1)?.[1] ?? 0];
-    const step = (until - since) / steps;
-    expect(spans.length).toBe(steps);
+    const lengths = spans.map(([from, to]) => to - from);
+    const step = Math.min(...lengths);
+    const all = spans.filter((_, n) => lengths[n] === step);
+    const [since, until] = [all[0]?.[0] ?? 0, all.at(-1)?.[1] ?? 0];
+    expect(all.length).toBe(steps);
+    // Beside the steps, the whole span and the one before it.
+    expect(spans.filter((span) => !all.includes(span))).toEqual([
+      [2 * since - until, since],
+      [since, until],
+    ]);
     expect([since % step, until % step]).toEqual([0, 0]);
     expect(until).toBeGreaterThan(NOW.getTime());
     expect(until - NOW.getTime()).toBeLessThanOrEqual(step);

@@ -19,7 +19,7 @@ interface StubOptions {
   /** the paths of masked fields */
   readonly masked?: readonly string[];
   /** what it answers about events that nobody handles */
-  readonly handling?: Partial<Pick<Inbox, 'unhandled' | 'ignoredSince'>>;
+  readonly handling?: Partial<Pick<Inbox, 'unhandled' | 'ignoredSince' | 'processors'>>;
 }
 
 /** A visit to an inbox that answers with what a test says, and with nothing otherwise. */
@@ -32,6 +32,7 @@ export function stubVisit(
     operations: { ...empty, ...operations } as Operations,
     unhandled: async () => [],
     ignoredSince: async () => [],
+    processors: async () => ({ processors: [], handled: [] }),
     ...handling,
   };
   return {
@@ -61,11 +62,16 @@ export const noGauges: Gauges = {
 const empty: Partial<Operations> = {
   search: async () => ({ events: [], next: null, examined: 0 }),
   deadGroups: async () => [],
+  waits: async (keys) => keys.map(() => null),
   totals: async () => [],
+  deliveries: async () => ({ begin: null, rows: [] }),
+  marks: async () => [],
   gauges: async () => noGauges,
   rejected: async () => [],
   bulk: async () => null,
   bulks: async () => [],
+  pausedTypes: async () => [],
+  outcomePart: async () => ({ counts: {}, again: 0, next: null }),
   lines: async () => ({ lines: [], next: null }),
   ping: async () => {},
 };

@@ -7,8 +7,9 @@ import { run } from '../run.ts';
 const ALLOWED = [
   /^(?:README\.md|LICENSE|CHANGELOG\.md|package\.json)$/,
   /^dist\/(?:src|adapters)\/.*\.(?:js|d\.ts)$/,
-  /^dist\/src\/page\/assets\/(?:page\.css|page\.js|sandbox\.css)$/,
-  /^docs\/[\w-]+\.md$/,
+  /^dist\/src\/page\/assets\/(?:(?:page|lists|sandbox)\.css|(?:page|keys|lists)\.js)$/,
+  /^docs\/(?:monitoring\/)?[\w-]+\.md$/,
+  /^docs\/monitoring\/(?:alerts\.yml|grafana-dashboard\.json)$/,
   /^docs\/images\/[\w-]+\.png$/,
   /^examples\/(?:.*\.(?:mjs|js|ts|jsonc|md)|[\w-]+\/package\.json)$/,
   /^fixtures\/.*\.(?:json|md)$/,

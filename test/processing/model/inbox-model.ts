@@ -51,6 +51,7 @@ export class InboxModel {
         seq: this.events.length + 1,
         dueAt: event.receivedAt,
         failures: 0,
+        yields: false,
         crashes: 0,
         fence: 0,
         leaseUntil: 0,
@@ -73,7 +74,12 @@ export class InboxModel {
     must(answer.replaced === replaces && answer.conflict === conflicts, 'stored once', say);
     if (!replaces) return;
     // Another body, another history.
-    Object.assign(known, content(event), { failures: 0, crashes: 0, historyFrom: known.attempts.length });
+    Object.assign(known, content(event), {
+      failures: 0,
+      yields: false,
+      crashes: 0,
+      historyFrom: known.attempts.length,
+    });
     known.setBackAt ??= this.waiting.written(known.dueAt);
     this.#count('dead(invalid) → pending, replaced by a valid body');
   }
@@ -140,6 +146,7 @@ export class InboxModel {
       case 'retry':
         this.#count('processing → pending, retry');
         event.failures += 1;
+        event.yields = settlement.yields ?? false;
         return this.#toPending(event, 'failed', settlement.dueAt, now);
       case 'dead':
         this.#count(settlement.reason === 'failed' ? 'processing → dead(failed)' : 'processing → dead(invalid)');
@@ -194,7 +201,7 @@ export class InboxModel {
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
-    Object.assign(event, { ...facts, deadReason: null, failures: 0, crashes: 0 });
+    Object.assign(event, { ...facts, deadReason: null, failures: 0, yields: false, crashes: 0 });
     this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;

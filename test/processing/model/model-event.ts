@@ -28,6 +28,8 @@ export interface ModelEvent extends EventKey {
   deadReason: DeadReason | null;
   dueAt: number;
   failures: number;
+  /** it has failed, and newer ones of its entity need not wait for it */
+  yields: boolean;
   crashes: number;
   fence: number;
   leaseUntil: number;
@@ -73,7 +75,9 @@ export function sameEntity(other: ModelEvent, event: ModelEvent): boolean {
 }
 
 export function waitsBefore(other: ModelEvent, event: ModelEvent): boolean {
-  return other.state === 'pending' && (compare(other.created, event.created) || other.seq - event.seq) < 0;
+  return (
+    other.state === 'pending' && !other.yields && (compare(other.created, event.created) || other.seq - event.seq) < 0
+  );
 }
 
 export function compare(a: ModelEvent['created'], b: ModelEvent['created']): number {

@@ -137,10 +137,10 @@ export class Observer {
         return 'failure' in end ? failed(end.failure) : end.value;
       },
       noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
-      announce: (scope, now, ignoreBefore) =>
+      announce: (scope, now, ignoreBefore, processor) =>
         call(
           'announce',
-          () => base.announce(scope, now, ignoreBefore),
+          () => base.announce(scope, now, ignoreBefore, processor),
           (_, rows) => {
             model.waiting.announced(by, now);
             for (const row of rows) {
@@ -169,6 +169,8 @@ export class Observer {
           },
         ),
       nextDue: (scope) => this.#read(life, () => base.nextDue(scope)),
+      // A list for people: nothing is decided by it.
+      leave: (processor) => this.#read(life, () => base.leave(processor)),
       unhandled: (now, takenSince) => this.#read(life, () => base.unhandled(now, takenSince)),
       ignoredSince: (scope, since, now) => this.#read(life, () => base.ignoredSince(scope, since, now)),
       onPending: (listener) => {

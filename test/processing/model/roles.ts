@@ -1,4 +1,4 @@
-import type { Handlers } from '../../../src/processing/handlers.ts';
+import type { Handler, Handlers } from '../../../src/processing/handlers.ts';
 import type { Handled } from './model-event.ts';
 
 /** The webhook registrations of the merchant; both come into one inbox. */
@@ -12,6 +12,8 @@ interface Duty {
   readonly endpoint?: string | readonly string[];
   /** the types it has handlers for; `null` where it starts none */
   readonly types: readonly string[] | '*' | null;
+  /** `false`: what fails under its handlers does not hold back newer events */
+  readonly blocks?: false;
 }
 
 const duties = {
@@ -24,6 +26,7 @@ const duties = {
   'created and ready': { endpoint: ['default', 'shop-b'], types: ['order.created', 'order.ready'] },
   'ready of any': { endpoint: '*', types: ['order.ready'] },
   'created of b': { endpoint: 'shop-b', types: ['order.created'] },
+  'any that yields': { endpoint: '*', types: ['order.created', 'order.ready'], blocks: false },
   nothing: { endpoint: '*', types: [] },
 } satisfies Record<string, Duty>;
 
@@ -48,8 +51,9 @@ export function handledBy(role: Role): Handled {
   return { endpoints: endpoint === '*' ? '*' : [endpoint].flat(), types: types ?? [] };
 }
 
-export function handlersOf(role: Role, handler: NonNullable<Handlers['*']>): Handlers {
-  const { types } = dutyOf(role);
+export function handlersOf(role: Role, handler: Handler<{ readonly id: string }>): Handlers {
+  const { types, blocks } = dutyOf(role);
   const names = types === '*' ? ['*'] : (types ?? []);
-  return Object.fromEntries(names.map((name) => [name, handler]));
+  const given = blocks === undefined ? handler : { handle: handler, blocks };
+  return Object.fromEntries(names.map((name) => [name, given]));
 }

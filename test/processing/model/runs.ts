@@ -86,9 +86,11 @@ function allowed(run: Run | undefined, closing: boolean, last: boolean): readonl
   if (stopped === 'closing') return ['interrupted'];
   if (end === null || stopped === 'timeout') return [failed];
   if (end.how === 'threw for good') return ['dead'];
-  // A transaction that cannot be had, as when the disk is full, says nothing about the event.
-  if (end.how === 'threw' && run.withoutFile) return ['interrupted'];
-  return [end.how === 'threw' || (run.uncommitted && !run.doesWithout) ? failed : 'processed'];
+  // What a transaction has failed with counts also when the handler did not wait for it.
+  const hasFailed = end.how === 'threw' || (run.uncommitted && !run.doesWithout);
+  // One that cannot be had, as when the disk is full, says nothing about the event.
+  if (hasFailed && run.withoutFile) return ['interrupted'];
+  return [hasFailed ? failed : 'processed'];
 }
 
 function stoppedBy({ aborted, reason }: AbortSignal): 'closing' | 'timeout' | null {

@@ -1,5 +1,5 @@
 import { createProcessor, createReceiver, signBody, type Outcome } from '../../../src/index.ts';
-import type { Handlers } from '../../../src/processing/handlers.ts';
+import type { Handler } from '../../../src/processing/handlers.ts';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { Clock } from '../../../src/host/clock.ts';
 import { silent } from '../../helpers/silent-logger.ts';
@@ -25,7 +25,7 @@ export class SimulatedProcess {
   readonly #deliver: ((body: Uint8Array) => Promise<Outcome>) | null;
   readonly #close: () => Promise<void>;
 
-  constructor(role: Role, life: Life, inbox: Inbox, clock: Clock, handler: NonNullable<Handlers['*']>) {
+  constructor(role: Role, life: Life, inbox: Inbox, clock: Clock, handler: Handler<{ readonly id: string }>) {
     this.role = role;
     this.life = life;
     const handlers = handlersOf(role, handler);

@@ -2,7 +2,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventTypes } from '../../../src/events/event-types.ts';
 import { fixture } from '../../../src/testing/fixtures.ts';
 import { ERROR_CODES, OUTAGES, type OutageStatus } from '../../../src/sandbox/errors.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/sandbox/operations.ts';
+import {
+  COMMON_ERRORS,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type OperationName,
+} from '../../../src/sandbox/service-operations.ts';
 import {
   CAKE,
   LOAF,

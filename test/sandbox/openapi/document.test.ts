@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../../../src/events/event-types.ts';
 import { ASSUMPTIONS, assumptionsWith, DEFAULT_ASSUMPTIONS } from '../../../src/sandbox/assumptions.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../../src/sandbox/operations.ts';
+import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../../src/sandbox/service-operations.ts';
 import { ERROR_CODES } from '../../../src/sandbox/errors.ts';
 import { runHookbox } from '../../cli/run-hookbox.ts';
 import { Service } from '../service.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eventTypes } from '../../../src/events/event-types.ts';
 import { ASSUMPTIONS, DEFAULT_ASSUMPTIONS } from '../../../src/sandbox/assumptions.ts';
 import { ERROR_CODES, ERROR_EXTRAS } from '../../../src/sandbox/errors.ts';
-import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../../src/sandbox/operations.ts';
+import { COMMON_ERRORS, OPERATION_NAMES, OPERATIONS, type Operation } from '../../../src/sandbox/service-operations.ts';
 import { fixture } from '../../../src/testing/fixtures.ts';
 import { NEW_CART, NEW_ITEM, placeOrder, Service } from '../service.ts';
 

@@ -2,10 +2,10 @@ import type { Term } from '../../rules/search-words.ts';
 import type { Steps } from '../../rules/steps.ts';
 import type { EventState } from '../../state.ts';
 import type { Conditions } from './conditions.ts';
-import type { SeqRange } from './seq-ranges.ts';
+import { inOrder, type SeqOrder, type SeqRange } from './seq-ranges.ts';
 
-/** Names the events of a range that an index knows, the newest first and at most so many; `null` where it cannot. */
-export type Source = (range: SeqRange, limit: number) => Steps<readonly number[] | null>;
+/** Names the events of a range that an index knows, in an order and at most so many; `null` where it cannot. */
+export type Source = (range: SeqRange, limit: number, order: SeqOrder) => Steps<readonly number[] | null>;
 
 /** The indexes of an engine, each by what it names. It may name more than that: each event is looked at. */
 export interface Sources {
@@ -17,14 +17,29 @@ export interface Sources {
   ofGroup(fingerprint: string): Source;
   putAway(state: 'dead' | 'ignored'): Source;
   readonly retrying: Source;
+  /** dead events that died in a span of time, without tombstones; it cannot where there are too many of them */
+  diedIn(span: FailureSpan): Source;
   readonly withConflict: Source;
   readonly redelivered: Source;
+  /** what a bulk was done to */
+  ofBulk(id: number): Source;
   /** all events of some states, of one time: processors move them from one to the other */
   inStates(states: readonly EventState[], types: readonly string[] | undefined): Source;
 }
 
-/** Names the events that a page looks at, of several ranges, the newest first and at most so many. */
-export type Candidates = (sources: Sources, ranges: readonly SeqRange[], limit: number) => Steps<readonly number[]>;
+/** From one time on and before another; milliseconds since 1970. */
+export interface FailureSpan {
+  readonly from: number;
+  readonly before: number;
+}
+
+/** Names the events that a page looks at, of several ranges in the order asked for, at most so many. */
+export type Candidates = (
+  sources: Sources,
+  ranges: readonly SeqRange[],
+  limit: number,
+  order: SeqOrder,
+) => Steps<readonly number[]>;
 
 /** One of the sources, whenever it is asked. */
 type Choice = (sources: Sources) => Source;
@@ -51,16 +66,60 @@ export function* candidatesFor(
   for (const choice of [...choicesFor(conditions, indexed), everything]) {
     // What names all that there is need not be compared with the table.
     if (choice === everything && first !== null && first.length < COMPARED) break;
-    const found = yield* inRanges(choice(sources), ranges, COMPARED);
+    const found = yield* inRanges(choice(sources), ranges, COMPARED, 'newest');
     if (found === null || (first !== null && !isNarrower(found, first))) continue;
     narrowest = choice;
     first = found;
   }
-  return function* (now, among, limit) {
+  return function* (now, among, limit, order) {
     // Its queue may have grown meanwhile, and then the table has to do.
-    const found = yield* inRanges(narrowest(now), among, limit);
-    return found ?? (yield* inRanges(now.everything, among, limit)) ?? [];
+    const found = yield* inRanges(narrowest(now), among, limit, order);
+    return found ?? (yield* inRanges(now.everything, among, limit, order)) ?? [];
   };
+}
+
+/**
+ * How many events fit, where an index names just these: nothing has to be looked at. `null` where none does.
+ *
+ * @param most - it counts up to so many
+ */
+export function* countNamed(
+  sources: Sources,
+  { filter, terms, text, error, payload, retryGroup }: Conditions,
+  range: SeqRange,
+  indexed: number,
+  most: number,
+): Steps<number | null> {
+  const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
+  if (asked.length > 1 || text !== null || error !== null || payload.length > 0 || retryGroup !== null) return null;
+  const [term] = terms;
+  // What is not indexed yet has to be read.
+  if (term !== undefined && indexed < range.before - 1) return null;
+  const choice = term === undefined ? namedBy(filter) : (of: Sources) => of.withTerm(term);
+  if (choice === null) return null;
+  return (yield* inRanges(choice(sources), [range], most, 'newest'))?.length ?? null;
+}
+
+/** What names all events that fit a filter of one condition, and no others. */
+function namedBy({
+  states,
+  retrying,
+  conflict,
+  redelivered,
+  fingerprint,
+  ...others
+}: Conditions['filter']): Choice | null {
+  if (Object.values(others).some((value) => value !== undefined)) return null;
+  if (states !== undefined) {
+    // Of the others a source may name events that a processor has moved on.
+    const isAtRest = states.every((state) => state === 'dead' || state === 'ignored');
+    return isAtRest ? (sources) => sources.inStates([...new Set(states)], undefined) : null;
+  }
+  if (fingerprint !== undefined) return (sources) => sources.ofGroup(fingerprint);
+  if (retrying !== undefined) return retrying ? (sources) => sources.retrying : null;
+  if (conflict !== undefined) return conflict ? (sources) => sources.withConflict : null;
+  if (redelivered !== undefined) return redelivered ? (sources) => sources.redelivered : null;
+  return everything;
 }
 
 function isNarrower(one: readonly number[], other: readonly number[]): boolean {
@@ -68,11 +127,16 @@ function isNarrower(one: readonly number[], other: readonly number[]): boolean {
   return reach(one) < reach(other) || (reach(one) === reach(other) && one.length < other.length);
 }
 
-function* inRanges(source: Source, ranges: readonly SeqRange[], limit: number): Steps<readonly number[] | null> {
+function* inRanges(
+  source: Source,
+  ranges: readonly SeqRange[],
+  limit: number,
+  order: SeqOrder,
+): Steps<readonly number[] | null> {
   const seqs: number[] = [];
-  for (const range of ranges) {
+  for (const range of order === 'newest' ? ranges : ranges.toReversed()) {
     if (seqs.length === limit) break;
-    const found = yield* source(range, limit - seqs.length);
+    const found = yield* source(range, limit - seqs.length, order);
     if (found === null) return null;
     for (const seq of found) seqs.push(seq);
   }
@@ -80,9 +144,16 @@ function* inRanges(source: Source, ranges: readonly SeqRange[], limit: number): 
 }
 
 function choicesFor({ filter, terms }: Conditions, indexed: number): readonly Choice[] {
-  const { id, fingerprint, states, types } = filter;
+  const { id, events, fingerprint, states, types } = filter;
   const choices: Choice[] = terms.map((term) => withTerm(term, indexed));
   if (id !== undefined) choices.push((sources) => sources.withId(id));
+  if (events !== undefined) choices.push((sources) => anyOf(events.map((key) => sources.withId(key.id))));
+  const span = failureSpan(filter);
+  if (span !== null) {
+    choices.push((sources) => anyOf([sources.diedIn(span), sources.retrying]));
+    choices.push((sources) => anyOf([sources.putAway('dead'), sources.retrying]));
+  }
+  if (filter.bulk !== undefined) choices.push(ofBulk(filter.bulk));
   if (fingerprint !== undefined) choices.push((sources) => sources.ofGroup(fingerprint));
   if (filter.deadReasons !== undefined) choices.push((sources) => sources.putAway('dead'));
   if (filter.ignoredSince !== undefined) choices.push((sources) => sources.putAway('ignored'));
@@ -93,13 +164,40 @@ function choicesFor({ filter, terms }: Conditions, indexed: number): readonly Ch
   return choices;
 }
 
+/** The times of failure that a filter asks for; `null` where it asks for none. */
+export function failureSpan({ failedSince, failedUntil }: Conditions['filter']): FailureSpan | null {
+  if (failedSince === undefined && failedUntil === undefined) return null;
+  return { from: failedSince?.getTime() ?? 0, before: failedUntil?.getTime() ?? Number.MAX_SAFE_INTEGER };
+}
+
+/** What any of them names; `null` where one of them cannot. */
+function anyOf(parts: readonly Source[]): Source {
+  return function* (range, limit, order) {
+    const seqs = new Set<number>();
+    for (const part of parts) {
+      const found = yield* part(range, limit, order);
+      if (found === null) return null;
+      for (const seq of found) seqs.add(seq);
+    }
+    return inOrder([...seqs], order).slice(0, limit);
+  };
+}
+
+function ofBulk(id: number): Choice {
+  return (sources) => sources.ofBulk(id);
+}
+
 /** What is not in the index of terms yet, and what that has. */
 function withTerm(term: Term, indexed: number): Choice {
   return (sources) =>
-    function* ({ from, before }, limit) {
-      const rest = yield* sources.everything({ from: Math.max(from, indexed + 1), before }, limit);
-      if (rest === null) return null;
-      const known = yield* sources.withTerm(term)({ from, before: Math.min(before, indexed + 1) }, limit - rest.length);
-      return known === null ? null : [...rest, ...known];
+    function* ({ from, before }, limit, order) {
+      const rest = (some: number) => sources.everything({ from: Math.max(from, indexed + 1), before }, some, order);
+      const known = (some: number) =>
+        sources.withTerm(term)({ from, before: Math.min(before, indexed + 1) }, some, order);
+      const [first, second] = order === 'newest' ? [rest, known] : [known, rest];
+      const one = yield* first(limit);
+      if (one === null) return null;
+      const other = yield* second(limit - one.length);
+      return other === null ? null : [...one, ...other];
     };
 }

@@ -1,3 +1,4 @@
+import type { EventKey } from '../../event.ts';
 import { retryGroupOf } from '../../rules/retry-groups.ts';
 import type { Term } from '../../rules/search-words.ts';
 import type { EventFilter } from '../filter.ts';
@@ -13,7 +14,16 @@ export interface Conditions {
   readonly terms: readonly Term[];
   /** in lower case */
   readonly error: string | null;
+  /** in lower case */
+  readonly text: string | null;
+  /** the keys of events, as `keyText` writes them */
+  readonly keys: ReadonlySet<string> | null;
   readonly payload: readonly { readonly steps: readonly PayloadStep[]; readonly value: string }[];
+}
+
+/** A key as one text. */
+export function keyText({ endpoint, id }: EventKey): string {
+  return JSON.stringify([endpoint, id]);
 }
 
 export function conditionsOf(filter: EventFilter): Conditions {
@@ -27,6 +37,8 @@ export function conditionsOf(filter: EventFilter): Conditions {
     retryGroup,
     terms,
     error: filter.error?.toLowerCase() ?? null,
+    text: filter.text?.toLowerCase() ?? null,
+    keys: filter.events === undefined ? null : new Set(filter.events.map(keyText)),
     payload: (filter.payload ?? []).map(({ path, value }) => ({ steps: payloadPath(path), value })),
   };
 }

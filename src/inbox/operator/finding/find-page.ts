@@ -6,12 +6,13 @@ import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
 import { pageBounds } from '../page-bounds.ts';
 import { readPlaces } from '../payload-places.ts';
+import type { EventKey } from '../../event.ts';
 import type { EventPage, EventSummary, Search, SearchRequest } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
 import { namesIn } from './body-names.ts';
-import { candidatesFor, type Sources } from './candidates.ts';
-import { conditionsOf, type Conditions } from './conditions.ts';
-import { rangesBelow, rangesWithin, type ReceivedTimes } from './seq-ranges.ts';
+import { conditionsOf, keyText, type Conditions } from './conditions.ts';
+import type { NameIndex } from './names-beginning.ts';
+import { assertOrder, wayFor, type WayTables } from './ways.ts';
 import { readsAs } from './written-value.ts';
 
 /** How many stored events a page looks at: few pages have to take the second step. */
@@ -28,15 +29,16 @@ const INDEX_BATCH = 500;
 const INDEX_MS = 500;
 
 /** An event as a search sees it. */
-export interface SearchedRow {
+export interface SearchedRow extends EventKey {
   readonly seq: number;
+  readonly type: string | null;
   readonly entity: string | null;
   /** of its body; `null` for a tombstone */
   readonly bytes: number | null;
 }
 
 /** What tells a search where to look. */
-export interface SearchTables extends Sources, ReceivedTimes {
+export interface SearchTables extends WayTables, NameIndex {
   /** The terms of events up to this `seq` are in the index. */
   indexedUpTo(): Steps<number>;
 }
@@ -73,56 +75,71 @@ export async function findPage<Row extends SearchedRow>(
   page: SearchRequest,
 ): Promise<EventPage> {
   assertFilter(filter);
-  const { before, limit } = pageBounds(page);
+  const { limit } = pageBounds(page);
+  assertOrder(page);
   page.signal?.throwIfAborted();
   const conditions = conditionsOf(filter);
   if (conditions.terms.length > 0) await indexSome(engine);
 
   const work = await SlicedWork.begin(page.signal);
-  const place = await engine.look(function* (tables) {
-    const indexed = yield* tables.indexedUpTo();
-    const ranges = yield* rangesWithin(tables, filter, before);
-    return { indexed, ranges, candidates: yield* candidatesFor(tables, conditions, ranges, indexed) };
+  const { indexed, way } = await engine.look(function* (tables) {
+    const upTo = yield* tables.indexedUpTo();
+    return { indexed: upTo, way: yield* wayFor(tables, conditions, page, upTo) };
   });
-  const { indexed, candidates } = place;
-  const found: Found = { conditions, indexed, limit, work, events: [], examined: 0, bytes: 0 };
-  let ranges = place.ranges;
+  const found = new Found(conditions, indexed, limit, work);
   let next: number | null = null;
   for (const step of STEPS) {
     // One more than is looked at tells whether there are others.
-    const seqs = await engine.look((tables) => candidates(tables, ranges, step + 1));
-    const examined = await examine(engine, found, seqs.slice(0, step));
+    const seqs = await engine.look((tables) => way.next(tables, step + 1));
+    const examined = await examine(engine, found, seqs.slice(0, step), async (rows) => {
+      found.events.push(...(await engine.summaries(rows)));
+    });
     next = examined < seqs.length ? (seqs[examined - 1] ?? null) : null;
-    if (next === null || isFull(found)) break;
-    ranges = rangesBelow(ranges, next);
+    if (next !== null) way.goOn(next);
+    if (next === null || found.isFull()) break;
   }
-  return { events: found.events, examined: found.examined, next };
+  const { events, examined } = found;
+  return { events, examined, next, ...(next !== null && way.at !== null && { nextAt: new Date(way.at) }) };
 }
 
-/** A page as far as it has come. */
-interface Found {
+/** A page as far as it has come, or a count. */
+export class Found {
+  readonly events: EventSummary[] = [];
+  /** how many fit */
+  count = 0;
+  examined = 0;
+  bytes = 0;
   readonly conditions: Conditions;
   readonly indexed: number;
   readonly limit: number;
   readonly work: SlicedWork;
-  readonly events: EventSummary[];
-  examined: number;
-  bytes: number;
+
+  constructor(conditions: Conditions, indexed: number, limit: number, work: SlicedWork) {
+    this.conditions = conditions;
+    this.indexed = indexed;
+    this.limit = limit;
+    this.work = work;
+  }
+
+  isFull(): boolean {
+    return this.count === this.limit || this.bytes >= MOST_BYTES || this.work.workedMs >= MOST_MS;
+  }
 }
 
-function isFull({ events, limit, bytes, work }: Found, more = 0): boolean {
-  return events.length + more === limit || bytes >= MOST_BYTES || work.workedMs >= MOST_MS;
-}
-
-/** Looks at some events until the page is full; resolves with how many it has looked at. At least one, so that each page gets on. */
-async function examine<Row extends SearchedRow>(
+/**
+ * Looks at some events until the page is full; resolves with how many it has looked at. At least one, so that each page gets on.
+ *
+ * @param take - is given those that fit, some at a time
+ */
+export async function examine<Row extends SearchedRow>(
   engine: Searched<Row>,
   found: Found,
   seqs: readonly number[],
+  take: (rows: readonly Row[]) => Promise<void>,
 ): Promise<number> {
   const { conditions, indexed, work } = found;
   let at = 0;
-  while (at < seqs.length && (found.examined === 0 || !isFull(found))) {
+  while (at < seqs.length && (found.examined === 0 || !found.isFull())) {
     const chunk = seqs.slice(at, at + CHUNK);
     const fitting = await engine.fitting(conditions, chunk, indexed);
     const rows: Row[] = [];
@@ -133,10 +150,13 @@ async function examine<Row extends SearchedRow>(
       const row = fitting.rows.get(seq);
       if (row === undefined) continue;
       found.bytes += bytesToLookAt(conditions, row, indexed);
-      if (await fitsClosely(found, fitting, row)) rows.push(row);
-      if (isFull(found, rows.length)) break;
+      if (await fitsClosely(found, fitting, row)) {
+        rows.push(row);
+        found.count += 1;
+      }
+      if (found.isFull()) break;
     }
-    found.events.push(...(await engine.summaries(rows)));
+    await take(rows);
   }
   return at;
 }
@@ -153,10 +173,12 @@ function bytesToLookAt({ terms, payload }: Conditions, row: SearchedRow, indexed
  * too: a body may be large.
  */
 async function fitsClosely<Row extends SearchedRow>(
-  { conditions: { terms, error, retryGroup, payload }, indexed, work }: Found,
+  { conditions: { terms, error, text: wanted, keys, retryGroup, payload }, indexed, work }: Found,
   fitting: FittingRows<Row>,
   row: Row,
 ): Promise<boolean> {
+  if (keys !== null && !keys.has(keyText(row))) return false;
+  if (wanted !== null && !hasText(row, wanted) && !errorText(fitting.lastError(row)).includes(wanted)) return false;
   if (retryGroup !== null && retryPrintOf(fitting.lastError(row)) !== retryGroup) return false;
   if (error !== null && !errorText(fitting.lastError(row)).includes(error)) return false;
   const unknown = row.seq > indexed ? terms : [];
@@ -181,13 +203,17 @@ async function fitsClosely<Row extends SearchedRow>(
   }
 }
 
+function hasText({ id, type, entity }: SearchedRow, text: string): boolean {
+  return [id, type, entity].some((name) => name?.toLowerCase().includes(text));
+}
+
 function errorText(error: EventSummary['lastError']): string {
   // No text is in none.
   return error === null ? '' : `${error.name}: ${error.message}`.toLowerCase();
 }
 
 /** So an inbox that nobody indexes becomes indexed by use. One that cannot be written now is searched as it is. */
-async function indexSome({ indexNew }: Pick<Search, 'indexNew'>): Promise<void> {
+export async function indexSome({ indexNew }: Pick<Search, 'indexNew'>): Promise<void> {
   const stop = new AbortController();
   const work = async (): Promise<void> => {
     for (let step = 0; step < INDEX_STEPS && !stop.signal.aborted; step += 1) {

@@ -7,6 +7,14 @@ export interface SeqRange {
   readonly before: number;
 }
 
+/** In which order events are named: by when they were stored. */
+export type SeqOrder = 'newest' | 'oldest';
+
+/** Puts what several places have named into an order. */
+export function inOrder(seqs: readonly number[], order: SeqOrder): readonly number[] {
+  return seqs.toSorted(order === 'newest' ? (a, b) => b - a : (a, b) => a - b);
+}
+
 /** What tells when events were received, by their `seq`. */
 export interface ReceivedTimes {
   /** of what is stored; 0 where nothing is */
@@ -35,17 +43,17 @@ const SAMPLE = 32;
  * Where events that were received in a span of time can be, the newest first. Found by halving, as no index knows the
  * time: nothing is wrong by more than the margin, unless a clock was. Where an import has mixed times nothing is skipped.
  *
- * @param before - where the page begins
+ * @param page - where the page can be
  */
 export function* rangesWithin(
   times: ReceivedTimes,
   { since, until }: Pick<EventFilter, 'since' | 'until'>,
-  before: number,
+  page: SeqRange,
 ): Steps<readonly SeqRange[]> {
-  const all = { from: 1, before: Math.min(before, (yield* times.newestSeq()) + 1) };
+  const all = { from: page.from, before: Math.min(page.before, (yield* times.newestSeq()) + 1) };
   if (since === undefined && until === undefined) return nonEmpty([all]);
 
-  function* inOrder({ from, before }: SeqRange): Steps<SeqRange> {
+  function* within({ from, before }: SeqRange): Steps<SeqRange> {
     const range = { from, before };
     return {
       from: since === undefined ? from : yield* firstSince(times, range, since.getTime() - MARGIN_MS),
@@ -53,17 +61,21 @@ export function* rangesWithin(
     };
   }
   const disorder = yield* times.disorder();
-  if (disorder === null) return nonEmpty([yield* inOrder(all)]);
+  if (disorder === null) return nonEmpty([yield* within(all)]);
   return nonEmpty([
-    yield* inOrder({ from: disorder.before, before: all.before }),
-    { from: disorder.from, before: Math.min(disorder.before, all.before) },
-    yield* inOrder({ from: all.from, before: Math.min(disorder.from, all.before) }),
+    yield* within({ from: Math.max(disorder.before, all.from), before: all.before }),
+    { from: Math.max(disorder.from, all.from), before: Math.min(disorder.before, all.before) },
+    yield* within({ from: all.from, before: Math.min(disorder.from, all.before) }),
   ]);
 }
 
-/** What is left of ranges before a `seq`. */
-export function rangesBelow(ranges: readonly SeqRange[], before: number): readonly SeqRange[] {
-  return nonEmpty(ranges.map((range) => ({ from: range.from, before: Math.min(range.before, before) })));
+/** What is left of ranges beyond a `seq` that was looked at. */
+export function rangesBeyond(ranges: readonly SeqRange[], seq: number, order: SeqOrder): readonly SeqRange[] {
+  return nonEmpty(
+    ranges.map(({ from, before }) =>
+      order === 'newest' ? { from, before: Math.min(before, seq) } : { from: Math.max(from, seq + 1), before },
+    ),
+  );
 }
 
 /**

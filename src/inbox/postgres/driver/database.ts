@@ -15,6 +15,9 @@ export const IDLE_TIMEOUT = `SET LOCAL idle_in_transaction_session_timeout = '15
 export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
   WHEN 'off' THEN set_config('synchronous_commit', 'on', true) IS NULL ELSE false END`;
 
+/** Lists of values would be planned for anew each time, which takes longer than what is planned. */
+export const KNOWN_PLANS = 'SET LOCAL plan_cache_mode = force_generic_plan';
+
 /**
  * Settings of one transaction, so that nothing depends on the session, which a pooler may change at any time. What a role has
  * set for itself must not matter, nor whether the statistics of a table that was empty a minute ago say so still: each
@@ -23,7 +26,7 @@ export const SYNCED = `SELECT WHERE CASE current_setting('synchronous_commit')
 export const BEGIN = [
   'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   ...['seqscan', 'bitmapscan'].map((way) => `SET LOCAL enable_${way} = off`),
-  'SET LOCAL plan_cache_mode = force_generic_plan',
+  KNOWN_PLANS,
   'SET LOCAL jit = off',
   IDLE_TIMEOUT,
   SYNCED,

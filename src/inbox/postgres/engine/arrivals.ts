@@ -50,7 +50,7 @@ export function arrivals(scene: Scene): Part {
   }
 
   async function replace(seq: number, event: IncomingEvent, first: FirstState): Promise<void> {
-    const { endpoint, id, type, created, entity, verified, body } = event;
+    const { endpoint, id, type, created, entity, verified, body, trace } = event;
     const slot = slotOf(endpoint, entity, id);
     const about = [created?.ms ?? null, created?.ns ?? null];
     await index.forget(session, t, seq);
@@ -62,6 +62,7 @@ export function arrivals(scene: Scene): Part {
       slot,
       verified,
       Buffer.from(body),
+      textOrNull(trace ?? null),
     ]);
     await index.add(session, t, seq);
     if (first.state === 'dead') {

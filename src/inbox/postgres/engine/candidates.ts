@@ -1,5 +1,6 @@
-import type { Candidate } from '../../rules/engine.ts';
-import type { ClaimRequest } from '../../work.ts';
+import type { Lane } from '../../operator/pauses.ts';
+import type { Candidate, CandidatesAsked } from '../../rules/engine.ts';
+import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -10,12 +11,14 @@ import type { Scene } from './scene.ts';
 export interface CandidateRow {
   readonly seq: number;
   readonly endpoint: string;
+  readonly type: string | null;
   readonly entity: string | null;
   readonly created_ms: number | null;
   readonly created_ns: number | null;
   readonly crashes: number;
 }
 
+const READY_TYPES = 1_000;
 const READY = 'lease_until_ms IS NULL AND NOT parked';
 
 /** So often it looks behind what others have locked, and so far: they have it for a moment, and who looks holds locks too. */
@@ -29,15 +32,15 @@ const DEEPEST = 1_000;
  */
 export async function candidates(
   scene: Scene,
-  request: ClaimRequest,
-  suspects: boolean,
-  limit: number,
+  request: CandidatesAsked,
+  wanted: Wanted,
 ): Promise<readonly Candidate[]> {
+  const { suspects, limit } = wanted;
   const { session, t, locks, writes } = scene;
   await writes.flush();
   const busy = new Set<number>();
   for (let look = 0; look < MOST_LOOKS; look += 1) {
-    const found = await dueOf(scene, request, suspects, limit, [...busy]);
+    const found = await dueOf(scene, request, wanted, [...busy]);
     if (found.length === 0) return [];
     const free = await locks.takeFree(found.map(({ slot }) => slot));
     const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
@@ -49,16 +52,42 @@ export async function candidates(
   return [];
 }
 
+/** What is asked for of a scope. */
+interface Wanted {
+  readonly suspects: boolean;
+  readonly limit: number;
+  readonly pauses: readonly Lane[];
+}
+
+/** The types of some endpoints of which something may be claimed: so many at most, as senders can invent them. */
+async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly Lane[]> {
+  const rows = await session.rows<Lane>(
+    `WITH RECURSIVE lanes AS (
+       SELECT named.endpoint, (
+         SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = named.endpoint ORDER BY endpoint, type LIMIT 1
+       ) AS type FROM unnest($1::text[]) AS named (endpoint)
+       UNION ALL
+       SELECT lanes.endpoint, (
+         SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = lanes.endpoint AND type > lanes.type
+         ORDER BY endpoint, type LIMIT 1
+       ) FROM lanes WHERE lanes.type IS NOT NULL
+     ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL LIMIT ${READY_TYPES}`,
+    [endpoints.map(toText)],
+  );
+  return rows.map(({ endpoint, type }) => ({ endpoint: fromText(endpoint), type: fromKey(type) }));
+}
+
 async function dueOf(
   scene: Scene,
-  { endpoints, types, now }: ClaimRequest,
-  suspects: boolean,
-  limit: number,
+  { endpoints, types, except, now }: CandidatesAsked,
+  { suspects, limit, pauses }: Wanted,
   busy: readonly number[],
 ): Promise<readonly { readonly seq: number; readonly slot: number }[]> {
   const { session, t } = scene;
-  const named = [...new Set(await readyEndpoints(scene, endpoints))].map(toText);
-  if (named.length === 0) return [];
+  const there = [...new Set(await readyEndpoints(scene, endpoints))];
+  if (there.length === 0) return [];
+  const named = there.map(toText);
+  const wanted = types === '*' && except.length > 0 ? await readyTypesBut(scene, named, except) : types;
   const ready = `queue.endpoint = named.endpoint AND ${READY} AND (queue.crashes = 0 OR $3::boolean)`;
   /** The first of one endpoint, or of one type of it, by an index on that expression. */
   const first = (due: string, more: string): string => `
@@ -66,15 +95,51 @@ async function dueOf(
       SELECT queue.seq, queue.slot, queue.due_ms FROM ${t.queue} AS queue
       WHERE ${ready} AND ${due} <= $2::bigint ${more} ORDER BY ${due}, queue.seq LIMIT ${DEEPEST}
     ) AS first WHERE slot <> ALL($5::smallint[]) LIMIT $4`;
+  if (pausesIn(pauses, { endpoints: there, types: wanted })) {
+    const all =
+      wanted === '*'
+        ? await readyLanes(scene, there)
+        : there.flatMap((endpoint) => [...new Set(wanted)].map((type) => ({ endpoint, type })));
+    const open = openLanes(pauses, all);
+    const lanes = [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))] as const;
+    return session.rows(
+      `SELECT due.seq, due.slot FROM unnest($1::text[], $6::text[]) AS named (endpoint, type)
+       CROSS JOIN LATERAL (${first('queue.due_ms', 'AND queue.type = named.type')}) AS due
+       ORDER BY due.due_ms, due.seq LIMIT $4`,
+      [lanes[0], now, suspects, limit, busy, lanes[1]],
+    );
+  }
   const text =
-    types === '*'
+    wanted === '*'
       ? `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint)
          CROSS JOIN LATERAL (${first('queue.due_ms + 0', '')}) AS due ORDER BY due.due_ms, due.seq LIMIT $4`
       : `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($6::text[]) AS wanted (type)
          CROSS JOIN LATERAL (${first('queue.due_ms', 'AND queue.type = wanted.type')}) AS due
          ORDER BY due.due_ms, due.seq LIMIT $4`;
   const values = [named, now, suspects, limit, busy];
-  return session.rows(text, types === '*' ? values : [...values, [...new Set(types)].map(toKey)]);
+  return session.rows(text, wanted === '*' ? values : [...values, [...new Set(wanted)].map(toKey)]);
+}
+
+/** The types of what is ready at some endpoints; a step through the index for each, whatever waits of those left out. */
+export async function readyTypesBut(
+  { session, t }: Scene,
+  endpoints: readonly string[],
+  except: readonly string[],
+): Promise<readonly string[]> {
+  const where = `${READY} AND endpoint = named.endpoint`;
+  const rows = await session.rows<{ type: string }>(
+    `SELECT DISTINCT found.type FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
+       WITH RECURSIVE found AS (
+         (SELECT type FROM ${t.queue} WHERE ${where} ORDER BY type LIMIT 1)
+         UNION ALL
+         SELECT next.type FROM found CROSS JOIN LATERAL (
+           SELECT type FROM ${t.queue} WHERE ${where} AND type > found.type ORDER BY type LIMIT 1
+         ) AS next
+       ) SELECT type FROM found
+     ) AS found`,
+    [endpoints],
+  );
+  return rows.map(({ type }) => fromKey(type)).filter((type) => !except.includes(type));
 }
 
 interface JudgedRow extends CandidateRow {
@@ -90,13 +155,13 @@ interface JudgedRow extends CandidateRow {
 function judged(t: Tables): string {
   const same = 'entity IS NOT NULL AND entity = due.entity AND endpoint = due.endpoint';
   return `
-    SELECT due.seq, due.endpoint, due.entity, due.created_ms, due.created_ns, due.crashes,
+    SELECT due.seq, due.endpoint, due.type, due.entity, due.created_ms, due.created_ns, due.crashes,
       EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease,
       EXISTS (SELECT 1 FROM ${t.entities} AS done WHERE done.entity = due.entity AND done.endpoint = due.endpoint
         AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS superseded,
       front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns
     FROM ${t.queue} AS due LEFT JOIN LATERAL (
-      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL
+      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL AND NOT yields
       ORDER BY created_ms, created_ns, seq LIMIT 1
     ) AS front ON true
     WHERE due.seq = ANY($1::bigint[]) AND due.lease_until_ms IS NULL AND NOT due.parked AND due.due_ms <= $2
@@ -116,8 +181,9 @@ function note({ facts }: Scene, row: JudgedRow): void {
 }
 
 export function candidateOf(row: CandidateRow): Candidate {
-  const { seq, endpoint, entity, crashes } = row;
+  const { seq, endpoint, type, entity, crashes } = row;
   const named = entity === null ? null : fromKey(entity);
   // A row of the queue has no body that a change of it would write again.
-  return { seq, endpoint: fromText(endpoint), entity: named, created: createdOf(row), crashes, bytes: 0 };
+  const typed = type === null ? null : fromKey(type);
+  return { seq, endpoint: fromText(endpoint), type: typed, entity: named, created: createdOf(row), crashes, bytes: 0 };
 }

@@ -1,4 +1,5 @@
 import type { EntityQueue, Front, Queue, Takers } from '../../rules/engine.ts';
+import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
@@ -25,39 +26,65 @@ export function entityQueue({
   const lease = `
     SELECT 1 FROM ${t.queue}
     WHERE lease_until_ms IS NOT NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2 LIMIT 1`;
-  const front = `SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} ${inOrder} LIMIT 1`;
+  const front = `
+    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND NOT yields ${inOrder} LIMIT 1`;
+  const next = `
+    (SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue} WHERE ${waiting} AND NOT yields ${inOrder} LIMIT 1)
+    UNION ALL (
+      SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue}
+      WHERE yields AND parked AND entity = $1 AND endpoint = $2 ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH})`;
   const frontOfTypes = `
-    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND type = ANY($3::text[]) ${inOrder} LIMIT 1`;
+    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND NOT yields AND type = ANY($3::text[])
+    ${inOrder} LIMIT 1`;
   const upTo = `
     SELECT seq FROM (
       SELECT seq, parked FROM ${t.queue}
       WHERE ${waiting} AND (created_ms, created_ns, seq) <= ($3::bigint, $4::integer, $5::bigint) ${inOrder} LIMIT $6
     ) AS first WHERE parked`;
   const noted = (row: FrontRow | undefined): Front | undefined => {
-    if (row?.parked === false) facts.unparked.add(row.seq);
+    if (row !== undefined) facts.parked.set(row.seq, row.parked);
     return frontOf(row);
   };
   return {
     hasLease(queue) {
-      const known = facts.of(queue);
-      if (known !== undefined) return answer(known.hasLease);
-      return asked(session.row(lease, bound(queue)).then((found) => found !== undefined));
+      const known = facts.of(queue)?.hasLease;
+      if (known !== undefined) return answer(known);
+      return asked(writes.flush().then(async () => (await session.row(lease, bound(queue))) !== undefined));
     },
     front(queue) {
       const known = facts.of(queue);
       if (known !== undefined) return answer(known.front);
       return asked(session.row<FrontRow>(front, bound(queue)).then(noted));
     },
+    nextOf(queue) {
+      const known = facts.of(queue);
+      const yielding = facts.parkedYielding(queue);
+      if (known !== undefined && yielding !== undefined) return answer({ front: known.front, yielding });
+      return asked(
+        session.rows<FrontRow & { readonly yields: boolean }>(next, bound(queue)).then((rows) => {
+          const yielding = rows.filter(({ yields }) => yields).map(({ seq }) => seq);
+          facts.noteYielding(queue, yielding);
+          return { front: noted(rows.find(({ yields }) => !yields)), yielding };
+        }),
+      );
+    },
     frontOfTypes: (queue, types) =>
       asked(session.row<FrontRow>(frontOfTypes, [...bound(queue), types.map(toKey)]).then(noted)),
     park(seq) {
+      facts.parked.set(seq, true);
       writes.park(seq);
       return DONE;
     },
     unpark(seq) {
-      if (facts.unparked.has(seq)) return answer(undefined);
       // The length of its body does not matter here: a row of the queue has none.
-      return asked(session.run(moves.unpark, [seq]).then((changes) => (changes === 0 ? undefined : 0)));
+      const isParked = facts.parked.get(seq);
+      if (isParked === undefined) {
+        return asked(session.run(moves.unpark, [seq]).then((changes) => (changes === 0 ? undefined : 0)));
+      }
+      if (!isParked) return answer(undefined);
+      facts.parked.set(seq, false);
+      writes.unpark(seq);
+      return answer(0);
     },
     parkedUpTo(queue, last, limit) {
       const { created, seq } = last ?? LAST;
@@ -71,6 +98,8 @@ interface FoundFrontRow {
   readonly endpoint: string;
   readonly entity: string;
   readonly has_lease: boolean;
+  /** JSON; `null` for none */
+  readonly yielding: string | null;
   readonly seq: number | null;
   readonly type: string;
   readonly parked: boolean;
@@ -82,11 +111,18 @@ interface FoundFrontRow {
 export async function readFronts({ session, t, facts }: Scene, queues: readonly Queue[]): Promise<void> {
   const same = 'entity IS NOT NULL AND entity = given.entity AND endpoint = given.endpoint';
   const named = queues.filter(({ entity }) => entity !== null).map(bound);
+  if (named.length === 0) return;
   const rows = await session.rows<FoundFrontRow>(
     `SELECT given.entity, given.endpoint,
-       EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease, front.*
+       EXISTS (SELECT 1 FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NOT NULL) AS has_lease, (
+         SELECT json_agg(seq)::text FROM (
+           SELECT seq FROM ${t.queue} WHERE yields AND parked AND entity = given.entity AND endpoint = given.endpoint
+           ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH}
+         ) AS parked
+       ) AS yielding, front.*
      FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint) LEFT JOIN LATERAL (
-       SELECT seq, type, parked, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL
+       SELECT seq, type, parked, created_ms, created_ns FROM ${t.queue}
+       WHERE ${same} AND lease_until_ms IS NULL AND NOT yields
        ORDER BY created_ms, created_ns, seq LIMIT 1
      ) AS front ON true`,
     [named.map(([entity]) => entity), named.map(([, endpoint]) => endpoint)],
@@ -94,9 +130,10 @@ export async function readFronts({ session, t, facts }: Scene, queues: readonly 
   for (const row of rows) {
     const { seq } = row;
     const queue = { endpoint: fromText(row.endpoint), entity: fromKey(row.entity) };
-    if (seq !== null && !row.parked) facts.unparked.add(seq);
+    if (seq !== null) facts.parked.set(seq, row.parked);
     const front = seq === null ? undefined : frontOf({ ...row, seq });
     facts.note({ ...queue, seq: seq ?? 0 }, { hasLease: row.has_lease, front });
+    facts.noteYielding(queue, JSON.parse(row.yielding ?? '[]') as number[]);
   }
 }
 

@@ -12,7 +12,6 @@ import { followClock } from './follow-clock.ts';
 import type { Scene } from './scene.ts';
 
 interface RowToRun extends CandidateRow {
-  readonly type: string | null;
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: boolean;
@@ -29,9 +28,10 @@ interface ClaimedRow {
   readonly body: Buffer;
   readonly verified: boolean;
   readonly received_ms: number;
+  readonly trace: string | null;
 }
 
-interface RunningRow extends Omit<CandidateRow, 'crashes'> {
+interface RunningRow extends Omit<CandidateRow, 'crashes' | 'type'> {
   readonly fence: number;
   readonly type: string;
   readonly attempts: number;
@@ -41,6 +41,7 @@ interface RunningRow extends Omit<CandidateRow, 'crashes'> {
 }
 
 interface RanOutRow extends RunningRow {
+  readonly id: string;
   readonly crashes: number;
 }
 
@@ -56,19 +57,19 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
   /** the one event that was asked for by its key */
   let toRun: EventToRun | undefined;
 
-  async function claim(seq: number, now: number, until: number): Promise<ClaimedRow | undefined> {
-    if (toRun?.seq === seq && (toRun.state === 'dead' || toRun.state === 'ignored')) {
-      await session.run(moves.unshelve, [
-        seq,
-        keyOrNull(toRun.type),
-        keyOrNull(toRun.entity),
-        null,
-        false,
-        false,
-        null,
-      ]);
+  async function claim(seqs: readonly number[], now: number, until: number): Promise<readonly ClaimedRow[]> {
+    if (toRun !== undefined && seqs.includes(toRun.seq) && (toRun.state === 'dead' || toRun.state === 'ignored')) {
+      const { seq, type, entity } = toRun;
+      await session.run(moves.unshelve, [seq, keyOrNull(type), keyOrNull(entity), null, false, false, null]);
     }
-    return session.row<ClaimedRow>(moves.claim, [seq, now, until, leases.ordered, leases.exclusive]);
+    const values = [seqs, now, until, leases.ordered, leases.exclusive];
+    const rows = await session.rows<ClaimedRow>(moves.claim, values);
+    const bySeq = new Map(rows.map((row) => [row.seq, row]));
+    return seqs.map((seq) => {
+      const row = bySeq.get(seq);
+      if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
+      return row;
+    });
   }
 
   return {
@@ -84,7 +85,7 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
           .row(`SELECT 1 FROM ${t.queue} WHERE lease_until_ms IS NOT NULL AND crashes > 0 LIMIT 1`)
           .then((found) => found !== undefined),
       ),
-    candidates: (request, suspects, limit) => asked(candidates(scene, request, suspects, limit)),
+    candidates: (request, suspects, limit, pauses) => asked(candidates(scene, request, { suspects, limit, pauses })),
     eventToRun: (key) =>
       asked(
         eventToRun(scene, key).then((event) => {
@@ -101,12 +102,12 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       const values = [keyOrNull(entity), toText(endpoint), created?.ms ?? null, created?.ns ?? null];
       return asked(session.row(text, values).then((found) => found !== undefined));
     },
-    claim(seq, now, until, number) {
-      facts.claimed(seq);
+    claim(seqs, now, until, number) {
+      for (const seq of seqs) facts.claimed(seq);
       return asked(
-        claim(seq, now, until).then((row) => {
-          const claimed = claimedOf(row);
-          if (number !== undefined) given.note(number, claimed.lease);
+        claim(seqs, now, until).then((rows) => {
+          const claimed = rows.map(claimedOf);
+          if (number !== undefined) for (const { lease } of claimed) given.note(number, lease);
           return claimed;
         }),
       );
@@ -131,14 +132,16 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       return asked(outcome());
     },
     end(seq, ending, now) {
-      facts.running.delete(seq);
-      facts.entities.clear();
+      facts.ended(seq, ending.state);
       const { failed, crashed } = ending;
       switch (ending.state) {
         case 'processed':
-          return asked(session.run(moves.toProcessed, [seq]).then(() => {}));
+          writes.end(seq);
+          return DONE;
         case 'pending':
-          return asked(session.run(moves.toRetry, [seq, ending.dueAt, failed, crashed]).then(() => {}));
+          return asked(
+            session.run(moves.toRetry, [seq, ending.dueAt, failed, crashed, ending.yields ?? null]).then(() => {}),
+          );
         case 'dead': {
           const values = [seq, ending.deadReason, now, ending.fingerprint, failed, crashed];
           return asked(session.run(moves.toDead, values).then(() => {}));
@@ -206,15 +209,14 @@ async function ranOut(
   const free = await locks.takeFree(found.map(({ slot }) => slot));
   const ours = found.filter(({ slot }) => free.has(slot)).map(({ seq }) => seq);
   const rows = await session.rows<RanOutRow>(
-    `SELECT ${runningColumns(t)}, crashes
+    `SELECT ${runningColumns(t)}, crashes, (SELECT id FROM ${t.events} AS events WHERE events.seq = queue.seq LIMIT 1) AS id
      FROM ${t.queue} AS queue WHERE ${ended} AND seq = ANY($2::bigint[]) ORDER BY lease_until_ms`,
     [by, ours],
   );
-  return rows.map((row) => ({ ...runningOf(row), crashes: row.crashes, bytes: 0 }));
+  return rows.map((row) => ({ ...runningOf(row), id: fromText(row.id), crashes: row.crashes, bytes: 0 }));
 }
 
-function claimedOf(row: ClaimedRow | undefined) {
-  if (row === undefined) throw new RangeError('an event is claimed that is not in the queue');
+function claimedOf(row: ClaimedRow) {
   return {
     lease: { seq: row.seq, fence: row.fence },
     endpoint: fromText(row.endpoint),
@@ -224,6 +226,7 @@ function claimedOf(row: ClaimedRow | undefined) {
     receivedAt: new Date(row.received_ms),
     attempt: row.attempts,
     failures: row.failures,
+    ...(row.trace !== null && { trace: fromText(row.trace) }),
   };
 }
 

@@ -36,6 +36,7 @@ export async function insertEvents(
     column((event) => firstStateOf(event).state === 'pending'),
     column(({ type }) => countedType(type)),
     countedAt,
+    column(({ trace }) => textOrNull(trace ?? null)),
   ]);
   const stored = new Set(rows.map(({ endpoint, id }) => keyOf({ endpoint: fromText(endpoint), id: fromText(id) })));
   // The first of a key was stored, and the others are known by now.

@@ -4,6 +4,7 @@ import { entityQueue } from './entity-queue.ts';
 import { handling } from './handling.ts';
 import { reruns } from './reruns.ts';
 import type { Scene } from './scene.ts';
+import { processors } from './seen-processors.ts';
 import { takers } from './takers.ts';
 import { timeSlice } from './time-slice.ts';
 import { tombstones } from './tombstones.ts';
@@ -18,6 +19,7 @@ export function postgresEngine(scene: Scene): Engine {
     ...handling(scene),
     ...entityQueue(scene),
     ...takers(scene),
+    ...processors(scene),
     ...waitingTypes(scene),
     ...tombstones(scene),
     ...reruns(scene),

@@ -1,15 +1,28 @@
+import type { StoredPause } from '../../operator/pauses.ts';
 import type { Takers } from '../../rules/engine.ts';
-import { answer, asked } from '../../rules/steps.ts';
+import { asked } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
+import { PAUSE_COLUMNS, pauseOf, type PauseRow } from '../sql/pause-row.ts';
 import type { Scene } from './scene.ts';
 
 /** Who handles what. */
 export function takers({ session, t, facts }: Pick<Scene, 'session' | 't' | 'facts'>): Takers {
   const isThere = async (text: string, values: readonly unknown[]): Promise<boolean> =>
     (await session.row(text, values)) !== undefined;
+  async function lastSeenByType(endpoint: string): Promise<ReadonlyMap<string, number>> {
+    const text = `SELECT type, max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') GROUP BY type`;
+    const rows = await session.rows<{ type: string; at: number }>(text, [toText(endpoint)]);
+    return new Map(rows.map(({ type, at }) => [fromKey(type), at]));
+  }
+  async function pauses(): Promise<readonly StoredPause[]> {
+    return (await session.rows<PauseRow>(`SELECT ${PAUSE_COLUMNS} FROM ${t.pauses}`)).map(pauseOf);
+  }
   return {
+    pauses() {
+      return asked((facts.pauses ??= pauses()));
+    },
     noteTaker({ endpoints, types }, now) {
       // In one order, so that two who announce the same do not wait for each other.
       const text = `
@@ -19,23 +32,14 @@ export function takers({ session, t, facts }: Pick<Scene, 'session' | 't' | 'fac
         ON CONFLICT (endpoint, type) DO UPDATE SET seen_ms = excluded.seen_ms WHERE excluded.seen_ms > known.seen_ms`;
       const named = endpoints === '*' ? ['*'] : endpoints.map(toText);
       const wanted = types === '*' ? ['*'] : types.map(toKey);
-      facts.taken.clear();
+      facts.takers.clear();
       return asked(session.run(text, [named, wanted, now]).then(() => {}));
     },
     takenTypes(endpoint, since) {
-      // Asked for each event of a transaction, most of them of one time.
-      const name = `${since} ${endpoint}`;
-      const known = facts.taken.get(name);
-      if (known !== undefined) return answer(known);
-      const text = `SELECT DISTINCT type FROM ${t.takers} WHERE endpoint IN ($1, '*') AND seen_ms > $2`;
-      const found = session.rows<{ type: string }>(text, [toText(endpoint), since]);
-      return asked(
-        found.then((rows) => {
-          const types = typesOf(rows.map(({ type }) => fromKey(type)));
-          facts.taken.set(name, types);
-          return types;
-        }),
-      );
+      // Asked for each event of a transaction, as of the time of each.
+      let seen = facts.takers.get(endpoint);
+      if (seen === undefined) facts.takers.set(endpoint, (seen = lastSeenByType(endpoint)));
+      return asked(seen.then((seen) => typesOf([...seen].flatMap(([type, seenAt]) => (seenAt > since ? [type] : [])))));
     },
     lastSeen(endpoint, type) {
       const text = `SELECT max(seen_ms) AS at FROM ${t.takers} WHERE endpoint IN ($1, '*') AND type IN ($2, '*')`;

@@ -4,7 +4,8 @@ import { Tally } from '../../rules/tally.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
 import { textOrNull, toText } from '../driver/values.ts';
-import { addCounts } from '../sql/add-counts.ts';
+import { countsToAdd } from '../sql/add-counts.ts';
+import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { movesOf } from '../moves.ts';
@@ -12,7 +13,11 @@ import type { movesOf } from '../moves.ts';
 /** What no statement of the same rule looks for, or only candidates do: it is written together, once for many events. */
 export interface Writes {
   park(seq: number): void;
-  attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error'>, now: number): void;
+  /** What is parked may be claimed again. */
+  unpark(seq: number): void;
+  /** What was in processing is processed. */
+  end(seq: number): void;
+  attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error' | 'skipped'>, now: number): void;
   processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
   readonly counts: Tally;
   /** Takes its body away. */
@@ -31,6 +36,8 @@ export function writesOf(
 ): Writes {
   const counts = new Tally();
   let parked: number[] = [];
+  let unparked: number[] = [];
+  let processed: number[] = [];
   let attempts: (readonly unknown[])[] = [];
   let marks: (readonly unknown[])[] = [];
   let pruned: (readonly [number, Uint8Array])[] = [];
@@ -38,8 +45,10 @@ export function writesOf(
   let withoutConflict: number[] = [];
   return {
     park: (seq) => void parked.push(seq),
-    attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error }, now) {
-      const words = [error?.name, error?.message, error?.stack].map((text) => textOrNull(text ?? null));
+    unpark: (seq) => void unparked.push(seq),
+    end: (seq) => void processed.push(seq),
+    attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error, skipped }, now) {
+      const words = [error?.name, error?.message, error?.stack, skipped].map((text) => textOrNull(text ?? null));
       const isProcessed = outcome === 'processed';
       attempts.push([seq, attempt, trigger, outcome, fence, toText(endpoint), claimedAt, now, isProcessed, ...words]);
     },
@@ -51,30 +60,36 @@ export function writesOf(
     pruneErrors: (seq) => void withoutErrors.push(seq),
     forgetConflict: (seq) => void withoutConflict.push(seq),
     async flush() {
+      const writes: Write[] = [];
+      if (processed.length > 0) writes.push({ text: moves.toProcessed, values: [processed] });
+      if (unparked.length > 0) writes.push({ text: moves.unparkMany, values: [unparked] });
+      if (attempts.length > 0) writes.push({ text: addAttempts(t), values: columns(attempts, 13) });
+      if (marks.length > 0) writes.push({ text: raiseHighWater(t), values: columns(marks, 4) });
+      if (withoutErrors.length > 0) writes.push({ text: pruneErrors(t), values: [withoutErrors] });
+      if (withoutConflict.length > 0) {
+        const text = `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`;
+        writes.push({ text, values: [withoutConflict] });
+      }
       const counted = counts.take();
-      const writing: Promise<unknown>[] = [];
-      if (parked.length > 0) writing.push(session.run(moves.park, [parked]));
-      if (attempts.length > 0) writing.push(session.run(addAttempts(t), columns(attempts, 12)));
-      if (marks.length > 0) writing.push(session.run(raiseHighWater(t), columns(marks, 4)));
       if (counted.length > 0) {
         const at = Date.now();
-        writing.push(
-          addCounts(
-            session,
-            { t, time },
-            counted.map((sum) => ({ at, ...sum })),
-          ),
-        );
+        const rows = counted.map((sum) => ({ at, ...sum }));
+        writes.push(countsToAdd({ t, time }, rows));
       }
+      const writing: Promise<unknown>[] = [];
+      // Of the same rows, as what is set aside may be taken back at once; and with a WITH of its own.
+      if (parked.length > 0) writing.push(session.run(moves.park, [parked]));
       if (pruned.length > 0) writing.push(session.run(moves.prune, columns(pruned, 2)));
-      if (withoutErrors.length > 0) writing.push(session.run(pruneErrors(t), [withoutErrors]));
-      if (withoutConflict.length > 0) {
-        writing.push(session.run(`DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`, [withoutConflict]));
+      if (writes.length > 0) {
+        const { text, values } = inOneStatement(writes);
+        writing.push(session.run(text, values));
       }
       pruned = [];
       withoutErrors = [];
       withoutConflict = [];
       parked = [];
+      processed = [];
+      unparked = [];
       attempts = [];
       marks = [];
       await Promise.all(writing);
@@ -89,15 +104,15 @@ function columns(rows: readonly (readonly unknown[])[], count: number): unknown[
 function addAttempts(t: Tables): string {
   return `
     INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable,
-      error_name, error_message, error_stack)
+      error_name, error_message, error_stack, skipped)
     SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
-      $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[])`;
+      $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[], $13::text[])`;
 }
 
 function pruneErrors(t: Tables): string {
   return `
-    UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL
-    WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL)`;
+    UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL
+    WHERE seq = ANY($1::bigint[]) AND (prunable OR error_name IS NOT NULL OR skipped IS NOT NULL)`;
 }
 
 function raiseHighWater(t: Tables): string {

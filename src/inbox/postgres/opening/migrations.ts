@@ -1,13 +1,28 @@
-import { audit } from './schema/audit.ts';
-import { bulks } from './schema/bulks.ts';
-import { counts } from './schema/counts.ts';
-import { handling } from './schema/handling.ts';
-import { hurry } from './schema/hurry.ts';
+import { audit } from './schema/02-audit.ts';
+import { bulks } from './schema/05-bulks.ts';
+import { counts } from './schema/03-counts.ts';
+import { handling } from './schema/01-handling.ts';
+import { hurry } from './schema/06-hurry.ts';
+import { marks } from './schema/09-marks.ts';
+import { optionsByType } from './schema/07-options-by-type.ts';
+import { processors } from './schema/08-processors.ts';
 import type { Migration } from './schema/migration.ts';
-import { search } from './schema/search.ts';
+import { pauses } from './schema/10-pauses.ts';
+import { search } from './schema/04-search.ts';
 
 /**
  * Numbered and named; within a major version they only add. Texts are compared byte by byte (`COLLATE "C"`), whatever the
  * database's own collation is.
  */
-export const migrations: readonly Migration[] = [handling, audit, counts, search, bulks, hurry];
+export const migrations: readonly Migration[] = [
+  handling,
+  audit,
+  counts,
+  search,
+  bulks,
+  hurry,
+  optionsByType,
+  processors,
+  marks,
+  pauses,
+];

@@ -1,14 +1,17 @@
 import type { Operations } from '../../operator/operations.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
-import { bulks } from './acts/bulks.ts';
+import { bulks } from './acts/run-bulks.ts';
+import { pausedTypes } from './acts/paused-types.ts';
 import { audit } from './audit/audit-log.ts';
+import { marks } from './counts/kept-marks.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { deadGroups } from './search/dead-groups.ts';
 import { entityIndex } from './search/entity-index.ts';
 import { search } from './search/event-search.ts';
+import { waits } from './search/waits.ts';
 import { copies } from './transfer/copies.ts';
 import { exporting } from './transfer/exporting.ts';
 import { importing } from './transfer/importing.ts';
@@ -18,9 +21,11 @@ export function postgresOperations(access: Access): Operations {
   const found = search(access);
   return {
     ...found,
+    ...waits(access),
     deadGroups: () => access.ask(() => deadGroups(access.store)),
     ...actsOnEvents(access),
     ...bulks(access),
+    ...pausedTypes(access),
     ...audit(access),
     ...pruning(access),
     ...erasing(access, entityIndex(access.store.t)),
@@ -28,5 +33,6 @@ export function postgresOperations(access: Access): Operations {
     ...importing(access),
     ...copies(access),
     ...counts(access),
+    ...marks(access),
   };
 }

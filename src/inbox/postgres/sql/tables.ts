@@ -23,6 +23,10 @@ export const tableNames = [
   'bulks',
   'bulk_events',
   'imported',
+  'processors',
+  'marks',
+  'event_acts',
+  'pauses',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];

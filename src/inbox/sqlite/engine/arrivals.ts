@@ -40,6 +40,7 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
         receivedAt,
         settledAt,
         body,
+        event.trace ?? null,
       );
       return answer(changes === 1);
     },
@@ -74,6 +75,7 @@ export function arrivals({ database, moves, known }: NamedStatements, index: Eve
         settledAt,
         body,
         isFresh ? FRESH : 0,
+        event.trace ?? null,
         seq,
       );
       index.add(database, event);

@@ -12,6 +12,7 @@ export interface AttemptRow {
   readonly error_name: string | null;
   readonly error_message: string | null;
   readonly error_stack: string | null;
+  readonly skipped: string | null;
 }
 
 /** The attempts of an event, oldest first. */
@@ -26,6 +27,7 @@ export function attemptsOf({ queue }: NamedStatements, { id, endpoint }: EventKe
       row.error_name === null
         ? null
         : { name: row.error_name, message: row.error_message ?? '', stack: row.error_stack },
+    ...(row.skipped !== null && { skipped: row.skipped }),
   }));
 }
 

@@ -28,9 +28,18 @@ export function entityQueue({ moves, queue }: NamedStatements): Omit<EntityQueue
       const { created, seq } = last ?? LAST;
       const upTo = { created_ms: created.ms, created_ns: created.ns, seq };
       const rows = queue.someParkedUpTo.all({ entity, endpoint, ...upTo, limit });
-      return answer(rows.map((row) => (row as { seq: number }).seq));
+      return answer(seqsOf(rows));
+    },
+    nextOf({ entity, endpoint }) {
+      const rows = queue.nextOfEntity.all({ entity, endpoint }) as (FrontRow & { readonly yields: 0 | 1 })[];
+      const front = frontOf(rows.find(({ yields }) => yields === 0));
+      return answer({ front, yielding: seqsOf(rows.filter(({ yields }) => yields === 1)) });
     },
   };
+}
+
+function seqsOf(rows: readonly unknown[]): readonly number[] {
+  return rows.map((row) => (row as { seq: number }).seq);
 }
 
 function frontOf(found: unknown): Front | undefined {

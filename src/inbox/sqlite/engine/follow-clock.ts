@@ -46,6 +46,7 @@ export function followClock(
     }
     statements.queue.moveHandling.run({ now, back });
     statements.queue.moveTakers.run({ now, back });
+    statements.queue.moveProcessors.run({ now, back });
     statements.queue.startMoving.run({ latest: latestTime(0, now), back: (backBefore ?? 0) + back });
   } else {
     noteTime(statements, now);

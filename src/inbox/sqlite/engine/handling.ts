@@ -1,8 +1,10 @@
 import type { EventKey } from '../../event.ts';
-import type { Candidate, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
+import type { Lane } from '../../operator/pauses.ts';
+import type { Candidate, CandidatesAsked, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
+import { openLanes, pausesIn } from '../../rules/pauses.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt, ClaimRequest, Lease } from '../../work.ts';
+import type { Attempt, ClaimedEvent, Lease } from '../../work.ts';
 import { followClock, noteTime } from './follow-clock.ts';
 import { lookAtFresh } from './look-at-fresh.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
@@ -13,6 +15,7 @@ import { readyEndpoints } from './takers.ts';
 interface CandidateRow {
   readonly seq: number;
   readonly endpoint: string;
+  readonly type: string | null;
   readonly entity: string | null;
   readonly created_ms: number | null;
   readonly created_ns: number | null;
@@ -22,7 +25,6 @@ interface CandidateRow {
 }
 
 interface RowToRun extends CandidateRow {
-  readonly type: string | null;
   readonly state: EventState;
   readonly dead_reason: DeadReason | null;
   readonly pruned: 0 | 1;
@@ -35,10 +37,10 @@ interface ClaimedRow extends Lease, EventKey {
   readonly received_ms: number;
   readonly attempts: number;
   readonly failures: number;
+  readonly trace: string | null;
 }
 
 interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
-  readonly type: string | null;
   readonly attempts: number;
   readonly trigger: Attempt['trigger'];
   readonly claimed_ms: number;
@@ -56,13 +58,13 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     newestSeq: () => answer(newestSeq(database)),
     lookAtFresh: (upTo, slice) => answer(lookAtFresh(statements, upTo, slice)),
     isSuspectRunning: () => answer(queue.runningSuspect.get() !== undefined),
-    candidates: (request, suspects, limit) => answer(dueOf(statements, request, suspects, limit).map(candidateOf)),
+    candidates: (request, suspects, limit, pauses) =>
+      answer(dueOf(statements, request, { suspects, limit, pauses }).map(candidateOf)),
     eventToRun({ id, endpoint }) {
       const row = queue.eventToRun.get({ id, endpoint }) as RowToRun | undefined;
       if (row === undefined) return answer(undefined);
       return answer({
         ...candidateOf(row),
-        type: row.type,
         state: row.state,
         isInvalid: row.dead_reason === 'invalid',
         isPruned: row.pruned === 1,
@@ -72,18 +74,8 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     isSuperseded(event) {
       return answer(queue.highWater.get(markOf(event)) !== undefined);
     },
-    claim(seq, now, until, number = 0) {
-      const row = moves.claim.get({ seq, now, until, number }) as ClaimedRow;
-      return answer({
-        lease: { seq: row.seq, fence: row.fence },
-        endpoint: row.endpoint,
-        id: row.id,
-        body: row.body,
-        verified: row.verified === 1,
-        receivedAt: new Date(row.received_ms),
-        attempt: row.attempts,
-        failures: row.failures,
-      });
+    claim(seqs, now, until, number = 0) {
+      return answer(seqs.map((seq) => claimedOf(moves.claim.get({ seq, now, until, number }) as ClaimedRow)));
     },
     claimedUnder: (number) => answer((queue.claimedUnder.all({ number }) as RunningRow[]).map(runningOf)),
     renew: ({ seq, fence }, until) => answer(moves.renew.run({ seq, fence, until }).changes === 1),
@@ -93,7 +85,12 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
           ? queue.ranOut.all({ by, limit })
           : queue.ranOutBefore.all({ by, limit, id: before.id, endpoint: before.endpoint });
       return answer(
-        (rows as RunningRow[]).map((row) => ({ ...runningOf(row), crashes: row.crashes, bytes: row.bytes })),
+        (rows as (RunningRow & EventKey)[]).map((row) => ({
+          ...runningOf(row),
+          id: row.id,
+          crashes: row.crashes,
+          bytes: row.bytes,
+        })),
       );
     },
     held({ seq, fence }) {
@@ -111,7 +108,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
           moves.toProcessed.run({ seq, now });
           break;
         case 'pending':
-          moves.toRetry.run({ seq, due: ending.dueAt, failed, crashed });
+          moves.toRetry.run({ seq, due: ending.dueAt, failed, crashed, yields: asColumn(ending.yields) });
           break;
         case 'dead':
           moves.toDead.run({ seq, reason: ending.deadReason, fingerprint: ending.fingerprint, now, failed, crashed });
@@ -119,7 +116,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
       }
       return DONE;
     },
-    addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error }, now) {
+    addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error, skipped }, now) {
       queue.addAttempt.run({
         seq,
         number: attempt,
@@ -130,6 +127,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
         name: error?.name ?? null,
         message: error?.message ?? null,
         stack: error?.stack ?? null,
+        skipped: skipped ?? null,
       });
       return DONE;
     },
@@ -143,23 +141,62 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
 /** The longest due of a scope, by one look for each of its endpoints and types. */
 function dueOf(
   statements: NamedStatements,
-  { endpoints, types, now }: ClaimRequest,
-  suspects: boolean,
-  limit: number,
+  { endpoints, types, except, now }: CandidatesAsked,
+  { suspects, limit, pauses }: { readonly suspects: boolean; readonly limit: number; readonly pauses: readonly Lane[] },
 ): CandidateRow[] {
   const { queue } = statements;
   const asked = { now, suspects: suspects ? 1 : 0, limit };
-  const due = [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) =>
-    types === '*'
-      ? (queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[])
-      : [...new Set(types)].flatMap((type) => queue.dueOfType.all({ ...asked, endpoint, type }) as CandidateRow[]),
-  );
+  const due = [...new Set(readyEndpoints(statements, endpoints))].flatMap((endpoint) => {
+    const isWhole = types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types });
+    if (isWhole) return queue.dueOfEndpoint.all({ ...asked, endpoint }) as CandidateRow[];
+    // What is paused is passed over by its type, however much of it waits.
+    const named = types === '*' ? readyTypesBut(statements, endpoint, except) : [...new Set(types)];
+    const lanes = openLanes(
+      pauses,
+      named.map((type) => ({ endpoint, type })),
+    );
+    return lanes.flatMap((lane) => queue.dueOfType.all({ ...asked, ...lane }) as CandidateRow[]);
+  });
   return due.toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq);
 }
 
+/** A step through the index for each, so that a backlog of those that are left out is not looked through. */
+export function readyTypesBut(
+  { queue }: NamedStatements,
+  endpoint: string,
+  except: readonly string[],
+): readonly string[] {
+  const types: string[] = [];
+  for (let from = ''; ;) {
+    const { type } = queue.nextReadyType.get({ endpoint, from }) as { readonly type: string | null };
+    if (type === null) return types;
+    if (!except.includes(type)) types.push(type);
+    from = `${type}\0`;
+  }
+}
+
+function asColumn(flag: boolean | undefined): 0 | 1 | null {
+  if (flag === undefined) return null;
+  return flag ? 1 : 0;
+}
+
 function candidateOf(row: CandidateRow): Candidate {
-  const { seq, endpoint, entity, crashes, bytes } = row;
-  return { seq, endpoint, entity, created: createdOf(row), crashes, bytes };
+  const { seq, endpoint, type, entity, crashes, bytes } = row;
+  return { seq, endpoint, type, entity, created: createdOf(row), crashes, bytes };
+}
+
+function claimedOf(row: ClaimedRow): Omit<ClaimedEvent, 'superseded'> {
+  return {
+    lease: { seq: row.seq, fence: row.fence },
+    endpoint: row.endpoint,
+    id: row.id,
+    body: row.body,
+    verified: row.verified === 1,
+    receivedAt: new Date(row.received_ms),
+    attempt: row.attempts,
+    failures: row.failures,
+    ...(row.trace !== null && { trace: row.trace }),
+  };
 }
 
 function runningOf(row: RunningRow): RunningEvent {

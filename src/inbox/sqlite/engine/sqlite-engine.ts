@@ -4,6 +4,7 @@ import { entityQueue } from './entity-queue.ts';
 import type { EventIndex } from './event-index.ts';
 import { handling } from './handling.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
+import { processors } from './seen-processors.ts';
 import { rerunStatements } from './rerun-event.ts';
 import { takers } from './takers.ts';
 import { timeSlice } from './time-slice.ts';
@@ -19,6 +20,7 @@ export function sqliteEngine(statements: NamedStatements, index: EventIndex): En
     ...handling(statements),
     ...entityQueue(statements),
     ...takers(statements),
+    ...processors(statements),
     ...waitingTypes(statements),
     ...tombstones(statements),
     ...rerunStatements(statements, index),

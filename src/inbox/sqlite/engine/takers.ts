@@ -2,6 +2,7 @@ import type { Takers } from '../../rules/engine.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { Scope } from '../../work.ts';
 import type { NamedStatements } from '../sql/named-statements.ts';
+import { pauseOf, type PauseRow } from '../sql/pause-row.ts';
 
 /**
  * What is written for processes that know no endpoints is a minute older than now: whatever one of them writes itself
@@ -12,6 +13,7 @@ const MIRROR_LAG_MS = 60_000;
 /** Who handles what. */
 export function takers({ queue }: NamedStatements): Takers {
   return {
+    pauses: () => answer((queue.pauses.all() as PauseRow[]).map(pauseOf)),
     noteTaker({ endpoints, types }, now) {
       for (const type of types === '*' ? ['*'] : types) {
         for (const endpoint of endpoints === '*' ? ['*'] : endpoints) queue.take.run({ endpoint, type, now });

@@ -1,12 +1,15 @@
 import type { Operations } from '../../operator/operations.ts';
 import type { Access } from './access.ts';
 import { actsOnEvents } from './acts/act-on-events.ts';
-import { bulks } from './acts/bulks.ts';
+import { bulks } from './acts/run-bulks.ts';
+import { pausedTypes } from './acts/paused-types.ts';
 import { audit } from './audit/audit-log.ts';
+import { marks } from './counts/kept-marks.ts';
 import { counts } from './counts/stored-counts.ts';
 import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
+import { waits } from './search/waits.ts';
 import { backups } from './transfer/backup.ts';
 import { exporting } from './transfer/exporting.ts';
 import { importing } from './transfer/importing.ts';
@@ -15,8 +18,10 @@ import { importing } from './transfer/importing.ts';
 export function sqliteOperations(access: Access): Operations {
   return {
     ...search(access),
+    ...waits(access),
     ...actsOnEvents(access),
     ...bulks(access),
+    ...pausedTypes(access),
     ...audit(access),
     ...pruning(access),
     ...erasing(access),
@@ -24,5 +29,6 @@ export function sqliteOperations(access: Access): Operations {
     ...importing(access),
     ...backups(access),
     ...counts(access),
+    ...marks(access),
   };
 }

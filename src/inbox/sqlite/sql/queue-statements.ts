@@ -2,6 +2,7 @@ import { lazyStatement } from './lazy-statement.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { distinctValues } from './distinct-values.ts';
 import { BYTES, CLAIMED_UNDER, HELD } from '../moves.ts';
+import { YIELDING_BATCH } from '../../rules/entity-order.ts';
 
 /** What may be claimed when it is due. */
 export const READY = "state = 'pending' AND parked = 0";
@@ -24,6 +25,18 @@ export const TAKEN_TYPES = `
   SELECT type FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND seen_ms > :since
   UNION SELECT type FROM hookbox_takers WHERE type > '' AND ${OTHERS_SEEN} > :since`;
 
+/** A type at an endpoint is paused. */
+const PAUSED = 'SELECT 1 FROM hookbox_pauses AS p WHERE p.endpoint = endpoints.value AND p.type = types.value';
+/** When each endpoint and type was last seen to be handled. */
+export const EVER_TAKEN = `
+  SELECT endpoint, type, seen_ms AS at FROM hookbox_handling
+  UNION ALL SELECT '*', type, ${OTHERS_SEEN} FROM hookbox_takers WHERE type > '' AND ${OTHERS_SEEN} IS NOT NULL
+  ORDER BY 1, 2`;
+
+/** What has failed and lets newer events of its entity pass, which is seldom: by an index of its own. */
+const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND endpoint = +:endpoint`;
+const BLOCKS = `seq NOT IN (SELECT seq FROM hookbox_events INDEXED BY hookbox_events_yielding WHERE ${YIELDING})`;
+
 /** When the next event of a scope is due; one statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
   const first = (where: string): string => `
@@ -35,6 +48,7 @@ function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string
       SELECT (${first(types === 'every' ? '' : 'AND type = types.value')}) AS at
       FROM ${endpoints === 'every' ? 'endpoints' : 'json_each(:endpoints) AS endpoints'}
       ${types === 'every' ? '' : 'CROSS JOIN json_each(:types) AS types'}
+      ${types === 'every' ? '' : `WHERE NOT EXISTS (${PAUSED})`}
       UNION ALL
       SELECT min(lease_until_ms) FROM hookbox_events WHERE state = 'processing'
       UNION ALL
@@ -62,14 +76,14 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT seq, ${BYTES} FROM hookbox_events WHERE parked > 0 AND parked = 2 AND seq <= :upTo ORDER BY seq LIMIT +:limit
     `),
     dueOfType: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND type = +:type AND due_ms <= :now
         AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT +:limit
     `),
     dueOfEndpoint: prepare(`
-      SELECT seq, endpoint, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
+      SELECT seq, endpoint, type, entity, created_ms, created_ns, due_ms, crashes, ${BYTES}
       FROM hookbox_events
       WHERE state = 'pending' AND parked = 0 AND endpoint = +:endpoint AND due_ms <= :now AND (crashes = 0 OR :suspects)
       ORDER BY due_ms, seq LIMIT +:limit
@@ -79,17 +93,29 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       SELECT 1 FROM hookbox_events WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1
     `),
     takenTypes: prepare(TAKEN_TYPES),
+    pauses: prepare("SELECT * FROM hookbox_pauses WHERE endpoint >= ''"),
     lastSeen: prepare(`
       SELECT max(at) AS at FROM (
         SELECT max(seen_ms) AS at FROM hookbox_handling WHERE endpoint IN (:endpoint, '*') AND type IN (:type, '*')
         UNION ALL SELECT max(${OTHERS_SEEN}) FROM hookbox_takers WHERE type IN (:type, '*')
       )
     `),
-    /** The oldest event of an entity that waits. */
+    /** The oldest event of an entity that waits and holds others back. */
     frontOfEntity: prepare(`
       SELECT created_ms, created_ns, seq, type FROM hookbox_events
-      WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint
+      WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND ${BLOCKS}
       ORDER BY created_ms, created_ns, seq LIMIT 1
+    `),
+    /** The same, and behind it what is parked of those that yield. */
+    nextOfEntity: prepare(`
+      SELECT * FROM (
+        SELECT created_ms, created_ns, seq, type, 0 AS yields FROM hookbox_events
+        WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND ${BLOCKS}
+        ORDER BY created_ms, created_ns, seq LIMIT 1
+      ) UNION ALL SELECT * FROM (
+        SELECT NULL, NULL, seq, NULL, 1 FROM hookbox_events INDEXED BY hookbox_events_yielding
+        WHERE ${YIELDING} AND parked = 1 LIMIT ${YIELDING_BATCH}
+      )
     `),
     /** The same of some types: the first of each by one step through the index, however many wait of others. */
     frontOfTypes: prepare(`
@@ -97,6 +123,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         SELECT (
           SELECT seq FROM hookbox_events
           WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND type = json_each.value
+            AND ${BLOCKS}
           ORDER BY created_ms, created_ns, seq LIMIT 1
         ) FROM json_each(:types)
       ) ORDER BY created_ms, created_ns, seq LIMIT 1
@@ -136,12 +163,12 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
     `),
     ranOut: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
+      SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
         ${BYTES}
       FROM hookbox_events WHERE state = 'processing' AND lease_until_ms <= :by LIMIT +:limit
     `),
     ranOutBefore: prepare(`
-      SELECT seq, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
+      SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
         ${BYTES}
       FROM hookbox_events
       WHERE state = 'processing' AND lease_until_ms <= :by AND endpoint = :endpoint
@@ -151,7 +178,8 @@ export function prepareQueueStatements(database: SqliteDatabase) {
 
     isDead: prepare("SELECT 1 FROM hookbox_events WHERE seq = :seq AND fence = :fence AND state = 'dead'"),
     attemptProcessed: prepare(`
-      UPDATE hookbox_attempts SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL
+      UPDATE hookbox_attempts
+      SET outcome = 'processed', error_name = NULL, error_message = NULL, error_stack = NULL, skipped = :skipped
       WHERE seq = :seq AND number = :number
     `),
     waitingOfType: prepare(`
@@ -181,15 +209,15 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     addAttempt: prepare(`
       INSERT INTO hookbox_attempts
-        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack)
-      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack)
+        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped)
     `),
     noteLateError: prepare(`
       UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack
       WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
     `),
     attemptsOf: prepare(`
-      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack
+      SELECT number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped
       FROM hookbox_attempts
       WHERE seq = (SELECT seq FROM hookbox_events WHERE id = :id AND endpoint = :endpoint)
       ORDER BY number
@@ -204,6 +232,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     noteTime: prepare('UPDATE hookbox_clock SET latest_ms = :latest WHERE id = 1 AND latest_ms < :latest'),
     leases: prepare("SELECT seq, lease_until_ms FROM hookbox_events WHERE state = 'processing'"),
     moveHandling: prepare('UPDATE hookbox_handling SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
+    moveProcessors: prepare('UPDATE hookbox_processors SET seen_ms = seen_ms - :back WHERE seen_ms > :now'),
     moveTakers: prepare(`
       UPDATE hookbox_takers SET
         seen_ms = iif(seen_ms > :now, seen_ms - :back, seen_ms),
@@ -238,7 +267,9 @@ export function prepareQueueStatements(database: SqliteDatabase) {
       ORDER BY settled_ms LIMIT +:limit
     `),
     bodyOf: prepare('SELECT body FROM hookbox_events WHERE seq = :seq'),
-    pruneAttempts: prepare('UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL WHERE seq = :seq'),
+    pruneAttempts: prepare(`
+      UPDATE hookbox_attempts SET error_message = NULL, error_stack = NULL, skipped = NULL WHERE seq = :seq
+    `),
     pruneConflict: prepare('DELETE FROM hookbox_conflicts WHERE seq = :seq'),
   };
 }

@@ -6,7 +6,7 @@ import type { InboxUnavailableError } from '../../../errors.ts';
 
 /**
  * A delivery's event without its body, which lies in the buffer of its group: endpoint, id, type, time in ms and ns,
- * entity, flags, received, and where its body ends.
+ * entity, flags, received, trace, and where its body ends.
  */
 type PackedEvent = readonly [
   endpoint: string,
@@ -17,6 +17,7 @@ type PackedEvent = readonly [
   entity: string | null,
   flags: number,
   receivedAt: number,
+  trace: string | null,
   end: number,
 ];
 
@@ -38,11 +39,11 @@ export function packMoves(moves: readonly Move[]): PackedMoves {
   let end = 0;
   const packed = moves.map((move): PackedEvent | Move => {
     if (!isAccept(move)) return move;
-    const [{ endpoint, id, body, type, created, entity, verified, valid, receivedAt }] = move.given;
+    const [{ endpoint, id, body, type, created, entity, verified, valid, receivedAt, trace }] = move.given;
     bodies.set(body, end);
     end += body.byteLength;
     const flags = (verified ? VERIFIED : 0) | (valid ? VALID : 0);
-    return [endpoint, id, type, created?.ms ?? null, created?.ns ?? 0, entity, flags, receivedAt, end];
+    return [endpoint, id, type, created?.ms ?? null, created?.ns ?? 0, entity, flags, receivedAt, trace ?? null, end];
   });
   return { moves: packed, bodies: bodies.buffer };
 }
@@ -51,7 +52,7 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
   let begin = 0;
   return moves.map((move): Move => {
     if ('name' in move) return move;
-    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, end] = move;
+    const [endpoint, id, type, ms, ns, entity, flags, receivedAt, trace, end] = move;
     const event: IncomingEvent = {
       endpoint,
       id,
@@ -62,6 +63,7 @@ export function unpackMoves({ moves, bodies }: PackedMoves): Move[] {
       verified: (flags & VERIFIED) !== 0,
       valid: (flags & VALID) !== 0,
       receivedAt,
+      ...(trace !== null && { trace }),
     };
     begin = end;
     return { name: 'accept', given: [event] };

@@ -6,7 +6,10 @@ import type { ExportPage } from '../../operator/transfer.ts';
 import { NoThread, type Thread } from './thread.ts';
 
 /** What receivers and processors keep for operators once a second: the writer does it between two groups. */
-export type WriterOperations = Pick<Operations, 'count' | 'noteRejected' | 'coarsen' | 'indexNew' | 'ping'>;
+export type WriterOperations = Pick<
+  Operations,
+  'count' | 'noteRejected' | 'noteRelease' | 'noteSecret' | 'coarsen' | 'indexNew' | 'ping'
+>;
 
 /** An export goes page by page: its reader may be slow, or go away. */
 export interface PagedExport {
@@ -54,23 +57,33 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
   return {
     count: wrote('count'),
     noteRejected: wrote('noteRejected'),
+    noteRelease: wrote('noteRelease'),
+    noteSecret: wrote('noteSecret'),
     coarsen: wrote('coarsen'),
     indexNew: wrote('indexNew'),
     // A thread that hangs on its disk does not even say so.
     ping: pinger(wrote('ping')),
 
     search: looked('search'),
+    countFound: looked('countFound'),
+    namesLike: looked('namesLike'),
     summary: looked('summary'),
     deadGroups: looked('deadGroups'),
+    waits: looked('waits'),
     createBulk: looked('createBulk'),
     addToBulk: looked('addToBulk'),
     sealBulk: looked('sealBulk'),
     bulk: looked('bulk'),
     bulks: looked('bulks'),
+    outcomePart: looked('outcomePart'),
     cancelBulk: looked('cancelBulk'),
+    pauseType: looked('pauseType'),
+    resumeType: looked('resumeType'),
+    pausedTypes: looked('pausedTypes'),
     note: looked('note'),
     recount: looked('recount'),
     lines: looked('lines'),
+    actsOn: looked('actsOn'),
     prunable: looked('prunable'),
     pruneSome: looked('pruneSome'),
     erase: looked('erase'),
@@ -78,7 +91,9 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     bytes: looked('bytes'),
     counts: looked('counts'),
     totals: looked('totals'),
+    deliveries: looked('deliveries'),
     gauges: looked('gauges'),
+    marks: looked('marks'),
     rejected: looked('rejected'),
 
     // In a thread of its own in any case, which outlives the inbox until the copy is whole.

@@ -9,6 +9,7 @@ import { commitGroup, type Work } from '../commit-group.ts';
 import { ownConnection } from '../connection.ts';
 import { runMove, runRead, type Move } from '../jobs.ts';
 import { checkpointIfLong } from '../opening/open.ts';
+import { marks } from '../operator/counts/kept-marks.ts';
 import { counts } from '../operator/counts/stored-counts.ts';
 import { indexNew, SEARCH_INDEX } from '../operator/search/search-words.ts';
 import { accessOf } from '../operator/access.ts';
@@ -25,7 +26,11 @@ const own = new GroupCommit<Work<Statements>>(
   (jobs) => new Promise((resolve) => lock.run(() => resolve(commitGroup(connection, jobs)))),
 );
 const access = accessOf(connection, own, () => tell({ kind: 'pending' }));
-const operations: WriterOperations = { ...counts(access), indexNew: (...given) => indexNew(access, ...given) };
+const operations: WriterOperations = {
+  ...counts(access),
+  ...marks(access),
+  indexNew: (...given) => indexNew(access, ...given),
+};
 /** To a writer that was started again comes what an earlier one has lent: it knows nothing of that. */
 const loans = new Map<number, GiveBack>();
 

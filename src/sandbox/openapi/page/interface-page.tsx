@@ -1,7 +1,7 @@
 import { eventTypes } from '../../../events/event-types.ts';
 import { PageHead } from '../../../page/page-head.tsx';
 import { ASSUMPTIONS, type AssumptionId, type Assumptions } from '../../assumptions.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../operations.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../service-operations.ts';
 import type { OpenApiDocument } from '../document.ts';
 import type { Schemas } from '../example-of.ts';
 import { PAGE_STYLE } from '../interface-request.ts';

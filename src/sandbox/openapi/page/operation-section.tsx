@@ -1,11 +1,12 @@
 import type { oas31 } from 'zod-openapi';
 import { ERROR_CODES, ERROR_EXTRAS, OUTAGES, type ErrorCode } from '../../errors.ts';
-import { COMMON_ERRORS, type Operation } from '../../operations.ts';
+import { COMMON_ERRORS, type Operation } from '../../service-operations.ts';
 import type { AssumptionMark } from '../assumption-marks.ts';
 import type { Schemas } from '../example-of.ts';
 import { curlLine, exampleRequest } from './curl-line.ts';
 import { fieldOf, fieldsOf, type Field } from './fields.ts';
 import { Decided, FieldTable } from './parts.tsx';
+import { ListTable } from '../../../page/parts/list-table.tsx';
 
 interface OperationSectionParts {
   readonly name: string;
@@ -73,28 +74,20 @@ function answerFields({ responses }: oas31.OperationObject, status: number, sche
 function ErrorTable({ codes }: { readonly codes: readonly ErrorCode[] }) {
   const sorted = codes.toSorted((a, b) => ERROR_CODES[a].status - ERROR_CODES[b].status);
   return (
-    <table class="list">
-      <caption>Errors; and a fault of yours may answer {Object.keys(OUTAGES).join(', ')}</caption>
-      <thead>
+    <ListTable
+      columns={['code', 'status', 'when', 'more fields']}
+      caption={<>Errors; and a fault of yours may answer {Object.keys(OUTAGES).join(', ')}</>}
+    >
+      {sorted.map((code) => (
         <tr>
-          <th scope="col">code</th>
-          <th scope="col">status</th>
-          <th scope="col">when</th>
-          <th scope="col">more fields</th>
+          <th scope="row">
+            <code>{code}</code>
+          </th>
+          <td data-label="status">{ERROR_CODES[code].status}</td>
+          <td data-label="when">{ERROR_CODES[code].cause}</td>
+          <td data-label="more fields">{Object.keys(ERROR_EXTRAS[code].shape).join(', ')}</td>
         </tr>
-      </thead>
-      <tbody>
-        {sorted.map((code) => (
-          <tr>
-            <th scope="row">
-              <code>{code}</code>
-            </th>
-            <td data-label="status">{ERROR_CODES[code].status}</td>
-            <td data-label="when">{ERROR_CODES[code].cause}</td>
-            <td data-label="more fields">{Object.keys(ERROR_EXTRAS[code].shape).join(', ')}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </ListTable>
   );
 }

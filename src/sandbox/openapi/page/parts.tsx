@@ -1,35 +1,25 @@
 import type { AssumptionMark } from '../assumption-marks.ts';
 import type { Field } from './fields.ts';
+import { ListTable } from '../../../page/parts/list-table.tsx';
 
 /** The fields of something, in a table. */
 export function FieldTable({ caption, fields }: { readonly caption: string; readonly fields: readonly Field[] }) {
   if (fields.length === 0) return null;
   return (
-    <table class="list">
-      <caption>{caption}</caption>
-      <thead>
+    <ListTable columns={['field', 'type', 'required', 'about']} caption={caption}>
+      {fields.map(({ name, type, isRequired, description, assumptions }) => (
         <tr>
-          <th scope="col">field</th>
-          <th scope="col">type</th>
-          <th scope="col">required</th>
-          <th scope="col">about</th>
+          <th scope="row">
+            <code>{name}</code>
+          </th>
+          <td data-label="type">{type}</td>
+          <td data-label="required">{isRequired ? 'yes' : 'no'}</td>
+          <td data-label={description === '' && assumptions.length === 0 ? undefined : 'about'}>
+            {description} <Decided marks={assumptions} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {fields.map(({ name, type, isRequired, description, assumptions }) => (
-          <tr>
-            <th scope="row">
-              <code>{name}</code>
-            </th>
-            <td data-label="type">{type}</td>
-            <td data-label="required">{isRequired ? 'yes' : 'no'}</td>
-            <td data-label={description === '' && assumptions.length === 0 ? undefined : 'about'}>
-              {description} <Decided marks={assumptions} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </ListTable>
   );
 }
 

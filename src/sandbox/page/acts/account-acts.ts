@@ -2,7 +2,7 @@ import { eventTypes, type EventType } from '../../../events/event-types.ts';
 import { fieldOf, valuesOf } from '../../../page/safety/posted-form.ts';
 import { durationMs } from '../../clock.ts';
 import { notFound } from '../../errors.ts';
-import { PERMISSIONS } from '../../operations.ts';
+import { PERMISSIONS } from '../../service-operations.ts';
 import { FormError, type Act } from '../act.ts';
 import { createdKeyScreen } from '../screens/keys-screen.tsx';
 import { newSecretScreen } from '../screens/webhooks-screen.tsx';

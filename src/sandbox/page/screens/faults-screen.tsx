@@ -4,7 +4,7 @@ import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../../sender/random-faul
 import type { FaultKind as DeliveryFaultKind } from '../../../sender/faults.ts';
 import { OUTAGES } from '../../errors.ts';
 import { FAULT_KINDS, type FaultKind, type PendingFault } from '../../faults.ts';
-import { OPERATION_NAMES, OPERATIONS } from '../../operations.ts';
+import { OPERATION_NAMES, OPERATIONS } from '../../service-operations.ts';
 import { DECLINE_OUTCOMES } from '../../payments.ts';
 import { ListTable } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';

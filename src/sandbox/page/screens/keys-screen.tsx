@@ -3,7 +3,7 @@ import { StoredText } from '../../../page/parts/stored-text.tsx';
 import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../../keys.ts';
-import { PERMISSIONS } from '../../operations.ts';
+import { PERMISSIONS } from '../../service-operations.ts';
 import { ListTable, type Column } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
 import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';

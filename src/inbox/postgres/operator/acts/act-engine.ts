@@ -145,9 +145,9 @@ export function actEngine(scene: Scene, rows: readonly ActedRow[]): ActEngine & 
       moved.now = now;
       return DONE;
     },
-    *front(queue) {
+    *nextOf(queue) {
       yield* asked(moveOn());
-      return yield* engine.front(queue);
+      return yield* engine.nextOf(queue);
     },
     unpark(seq) {
       unparked.push(seq);

@@ -3,7 +3,7 @@ import { actOf, breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../ope
 import type { BulkEngine, OldBulks } from '../../../rules/bulks.ts';
 import { asked } from '../../../rules/steps.ts';
 import type { Session } from '../../driver/session.ts';
-import { fromText } from '../../driver/values.ts';
+import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Scene } from '../../engine/scene.ts';
 
 type Part = Pick<
@@ -50,8 +50,11 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
       ]),
     seal: (id) => run(`UPDATE ${t.bulks} SET state = 'previewed' WHERE id = $1`, [id]),
     bulk: (id) => asked(findBulk(session, `SELECT ${COLUMNS} FROM ${t.bulks} WHERE ${COMPLETE} FOR UPDATE`, id)),
-    startBulk: (id, audit, now) =>
-      run(`UPDATE ${t.bulks} SET state = 'running', started_ms = $2, audit = $3 WHERE id = $1`, [id, now, audit]),
+    startBulk: (id, audit, { actor, reason, now }) =>
+      run(
+        `UPDATE ${t.bulks} SET state = 'running', started_ms = $2, audit = $3, actor = $4, reason = $5 WHERE id = $1`,
+        [id, now, audit, toText(actor), textOrNull(reason)],
+      ),
     saveWorked: (id, worked, counts) =>
       run(`UPDATE ${t.bulks} SET worked = $2, counts = $3 WHERE id = $1`, [id, worked, JSON.stringify(counts)]),
     endBulk: (id, state, now) => run(`UPDATE ${t.bulks} SET state = $2, ended_ms = $3 WHERE id = $1`, [id, state, now]),

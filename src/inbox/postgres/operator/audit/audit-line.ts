@@ -28,5 +28,10 @@ export function auditLines({ session, t }: Pick<Scene, 'session' | 't'>): AuditL
       const text = `UPDATE ${t.audit} SET counts = $2 WHERE seq = $1`;
       return asked(session.run(text, [seq, JSON.stringify(counts)]).then(() => {}));
     },
+    noteActed(line, events, now) {
+      const text = `
+        INSERT INTO ${t.event_acts} (seq, audit, at_ms) SELECT unnest($2::bigint[]), $1, $3 ON CONFLICT DO NOTHING`;
+      return asked(session.run(text, [line, events, now]).then(() => {}));
+    },
   };
 }

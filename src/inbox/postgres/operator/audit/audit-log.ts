@@ -1,8 +1,10 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
+import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
 import { authorOf } from '../../../operator/author.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import { awaited } from '../../../rules/steps.ts';
-import { fromText } from '../../driver/values.ts';
+import { fromText, toText } from '../../driver/values.ts';
+import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from './audit-line.ts';
 
@@ -59,6 +61,28 @@ export function audit({ store, ask }: Access): Audit {
       );
       const lines = rows.slice(0, limit).map((row) => auditLine(row, time.toCaller(row.at_ms)));
       return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };
+    },
+    async actsOn({ id, endpoint }) {
+      const text = `
+        SELECT acts.audit, acts.at_ms, line.actor, line.via, line.act, line.reason, line.filter FROM (
+          SELECT audit, at_ms FROM ${t.event_acts}
+          WHERE seq = (SELECT seq FROM ${t.events} WHERE id = $1 AND endpoint = $2) ORDER BY audit DESC LIMIT $3
+        ) AS acts CROSS JOIN ${rowOf(t.audit, 'line', 'found.seq = acts.audit')} ORDER BY acts.audit`;
+      const rows = await ask(() =>
+        database.read(async (session) => {
+          await time.follow(session);
+          return session.rows<EventActRow>(text, [toText(id), toText(endpoint), MOST_ACTS]);
+        }),
+      );
+      return rows.map((row) =>
+        eventActOf({
+          ...row,
+          at_ms: time.toCaller(row.at_ms),
+          actor: fromText(row.actor),
+          act: fromText(row.act),
+          reason: row.reason === null ? null : fromText(row.reason),
+        }),
+      );
     },
   };
 }

@@ -4,6 +4,7 @@ import { appendOnce } from '../../driver/append-once.ts';
 import { addCounts } from '../../sql/add-counts.ts';
 import type { Access } from '../access.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { deliveries } from './deliveries.ts';
 import { gauges } from './gauges.ts';
 import { writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
@@ -24,6 +25,7 @@ export function counts(access: Access): Counts {
     },
     counts: (since, until) => ask(() => countsBetween(store, { since, until })),
     totals: (span) => ask(() => totals(store, span)),
+    deliveries: (spans, per) => ask(() => deliveries(store, spans, per)),
     coarsen: (before) => coarsen(access, before),
     gauges: () => ask(() => gauges(store)),
     noteRejected: (rejections) => noteRejected(access, rejections),

@@ -122,7 +122,7 @@ export async function erasures(scene: Scene, index: EntityIndex, seqs: readonly 
     erase: (seq, state, hash, now) => asked(erase(seq, state, hash, now)),
     eraseErrors: (seq, name) =>
       run(
-        `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL,
+        `UPDATE ${t.attempts} SET prunable = false, error_message = NULL, error_stack = NULL, skipped = NULL,
            error_name = CASE WHEN error_name IS NOT NULL THEN $2 END
          WHERE seq = $1`,
         [seq, name],

@@ -1,5 +1,6 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
-import { fromText, textOrNull } from '../../driver/values.ts';
+import type { Lane } from '../../../operator/pauses.ts';
+import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import type { Access } from '../access.ts';
 
 /** Where operators' acts are kept in a schema. */
@@ -32,5 +33,29 @@ export function keptActs({ store, ask }: Access): KeptActs {
         }),
       );
     },
+    async rewritePauses(rewritten) {
+      await ask(() =>
+        database.transaction({
+          async work(session) {
+            const paused = await session.rows<PausedRow>(
+              `SELECT endpoint, type, reason FROM ${t.pauses} WHERE reason IS NOT NULL FOR UPDATE`,
+              [],
+            );
+            for (const { endpoint, type, reason: stored } of paused) {
+              const before = fromText(stored);
+              const reason = rewritten(before);
+              if (reason === before) continue;
+              const text = `UPDATE ${t.pauses} SET reason = $3 WHERE endpoint = $1 AND type = $2`;
+              await session.run(text, [endpoint, type, toText(reason)]);
+            }
+          },
+        }),
+      );
+    },
   };
+}
+
+/** Texts as they are stored. */
+interface PausedRow extends Lane {
+  readonly reason: string;
 }

@@ -1,5 +1,7 @@
 import { assertFilter } from '../../../operator/check-filter.ts';
-import { findPage, type Searched } from '../../../operator/finding/find-page.ts';
+import { countFound } from '../../../operator/finding/count-found.ts';
+import { findPage, indexSome, type Searched } from '../../../operator/finding/find-page.ts';
+import { namesBeginning } from '../../../operator/finding/names-beginning.ts';
 import type { EventFilter } from '../../../operator/filter.ts';
 import type { Search } from '../../../operator/search.ts';
 import { asked, awaited } from '../../../rules/steps.ts';
@@ -9,11 +11,12 @@ import type { Access } from '../access.ts';
 import { BodiesInTurn } from './bodies-in-turn.ts';
 import { fittingRows, type FittingRow } from './fitting-rows.ts';
 import { receivedTimes } from './received-times.ts';
+import { nextName } from './next-name.ts';
 import { indexedUpTo, indexNew } from './search-words.ts';
 import { sources } from './sources.ts';
 import { summariesOf, summaryOfKey } from './summary.ts';
 
-export function search(access: Access): Pick<Search, 'search' | 'summary' | 'indexNew'> {
+export function search(access: Access): Omit<Search, 'deadGroups'> {
   const { store, ask } = access;
   const { database, time } = store;
   const engine = searched(access);
@@ -23,6 +26,19 @@ export function search(access: Access): Pick<Search, 'search' | 'summary' | 'ind
         assertFilter(filter);
         await database.alone((session) => time.follow(session));
         return findPage(engine, inDatabaseTime(filter, time), page);
+      });
+    },
+    countFound(filter, { signal }) {
+      return ask(async () => {
+        assertFilter(filter);
+        await database.alone((session) => time.follow(session));
+        return countFound(engine, inDatabaseTime(filter, time), signal);
+      });
+    },
+    namesLike(...given) {
+      return ask(async () => {
+        await indexSome(engine);
+        return engine.look((tables) => namesBeginning(tables, ...given));
       });
     },
     summary: (key) =>
@@ -42,6 +58,7 @@ function searched({ store, ask }: Access): Searched<FittingRow> {
   const tables = (session: Session) => ({
     ...sources(session, t),
     ...receivedTimes(session, t),
+    nextName: nextName(session, t),
     indexedUpTo: () => asked(indexedUpTo(session, t)),
   });
   return {
@@ -73,11 +90,13 @@ function searched({ store, ask }: Access): Searched<FittingRow> {
 /** Events have the times of the database. */
 function inDatabaseTime(filter: EventFilter, time: Pick<DatabaseTime, 'toDatabase'>): EventFilter {
   const at = (date: Date): Date => new Date(time.toDatabase(date.getTime()));
-  const { since, until, ignoredSince } = filter;
+  const { since, until, failedSince, failedUntil, ignoredSince } = filter;
   return {
     ...filter,
     ...(since !== undefined && { since: at(since) }),
     ...(until !== undefined && { until: at(until) }),
+    ...(failedSince !== undefined && { failedSince: at(failedSince) }),
+    ...(failedUntil !== undefined && { failedUntil: at(failedUntil) }),
     ...(ignoredSince !== undefined && { ignoredSince: at(ignoredSince) }),
   };
 }

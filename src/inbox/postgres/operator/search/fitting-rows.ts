@@ -14,11 +14,18 @@ export interface FittingRow extends SearchedRow {
 
 interface Row {
   readonly seq: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly type: string | null;
   readonly entity: string | null;
   readonly bytes: number | null;
   readonly error_name: string | null;
   readonly error_message: string | null;
 }
+
+/** When an event failed for the last time, as a filter asks for it. */
+const FAILED_MS =
+  "CASE WHEN state = 'dead' AND body IS NOT NULL THEN settled_ms WHEN coalesce(retrying, false) THEN ended_ms END";
 
 /** One statement for every filter: candidates are looked up one by one, so no condition has to choose an index. */
 function fitting(t: Tables): string {
@@ -27,15 +34,20 @@ function fitting(t: Tables): string {
   const indexed = (term: string): string => `
     (${term}::text IS NULL OR seq > $17 OR ${there(t.terms, `found.term = ${term} AND found.seq = event.seq`)})`;
   return `
-    SELECT seq, entity, bytes, error_name, error_message FROM (
+    SELECT seq, endpoint, id, type, entity, bytes, error_name, error_message FROM (
       SELECT events.*, octet_length(events.body) AS bytes, ${STATE}, shelf.fingerprint, shelf.settled_ms, shelf.discarded_ms,
-        queue.failures > 0 AND queue.lease_until_ms IS NULL AS retrying, failed.error_name, failed.error_message
+        queue.failures > 0 AND queue.lease_until_ms IS NULL AS retrying, failed.error_name, failed.error_message,
+        tried.ended_ms
       FROM unnest($1::bigint[]) AS candidate (seq)
         CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = candidate.seq')} ${places(t)}
         LEFT JOIN LATERAL (
           SELECT error_name, error_message FROM ${t.attempts}
           WHERE ($14::boolean OR $18::boolean) AND seq = events.seq AND error_name IS NOT NULL ORDER BY number DESC LIMIT 1
         ) AS failed ON true
+        LEFT JOIN LATERAL (
+          SELECT ended_ms FROM ${t.attempts}
+          WHERE ($19::bigint IS NOT NULL OR $20::bigint IS NOT NULL) AND seq = events.seq ORDER BY number DESC LIMIT 1
+        ) AS tried ON true
     ) AS event
     WHERE ($2::text IS NULL OR endpoint = $2)
       AND ($3::text IS NULL OR id = $3)
@@ -44,12 +56,16 @@ function fitting(t: Tables): string {
       AND ($6::text[] IS NULL OR dead_reason = ANY($6))
       AND ($7::bigint IS NULL OR received_ms >= $7)
       AND ($8::bigint IS NULL OR received_ms < $8)
+      AND ($19::bigint IS NULL OR ${FAILED_MS} >= $19)
+      AND ($20::bigint IS NULL OR ${FAILED_MS} < $20)
       AND ($9::text IS NULL OR (state = 'dead' AND body IS NOT NULL AND coalesce(fingerprint, dead_reason) = $9))
       AND ($10::bigint IS NULL OR (state = 'ignored' AND discarded_ms IS NULL AND settled_ms >= $10))
       AND ($11::boolean IS NULL OR coalesce(retrying, false) = $11)
       AND ($12::boolean IS NULL OR ${there(t.redeliveries, 'found.seq = event.seq')} = $12)
       AND ($13::boolean IS NULL OR ${there(t.conflicts, 'found.seq = event.seq')} = $13)
       AND (NOT $14::boolean OR error_name IS NOT NULL)
+      AND ($21::bigint IS NULL
+        OR ${there(t.bulk_events, "found.bulk = $21 AND found.seq = event.seq AND found.result = 'done'")})
       AND ${indexed('$15')} AND ${indexed('$16')}`;
 }
 
@@ -57,7 +73,7 @@ function fitting(t: Tables): string {
 export async function fittingRows(
   session: Session,
   t: Tables,
-  { filter, error, retryGroup, terms: [term, otherTerm] }: Conditions,
+  { filter, error, text, retryGroup, terms: [term, otherTerm] }: Conditions,
   seqs: readonly number[],
   indexed: number,
 ): Promise<ReadonlyMap<number, FittingRow>> {
@@ -79,14 +95,29 @@ export async function fittingRows(
     term === undefined ? null : toKey(term),
     otherTerm === undefined ? null : toKey(otherTerm),
     indexed,
-    retryGroup !== null,
+    retryGroup !== null || text !== null,
+    filter.failedSince?.getTime() ?? null,
+    filter.failedUntil?.getTime() ?? null,
+    filter.bulk ?? null,
   ]);
   return new Map(rows.map((row) => [row.seq, rowFrom(row)]));
 }
 
-function rowFrom({ seq, entity, bytes, error_name: name, error_message: message }: Row): FittingRow {
+function rowFrom({
+  seq,
+  endpoint,
+  id,
+  type,
+  entity,
+  bytes,
+  error_name: name,
+  error_message: message,
+}: Row): FittingRow {
   return {
     seq,
+    endpoint: fromText(endpoint),
+    id: fromText(id),
+    type: type === null ? null : fromText(type),
     entity: entity === null ? null : fromText(entity),
     bytes,
     lastError: name === null ? null : { name: fromText(name), message: fromText(message ?? '') },

@@ -13,6 +13,7 @@ interface AttemptRow {
   readonly error_name: string | null;
   readonly error_message: string | null;
   readonly error_stack: string | null;
+  readonly skipped: string | null;
 }
 
 interface TimesRow {
@@ -49,6 +50,7 @@ export interface ExportedRow {
   readonly erased_ms: number | null;
   readonly body: Buffer | null;
   readonly body_sha256: Buffer | null;
+  readonly trace: string | null;
   /** JSON; `null` of an event that was processed here, which stands nowhere any more */
   readonly place: string | null;
   readonly attempts: string | null;
@@ -72,12 +74,13 @@ export function selectExported(t: Tables, where: string): string {
     'error_name',
     'error_message',
     'error_stack',
+    'skipped',
   ];
   const times = (of: string): string =>
     `CASE WHEN ${of}.seq IS NOT NULL THEN ${object(of, ['count', 'first_ms', 'last_ms', 'recent'])}::text END AS ${of}`;
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
-      events.verified, ${STATE}, events.received_ms, events.erased_ms, events.body, events.body_sha256,
+      events.verified, ${STATE}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
       CASE WHEN queue.seq IS NOT NULL THEN ${object('queue', counted)}
         WHEN shelf.seq IS NOT NULL THEN ${object('shelf', [...counted, 'settled_ms', 'fingerprint', 'discarded_ms'])}
         WHEN imported.seq IS NOT NULL THEN ${object('imported', [...counted, 'settled_ms'])} END::text AS place,
@@ -120,6 +123,7 @@ export function exportedEvent(row: ExportedRow): ExportedEvent {
     attempts,
     redeliveries: again,
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
+    ...(row.trace !== null && { trace: fromText(row.trace) }),
   };
 }
 
@@ -147,6 +151,7 @@ function attemptsOf({ attempts }: ExportedRow): ExportedEvent['attempts'] {
     startedMs: row.started_ms,
     endedMs: row.ended_ms,
     error: name === null ? null : { name: fromText(name), message: text(message), stack: text(stack) },
+    ...(row.skipped !== null && { skipped: fromText(row.skipped) }),
   }));
 }
 

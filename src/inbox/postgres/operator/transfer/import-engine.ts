@@ -28,7 +28,7 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
   const conflicts: Row[] = [];
 
   async function stored(): Promise<readonly number[]> {
-    const rows = await session.rows<{ seq: number }>(moves.importEvents, columns(events.map(columnsOf), 24));
+    const rows = await session.rows<{ seq: number }>(moves.importEvents, columns(events.map(columnsOf), 25));
     // Somebody else has just stored one of them: looked at again, it is known.
     if (rows.length < events.length) {
       throw new DatabaseFailure(Object.assign(new Error('stored meanwhile'), { code: '40001' }));
@@ -44,9 +44,9 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
       known.note(event);
       return answer(events.push(event) - 1);
     },
-    importAttempt(place, { number, trigger, outcome, startedMs, endedMs, error }) {
+    importAttempt(place, { number, trigger, outcome, startedMs, endedMs, error, skipped }) {
       const endpoint = toText(events[place]?.endpoint ?? '');
-      const words = [error?.name, error?.message, error?.stack].map((text) => textOrNull(text ?? null));
+      const words = [error?.name, error?.message, error?.stack, skipped].map((text) => textOrNull(text ?? null));
       attempts.push([place, number, trigger, outcome, endpoint, startedMs, endedMs, ...words]);
       return DONE;
     },
@@ -69,10 +69,10 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
       await Promise.all([
         session.run(
           `INSERT INTO ${t.attempts} (seq, number, trigger, outcome, endpoint, started_ms, ended_ms, error_name,
-             error_message, error_stack, fence, prunable)
+             error_message, error_stack, skipped, fence, prunable)
            SELECT *, 0, false FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-             $7::bigint[], $8::text[], $9::text[], $10::text[])`,
-          columns(numbered(attempts), 10),
+             $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[])`,
+          columns(numbered(attempts), 11),
         ),
         session.run(
           `INSERT INTO ${t.redeliveries} (${times}) SELECT * FROM unnest(${typesOfTimes})`,
@@ -117,6 +117,7 @@ function columnsOf(event: ExportedEvent): Row {
     event.trigger,
     event.fingerprint,
     event.discardedMs,
+    textOrNull(event.trace ?? null),
   ];
 }
 

@@ -22,8 +22,10 @@ export function bulkRecords(database: SqliteDatabase): Part {
   };
   return {
     bulk: (id) => answer(findBulk(database, id)),
-    startBulk(id, audit, now) {
-      return run("UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ? WHERE id = ?", now, audit, id);
+    startBulk(id, audit, { actor, reason, now }) {
+      const text =
+        "UPDATE hookbox_bulks SET state = 'running', started_ms = ?, audit = ?, actor = ?, reason = ? WHERE id = ?";
+      return run(text, now, audit, actor, reason, id);
     },
     openEvents(id, limit) {
       const sql = 'SELECT seq FROM hookbox_bulk_events WHERE bulk = +? AND result IS NULL ORDER BY seq LIMIT +?';

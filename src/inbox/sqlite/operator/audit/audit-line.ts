@@ -23,5 +23,13 @@ export function auditLines(database: SqliteDatabase): AuditLines {
       statement(database, 'UPDATE hookbox_audit SET counts = ? WHERE seq = ?').run(JSON.stringify(counts), seq);
       return DONE;
     },
+    noteActed(line, events, now) {
+      statement(
+        database,
+        `INSERT INTO hookbox_event_acts (seq, audit, at_ms) SELECT value, ?, ? FROM json_each(?) WHERE true
+         ON CONFLICT DO NOTHING`,
+      ).run(line, now, JSON.stringify(events));
+      return DONE;
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
+import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
 import { atOnce } from '../../../rules/steps.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
@@ -39,6 +40,15 @@ export function audit(access: Access): Audit {
       ).all(before, limit + 1) as AuditRow[];
       const lines = rows.slice(0, limit).map(auditLine);
       return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };
+    },
+    async actsOn({ id, endpoint }) {
+      const rows = statement(
+        access.database(),
+        `SELECT a.audit, a.at_ms, l.actor, l.via, l.act, l.reason, l.filter
+         FROM hookbox_event_acts AS a CROSS JOIN hookbox_audit AS l ON l.seq = a.audit
+         WHERE a.seq = (SELECT seq FROM hookbox_events WHERE id = ? AND endpoint = ?) ORDER BY a.audit DESC LIMIT +?`,
+      ).all(id, endpoint, MOST_ACTS) as EventActRow[];
+      return rows.map(eventActOf).toReversed();
     },
   };
 }

@@ -3,6 +3,7 @@ import { pinger } from '../../../operator/pinger.ts';
 import type { Access } from '../access.ts';
 import { addCount } from '../../sql/add-count.ts';
 import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { deliveries } from './deliveries.ts';
 import { gauges } from './gauges.ts';
 import { writeAndTakeBack } from './ping.ts';
 import { noteRejected, rejected } from './rejections.ts';
@@ -14,6 +15,7 @@ export function counts(access: Access): Counts {
     },
     counts: async (since, until) => countsBetween(access.database(), { since, until }),
     totals: async (span) => totals(access.database(), span),
+    deliveries: async (spans, per) => deliveries(access.database(), spans, per),
     coarsen: (before) => coarsen(access, before),
     gauges: async () => gauges(access.database()),
     noteRejected: (rejections) => noteRejected(access, rejections),

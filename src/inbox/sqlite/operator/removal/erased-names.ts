@@ -1,4 +1,5 @@
 import type { KeptAct, KeptActs } from '../../../operator/hide-in-acts.ts';
+import type { Lane } from '../../../operator/pauses.ts';
 import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { securely } from './secure-deletion.ts';
@@ -31,6 +32,24 @@ export function keptActs(access: Access): KeptActs {
         );
         securely(database, () => {
           for (const act of acts) update.run(act);
+        });
+      });
+    },
+    async rewritePauses(rewritten) {
+      await access.write(({ database }) => {
+        const update = statement(
+          database,
+          'UPDATE hookbox_pauses SET reason = :reason WHERE endpoint = :endpoint AND type = :type',
+        );
+        const paused = statement(
+          database,
+          'SELECT endpoint, type, reason FROM hookbox_pauses WHERE reason IS NOT NULL',
+        ).all() as readonly (Lane & { readonly reason: string })[];
+        securely(database, () => {
+          for (const pause of paused) {
+            const reason = rewritten(pause.reason);
+            if (reason !== pause.reason) update.run({ ...pause, reason });
+          }
         });
       });
     },

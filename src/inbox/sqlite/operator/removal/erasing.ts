@@ -67,8 +67,9 @@ function erasures({ database, engine, moves }: Statements): Erasures {
       return DONE;
     },
     eraseErrors(seq, name) {
-      const sql = `UPDATE hookbox_attempts SET error_name = ?, error_message = NULL, error_stack = NULL
-        WHERE seq = ? AND error_name IS NOT NULL`;
+      const sql = `UPDATE hookbox_attempts
+        SET error_name = iif(error_name IS NULL, NULL, ?), error_message = NULL, error_stack = NULL, skipped = NULL
+        WHERE seq = ? AND (error_name IS NOT NULL OR skipped IS NOT NULL)`;
       return run(sql, name, seq);
     },
     emptyConflict(seq) {

@@ -1,4 +1,6 @@
-import { findPage, type Searched } from '../../../operator/finding/find-page.ts';
+import { countFound } from '../../../operator/finding/count-found.ts';
+import { findPage, indexSome, type Searched } from '../../../operator/finding/find-page.ts';
+import { namesBeginning } from '../../../operator/finding/names-beginning.ts';
 import type { Search } from '../../../operator/search.ts';
 import { answer, atOnce } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
@@ -7,6 +9,7 @@ import { bodyText } from './body-text.ts';
 import { deadGroups } from './dead-groups.ts';
 import { fittingRows } from './fitting-rows.ts';
 import { receivedTimes } from './received-times.ts';
+import { nextName } from './next-name.ts';
 import { indexedUpTo, indexNew } from './search-words.ts';
 import { sources } from './sources.ts';
 import { lastErrorOf, summaryOf, summaryOfKey, type SummaryRow } from './summary.ts';
@@ -15,6 +18,11 @@ export function search(access: Access): Search {
   const engine = searched(access);
   return {
     search: (filter, page) => findPage(engine, filter, page),
+    countFound: (filter, { signal }) => countFound(engine, filter, signal),
+    async namesLike(...given) {
+      await indexSome(engine);
+      return engine.look((tables) => namesBeginning(tables, ...given));
+    },
     summary: async (key) => summaryOfKey(access.database(), key),
     deadGroups: () => deadGroups(access),
     indexNew: engine.indexNew,
@@ -26,6 +34,7 @@ function searched(access: Access): Searched<SummaryRow> {
   const tables = (database: SqliteDatabase) => ({
     ...sources(database),
     ...receivedTimes(database),
+    nextName: nextName(database),
     indexedUpTo: () => answer(indexedUpTo(database)),
   });
   return {

@@ -1,5 +1,6 @@
 import type { Source, Sources } from '../../../operator/finding/candidates.ts';
-import type { SeqRange } from '../../../operator/finding/seq-ranges.ts';
+import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
+import type { Deaths, Died } from '../../../operator/finding/ways.ts';
 import { answer } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
@@ -8,7 +9,7 @@ import { PENDING_TYPES } from '../../sql/queue-statements.ts';
 import { readTogether } from '../read-together.ts';
 
 /** As a source, on a connection. */
-type Finding = (database: SqliteDatabase, range: SeqRange, limit: number) => readonly number[] | null;
+type Finding = (database: SqliteDatabase, range: SeqRange, limit: number, order: SeqOrder) => readonly number[] | null;
 /** One that always can. */
 type Index = (...parameters: Parameters<Finding>) => readonly number[];
 
@@ -18,11 +19,11 @@ const SORTED = 5_000;
 const TYPES = 1_000;
 
 /** The indexes of a file. */
-export function sources(database: SqliteDatabase): Sources {
+export function sources(database: SqliteDatabase): Sources & Deaths {
   const on =
     (find: Finding): Source =>
-    (range, limit) =>
-      answer(find(database, range, limit));
+    (range, limit, order) =>
+      answer(find(database, range, limit, order));
   return {
     everything: on(everything),
     withTerm: (term) => on(from('hookbox_terms', 'term = +:term', { term })),
@@ -30,8 +31,22 @@ export function sources(database: SqliteDatabase): Sources {
     ofGroup: (fingerprint) => on(ofGroup(fingerprint)),
     putAway: (state) => on(putAway(state)),
     retrying: on(retrying),
+    diedIn: (span) =>
+      on((_, range, limit, order) => {
+        const died = diedBefore(database, span, null, SORTED + 1);
+        return died.length > SORTED
+          ? null
+          : placed(
+              died.map(({ seq }) => seq),
+              range,
+              limit,
+              order,
+            );
+      }),
+    diedBefore: (...given) => answer(diedBefore(database, ...given)),
     withConflict: on(withConflict),
     redelivered: on(redelivered),
+    ofBulk: (id) => on(from('hookbox_bulk_events', "bulk = +:id AND result = 'done'", { id })),
     inStates: (states, types) => on(merged(states.flatMap((state) => inState(state, types)))),
   };
 }
@@ -41,9 +56,11 @@ export function sources(database: SqliteDatabase): Sources {
  * as good; and a partial one is only taken where its condition is repeated word by word.
  */
 function from(table: string, where: string, parameters: Readonly<Record<string, unknown>> = {}): Index {
-  const sql = `
-    SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before ORDER BY seq DESC LIMIT +:limit`;
-  return (database, range, limit) => seqsOf(statement(database, sql).all({ ...parameters, ...range, limit }));
+  const sql = `SELECT seq FROM ${table} WHERE ${where} AND seq >= :from AND seq < :before`;
+  return (database, range, limit, order) => {
+    const ordered = `${sql} ORDER BY seq ${order === 'newest' ? 'DESC' : 'ASC'} LIMIT +:limit`;
+    return seqsOf(statement(database, ordered).all({ ...parameters, ...range, limit }));
+  };
 }
 
 const everything = from('hookbox_events NOT INDEXED', 'TRUE');
@@ -86,16 +103,16 @@ function inState(state: EventState, types: readonly string[] | undefined): reado
 }
 
 /** There are as many as handlers that run now. */
-const processing: Finding = (database, range, limit) => {
+const processing: Finding = (database, range, limit, order) => {
   const sql = `
     SELECT seq FROM hookbox_events INDEXED BY hookbox_events_leased WHERE state = 'processing' LIMIT ${SORTED + 1}`;
   const seqs = seqsOf(statement(database, sql).all());
-  return seqs.length > SORTED ? null : newestOf(seqs, range, limit);
+  return seqs.length > SORTED ? null : placed(seqs, range, limit, order);
 };
 
 /** What may be claimed stands by its type and by when it is due. */
 function ready(types: readonly string[] | undefined): Finding {
-  return (database, range, limit) => {
+  return (database, range, limit, order) => {
     const present = statement(database, READY_TYPES).all() as readonly { type: string }[];
     if (present.length > TYPES) return null;
     const seqs: number[] = [];
@@ -104,7 +121,7 @@ function ready(types: readonly string[] | undefined): Finding {
       seqs.push(...seqsOf(statement(database, READY_OF_TYPE).all({ type, limit: SORTED + 1 - seqs.length })));
       if (seqs.length > SORTED) return null;
     }
-    return newestOf(seqs, range, limit);
+    return placed(seqs, range, limit, order);
   };
 }
 
@@ -118,23 +135,46 @@ const READY_OF_TYPE = `
  * processors move events from one to the other.
  */
 function merged(findings: readonly Finding[]): Finding {
-  return (database, range, limit) =>
+  return (database, range, limit, order) =>
     readTogether(database, () => {
       const seqs = new Set<number>();
       for (const find of findings) {
-        const found = find(database, range, limit);
+        const found = find(database, range, limit, order);
         if (found === null) return null;
         for (const seq of found) seqs.add(seq);
       }
-      return newestOf([...seqs], range, limit);
+      return placed([...seqs], range, limit, order);
     });
 }
 
-function newestOf(seqs: readonly number[], range: SeqRange, limit: number): readonly number[] {
-  return seqs
-    .filter((seq) => seq >= range.from && seq < range.before)
-    .toSorted((a, b) => b - a)
-    .slice(0, limit);
+function placed(
+  seqs: readonly number[],
+  { from, before }: SeqRange,
+  limit: number,
+  order: SeqOrder,
+): readonly number[] {
+  const within = seqs.filter((seq) => seq >= from && seq < before);
+  return inOrder(within, order).slice(0, limit);
+}
+
+const DIED = `
+  SELECT seq, settled_ms AS settledMs FROM hookbox_events INDEXED BY hookbox_events_prunable_dead
+  WHERE state = 'dead' AND body IS NOT NULL AND settled_ms >= :from`;
+const LAST_FIRST = 'ORDER BY settled_ms DESC, seq DESC LIMIT +:limit';
+
+function diedBefore(
+  database: SqliteDatabase,
+  ...[span, place, limit]: Parameters<Deaths['diedBefore']>
+): readonly Died[] {
+  const rows =
+    place === null
+      ? statement(database, `${DIED} AND settled_ms < :before ${LAST_FIRST}`).all({ ...span, limit })
+      : statement(
+          database,
+          // A place was within the span already.
+          `${DIED} AND (settled_ms, seq) < (:settledMs, :seq) ${LAST_FIRST}`,
+        ).all({ from: span.from, ...place, limit });
+  return rows as readonly Died[];
 }
 
 function seqsOf(rows: readonly unknown[]): number[] {

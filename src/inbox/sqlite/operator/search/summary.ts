@@ -41,6 +41,12 @@ export function summaryOfKey(database: SqliteDatabase, { id, endpoint }: EventKe
   return row === undefined ? null : summaryOf(database, row as SummaryRow);
 }
 
+/** The summary of an event that is there. */
+export function summaryOfSeq(database: SqliteDatabase, seq: number): EventSummary | undefined {
+  const row = statement(database, `SELECT ${SUMMARY_COLUMNS} FROM hookbox_events AS e WHERE e.seq = ?`).get(seq);
+  return row === undefined ? undefined : summaryOf(database, row as SummaryRow);
+}
+
 /** A row as it is shown, with the error that is kept elsewhere. */
 export function summaryOf(database: SqliteDatabase, row: SummaryRow): EventSummary {
   return {

@@ -23,6 +23,7 @@ interface ExportedRow extends EventRow {
   readonly erased_ms: number | null;
   readonly discarded_ms: number | null;
   readonly body_sha256: Uint8Array | null;
+  readonly trace: string | null;
 }
 
 interface MarkRow {
@@ -103,6 +104,7 @@ function lineOf(database: SqliteDatabase, seq: number): string | null {
     attempts: attemptsOf(database, seq),
     redeliveries: redeliveriesOf(database, seq),
     conflict: conflictOf(database, seq),
+    ...(row.trace !== null && { trace: row.trace }),
   });
 }
 
@@ -118,6 +120,7 @@ function attemptsOf(database: SqliteDatabase, seq: number): ExportedEvent['attem
       startedMs: row.started_ms,
       endedMs: row.ended_ms,
       error: name === null ? null : { name, message, stack },
+      ...(row.skipped !== null && { skipped: row.skipped }),
     };
   });
 }

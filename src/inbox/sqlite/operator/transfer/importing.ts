@@ -61,10 +61,11 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
         discardedMs: event.discardedMs,
         body: event.body,
         sha256: event.sha256,
+        trace: event.trace ?? null,
       });
       return answer(Number(seq));
     },
-    importAttempt(seq, { number, trigger, outcome, startedMs, endedMs, error }) {
+    importAttempt(seq, { number, trigger, outcome, startedMs, endedMs, error, skipped }) {
       queue.addAttempt.run({
         seq,
         number,
@@ -75,6 +76,7 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
         name: error?.name ?? null,
         message: error?.message ?? null,
         stack: error?.stack ?? null,
+        skipped: skipped ?? null,
       });
       return DONE;
     },

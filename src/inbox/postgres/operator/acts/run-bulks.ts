@@ -16,12 +16,14 @@ import {
   sealBulk,
   unknownBulk,
 } from '../../../rules/bulks.ts';
+import { outcomePart } from '../../../rules/bulk-outcome.ts';
 import { awaited } from '../../../rules/steps.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { doneOnce } from '../done-once.ts';
 import { fillingEngine, runningEngine } from './bulk-engine.ts';
+import { bulkOutcomes } from './bulk-outcomes.ts';
 import { bulkRecords, COLUMNS, COMPLETE, findBulk, storedBulk } from './bulk-records.ts';
 
 const NO_LEASES = { ordered: false, exclusive: false } as const;
@@ -141,6 +143,16 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       if (moved) notify();
       if (bulk === null) throw unknownBulk(id);
       return toCaller(bulk);
+    },
+
+    async outcomePart(id, after, limit) {
+      positiveWhole('limit', limit, MOST_AT_ONCE);
+      return ask(() =>
+        database.read(async (session) => {
+          const bulk = await findBulk(session, `SELECT ${COLUMNS} FROM ${t.bulks} WHERE ${COMPLETE}`, id);
+          return bulk && awaited(outcomePart(bulkOutcomes({ session, t }), bulk, after, limit));
+        }),
+      );
     },
 
     async cancelBulk(id, by) {

@@ -13,6 +13,7 @@ import {
   unknownBulk,
   type BulkEngine,
 } from '../../../rules/bulks.ts';
+import { outcomePart } from '../../../rules/bulk-outcome.ts';
 import { atOnce } from '../../../rules/steps.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import type { Statements } from '../../statements.ts';
@@ -22,6 +23,7 @@ import { auditLines } from '../audit/audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import { actEngine } from './act-on-events.ts';
+import { bulkOutcomes } from './bulk-outcomes.ts';
 import { bulkRecords, findBulk } from './bulk-record.ts';
 import { snapshots } from './bulk-snapshot.ts';
 import { clearAway, oldBulks } from './clear-old-bulks.ts';
@@ -78,6 +80,13 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
       if (moved) access.notify();
       if (bulk === null) throw unknownBulk(id);
       return bulk;
+    },
+
+    async outcomePart(id, after, limit) {
+      positiveWhole('limit', limit, MOST_AT_ONCE);
+      const database = access.database();
+      const bulk = findBulk(database, id);
+      return bulk && atOnce(outcomePart(bulkOutcomes(database), bulk, after, limit));
     },
 
     async cancelBulk(id, by) {

@@ -1,0 +1,85 @@
+import type { Inbox } from '../../inbox/contract.ts';
+import { inboxOptions, option, quoted } from '../../host/shell-words.ts';
+import { pausedTypes, pauseType, resumeType, type Pause } from '../../ops/index.ts';
+import { bounded, relative } from '../../ops/words/format.ts';
+import { pausedInWords } from '../../ops/words/pause-words.ts';
+import { oneLine } from '../../printable.ts';
+import { neededInbox } from '../shared/db-option.ts';
+import { existingInbox } from '../shared/existing-inbox.ts';
+import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { print, printJson, printNdjson, tell } from '../shared/output.ts';
+import { table, texts, times } from '../shared/table.ts';
+import { tellUnknownTypes } from '../shared/unknown-types.ts';
+import { byOf } from './by.ts';
+import { orDash, timeText } from './event-texts.ts';
+import type { PauseOptions } from './pause-command.ts';
+
+/** Pauses a type, and tells since when and by whom it is. */
+export async function pause(type: string, options: PauseOptions): Promise<ExitCode> {
+  const { endpoint, json = false } = options;
+  await using inbox = await existingInbox(options);
+  const { pause: made, changed } = await pauseType(inbox, type, byOf(options), { endpoint });
+  if (json) printJson({ ...made, changed });
+  else print(`${pausedInWords(made)}.`);
+  tellUnknownTypes([type]);
+  if (!changed) tell('It was paused already, and stays as it was.');
+  const where = [
+    ...(endpoint === 'default' ? [] : option('--endpoint', endpoint)),
+    ...inboxOptions(neededInbox(options)),
+  ];
+  // Types are what senders say: one that begins with a dash would be taken for an option.
+  const resuming = type.startsWith('-') ? [...where, '--', quoted(type)] : [quoted(type), ...where];
+  tell(`Its events are stored and wait. To have them handled: ${['hookbox events resume', ...resuming].join(' ')}`);
+  return EXIT.ok;
+}
+
+/** Ends a pause. */
+export async function resume(type: string, options: PauseOptions): Promise<ExitCode> {
+  const { endpoint, json = false } = options;
+  await using inbox = await existingInbox(options);
+  const waiting = (await pausedTypes(inbox)).find((each) => each.type === type && each.endpoint === endpoint);
+  const ended = await resumeType(inbox, type, byOf(options), { endpoint });
+  if (ended === null) {
+    tell(`${oneLine(type)} is not paused at the endpoint ${oneLine(endpoint)}. hookbox events pause lists what is.`);
+    return EXIT.notFound;
+  }
+  if (json) printJson(ended);
+  else
+    print(`Resumed: ${oneLine(ended.type)}, paused ${relative(ended.since, new Date())} by ${oneLine(ended.actor)}.`);
+  if (waiting !== undefined)
+    tell(`${waitingText(waiting)}; a processor with handlers takes what waits within about a second.`);
+  return EXIT.ok;
+}
+
+/** Prints what is paused, and how much waits. */
+export async function listPauses(options: PauseOptions): Promise<ExitCode> {
+  await using inbox = await existingInbox(options);
+  const pauses = await pausedTypes(inbox);
+  if (options.json === true) for (const each of pauses) printNdjson(each);
+  else if (pauses.length > 0) {
+    table(
+      [texts('type'), texts('endpoint'), times('since'), texts('who'), texts('why'), 'waiting'],
+      pauses.map((each) => [
+        oneLine(each.type),
+        oneLine(each.endpoint),
+        timeText(each.since),
+        oneLine(each.actor),
+        orDash(each.reason),
+        bounded({ count: each.waiting, more: each.more }),
+      ]),
+    );
+  }
+  if (pauses.length === 0) tell('Nothing is paused.');
+  return EXIT.ok;
+}
+
+/** What is paused while somebody reruns or hurries: that waits too. */
+export async function tellPaused(inbox: Inbox): Promise<void> {
+  for (const each of await pausedTypes(inbox)) {
+    if (each.waiting > 0 || each.more) tell(`${pausedInWords(each)}. ${waitingText(each)} until it is resumed.`);
+  }
+}
+
+function waitingText({ waiting, more }: Pause): string {
+  return waiting === 1 && !more ? '1 event waits' : `${bounded({ count: waiting, more })} events wait`;
+}

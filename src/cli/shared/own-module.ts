@@ -1,0 +1,66 @@
+import { Console } from 'node:console';
+import { existsSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { messageOf } from '../../errors.ts';
+import { assertEventSchemas, type EventSchemas } from '../../events/own-events.ts';
+import { oneLine } from '../../printable.ts';
+import { CommandError, EXIT, usageError } from './exit.ts';
+import { requireFile } from './read-input.ts';
+
+/** What a module of the user's may export. */
+export interface OwnModule {
+  readonly default?: unknown;
+  readonly handlers?: unknown;
+  readonly events?: unknown;
+}
+
+/**
+ * Imports a module of the user's, whose prints are not the command's data.
+ *
+ * @throws CommandError that says what is wrong with it
+ */
+export async function importOwn(file: string): Promise<OwnModule> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`, EXIT.notFound);
+  requireFile(path);
+  globalThis.console = new Console(process.stderr);
+  try {
+    return (await import(pathToFileURL(path).href)) as OwnModule;
+  } catch (failure) {
+    const { code } = failure as NodeJS.ErrnoException;
+    if (code === 'ERR_UNKNOWN_FILE_EXTENSION') throw new CommandError(unreadable(file));
+    const hint = failure instanceof SyntaxError ? `. node --check ${file} shows where.` : '';
+    throw new CommandError(`${file} cannot be loaded: ${oneLine(messageOf(failure), 1_000)}${hint}`);
+  }
+}
+
+function unreadable(file: string): string {
+  if (!/^\.[cm]?ts$/.test(extname(file))) return `${file} is no module. Give a .js, .mjs or .ts file.`;
+  return `This Node (${process.version}) does not run TypeScript. Use Node 22.18 or newer, or compile ${file} to JavaScript.`;
+}
+
+/** What a module exports inside its default: one of CommonJS is its own default export. */
+export function insideDefault(module: OwnModule): OwnModule {
+  return isRecord(module.default) ? module.default : {};
+}
+
+/** Whether something has values by name. */
+export function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The schemas that a module exports as `events`; none where it exports nothing of that name.
+ *
+ * @throws CommandError for what is none
+ */
+export function exportedSchemas(module: OwnModule, file: string): EventSchemas {
+  const schemas = module.events ?? insideDefault(module).events ?? {};
+  try {
+    assertEventSchemas(schemas);
+  } catch (failure) {
+    throw usageError(`${file}: ${messageOf(failure)}`);
+  }
+  return schemas;
+}

@@ -1,0 +1,32 @@
+import { messageOf } from '../../errors.ts';
+import { checkedEvent } from '../../events/own-data.ts';
+import { declaredTypes, schemaOf, type EventSchemas } from '../../events/own-events.ts';
+import { parseEvent } from '../../events/parse.ts';
+import { usageError } from '../shared/exit.ts';
+import { tell } from '../shared/output.ts';
+import { exportedSchemas, importOwn } from '../shared/own-module.ts';
+
+/**
+ * The schemas that a module exports as `events`.
+ *
+ * @throws CommandError for a module that has none
+ */
+export async function schemasIn(file: string): Promise<EventSchemas> {
+  const schemas = exportedSchemas(await importOwn(file), file);
+  if (declaredTypes(schemas).length > 0) return schemas;
+  throw usageError(`${file} exports no schemas. Write: export const events = { 'loyalty.earned': schema };`);
+}
+
+/** Says what does not fit: it is sent all the same, as the service would. */
+export async function tellMisfit(body: Uint8Array, schemas: EventSchemas): Promise<void> {
+  const parsed = parseEvent(body);
+  const schema = parsed.ok ? schemaOf(schemas, parsed.event.type) : undefined;
+  if (!parsed.ok || schema === undefined) return;
+  const { type } = parsed.event;
+  try {
+    const checked = await checkedEvent(parsed.event, schema);
+    if (!checked.fits) tell(`note: the event does not fit your schema of ${type}, so it becomes dead: ${checked.why}`);
+  } catch (failure) {
+    tell(`note: your schema of ${type} could not tell whether the event fits: ${messageOf(failure)}`);
+  }
+}

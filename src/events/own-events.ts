@@ -1,0 +1,104 @@
+import { ConfigurationError } from '../errors.ts';
+import type { EventType } from './event-types.ts';
+import { isStandardSchema, type StandardSchema } from './standard-schema.ts';
+
+/**
+ * Your own event types, and your own fields of the eleven: a merchant adds to it. For each type it has the type of a
+ * schema, or of `data` itself; of one of the eleven, of the fields that `data` has beside the known ones. The same schemas
+ * go to the option `events` of `createReceiver` and `createProcessor`, which has handlers given only what fits.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from 'hookbox';
+ * import { memoryInbox } from 'hookbox/memory';
+ * import { z } from 'zod';
+ *
+ * const events = {
+ *   'loyalty.earned': z.object({ account: z.string(), points: z.number() }),
+ *   'order.created': z.object({ gift_note: z.string().optional() }),
+ * };
+ * type ShopEvents = typeof events;
+ * declare module 'hookbox' {
+ *   interface OwnEvents extends ShopEvents {}
+ * }
+ *
+ * const receiver = createReceiver({
+ *   secret: 'a signing secret',
+ *   inbox: memoryInbox(),
+ *   events,
+ *   handlers: {
+ *     'loyalty.earned': (event) => console.log(event.data.points + 1),
+ *     'order.created': (event) => console.log(event.data.total, event.data.gift_note),
+ *   },
+ * });
+ * await receiver.close();
+ * ```
+ */
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- others add to it
+export interface OwnEvents {}
+
+/** The types that a merchant has declared: their own, and those of the eleven with fields of their own. */
+export type OwnType = Extract<keyof OwnEvents, string>;
+
+/** The eleven types, and a merchant's own. */
+export type HandledType = Extract<keyof (Readonly<Record<EventType, unknown>> & OwnEvents), string>;
+
+/** What handlers are given of a declared type: what its schema makes, or the type itself. */
+export type OwnData<T extends OwnType> = Side<OwnEvents[T], 'output'>;
+
+/** What the service sends of it: what its schema takes. */
+export type OwnWireData<T extends OwnType> = Side<OwnEvents[T], 'input'>;
+
+type Side<Declared, Which extends 'input' | 'output'> = Declared extends {
+  readonly '~standard': { readonly types?: infer Types };
+}
+  ? NonNullable<Types> extends { readonly [Key in Which]: infer Data }
+    ? Data
+    : never
+  : Declared;
+
+/** Fields with others beside them, which take the place of those with their name. */
+export type WithOwn<Fields, Own> = {
+  [Key in keyof Fields as Key extends keyof Named<Own> ? never : Key]: Fields[Key];
+} & Own;
+
+/** Without what a schema that lets everything through adds: any name. */
+type Named<Fields> = { [Key in keyof Fields as string extends Key ? never : Key]: Fields[Key] };
+
+/** A schema for each type of your own, and for your own fields of the eleven; any Standard Schema, such as of zod or valibot. */
+export type EventSchemas = { readonly [T in OwnType]?: StandardSchema<unknown, OwnData<T>> };
+
+/** The schema of a type, where there is one. */
+export function schemaOf(schemas: EventSchemas, type: string): StandardSchema | undefined {
+  return Object.hasOwn(schemas, type) ? (schemas as Readonly<Record<string, StandardSchema>>)[type] : undefined;
+}
+
+/** The types that have a schema. */
+export function declaredTypes(schemas: EventSchemas): readonly string[] {
+  return Object.keys(schemas);
+}
+
+/** How a type of one's own is declared, for whoever has used one that is not. */
+export function howToDeclare(type: string): string {
+  return `A type of your own needs a schema in the option events: { ${JSON.stringify(type)}: schema }.`;
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for what is no plain object of schemas */
+export function assertEventSchemas(schemas: unknown): asserts schemas is EventSchemas {
+  if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas) || isStandardSchema(schemas)) {
+    throw invalid("events must be an object with a schema for each type, such as { 'loyalty.earned': schema }.");
+  }
+  for (const [type, schema] of Object.entries(schemas)) {
+    if (type === '' || type === '*') throw invalid(`events has the key ${JSON.stringify(type)}, which names no type.`);
+    if (!isStandardSchema(schema)) {
+      throw invalid(
+        `The schema of ${type} in events is none that hookbox can ask. Give one that has the interface of Standard Schema, ` +
+          "version 1, as those of zod (3.24 or newer) and valibot have: { 'loyalty.earned': z.object({ … }) }.",
+      );
+    }
+  }
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', message);
+}

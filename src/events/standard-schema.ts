@@ -1,0 +1,108 @@
+import { isInstance } from '../errors.ts';
+
+/**
+ * What hookbox asks of a schema: the interface of Standard Schema (https://standardschema.dev), version 1, which those of
+ * zod, valibot, ArkType and others have.
+ *
+ * @typeParam Input - what it takes
+ * @typeParam Output - what it makes of that
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+/** What a schema says of a value. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** Something that does not fit. Only its path is looked at, and what it is called: a message may quote the value. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Whether something is a schema; some are functions. */
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false;
+  const standard: unknown = Reflect.get(value, '~standard');
+  if (typeof standard !== 'object' || standard === null) return false;
+  return Reflect.get(standard, 'version') === 1 && typeof Reflect.get(standard, 'validate') === 'function';
+}
+
+/** A value that fits, as the schema has made it, or what does not fit. */
+export type Fit = { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly why: string };
+
+/**
+ * What an answer of a schema says.
+ *
+ * @param of - what the schema is of, for the error
+ * @param root - where the value stands
+ * @throws TypeError for what is no answer
+ */
+export function fitOf(answer: unknown, of: string, root: string): Fit {
+  if (typeof answer !== 'object' || answer === null) throw noAnswer(of);
+  const { issues, value } = answer as { readonly issues?: unknown; readonly value?: unknown };
+  if (issues === undefined || issues === null) return { fits: true, value };
+  if (!Array.isArray(issues)) throw noAnswer(of);
+  return { fits: false, why: whyNot(issues, root) };
+}
+
+/** Whether an answer is still to come. */
+export function isToCome(answer: unknown): answer is PromiseLike<unknown> {
+  return isInstance(answer, Promise) || (typeof answer === 'object' && answer !== null && 'then' in answer);
+}
+
+function noAnswer(of: string): TypeError {
+  return new TypeError(
+    `The schema of ${of} has answered with neither a value nor issues, as Standard Schema wants it.`,
+  );
+}
+
+/** More would only be longer. */
+const MOST_ISSUES = 10;
+/** What a programmer calls a field. Other keys may be a customer's text, as those of a record are. */
+const PLAIN_KEY = /^[a-z_$][\w$-]{0,39}$/i;
+/** What libraries call a kind of issue: `invalid_type`, `min_length`. */
+const PLAIN_CODE = /^[a-z]{1,20}(_[a-z]{1,20}){0,3}$/;
+const KINDS = new Set(['string', 'number', 'boolean', 'array', 'object', 'null', 'int', 'date', 'bigint', 'record']);
+
+/** The places of issues and what they are called, without the value and without any text that may quote it. */
+function whyNot(issues: readonly unknown[], root: string): string {
+  const said = new Set(issues.slice(0, MOST_ISSUES).map((issue) => issueText(issue, root)));
+  if (said.size === 0) return `${root}: does not fit`;
+  const more = issues.length - MOST_ISSUES;
+  return [...said].join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+function issueText(issue: unknown, root: string): string {
+  const path = [root, ...keysOf(fieldOf(issue, 'path')).map(keyText)].join('.');
+  // zod has a code, valibot a type.
+  const code = [fieldOf(issue, 'code'), fieldOf(issue, 'type')].find((each) => isPlain(each, PLAIN_CODE));
+  const expected = fieldOf(issue, 'expected');
+  const kind = typeof expected === 'string' && KINDS.has(expected) && expected !== code ? `, expected ${expected}` : '';
+  return `${path}: ${code === undefined ? 'does not fit' : code}${kind}`;
+}
+
+function keysOf(path: unknown): readonly unknown[] {
+  if (!Array.isArray(path)) return [];
+  return path.map((segment: unknown) => (typeof segment === 'object' ? fieldOf(segment, 'key') : segment));
+}
+
+function keyText(key: unknown): string {
+  if (typeof key === 'number') return String(key);
+  return isPlain(key, PLAIN_KEY) ? key : '…';
+}
+
+function isPlain(value: unknown, form: RegExp): value is string {
+  return typeof value === 'string' && form.test(value);
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, field) : undefined;
+}

@@ -1,0 +1,188 @@
+import { ConfigurationError } from '../errors.ts';
+import { kindOf } from '../known-options.ts';
+import { oneLine } from '../printable.ts';
+import type { HeaderGetter, OpenTelemetryApi, SpanApi } from './tracing-api.ts';
+
+/** A header of a delivery, by its name in lower case. */
+export type ReadHeader = (name: string) => string | null | undefined;
+
+/** A span that is open. None of these throws, whatever the tracer does. */
+export interface OpenSpan {
+  /** its context, as an inbox keeps it with the event; `null` where nobody traces */
+  readonly trace: string | null;
+  /** Runs work inside of it: spans that begin there are its children. */
+  run<T>(work: () => T): T;
+  /** Ends it, once. */
+  end(about: SpanEnd): void;
+}
+
+export interface SpanEnd {
+  /** of the event, where there is one */
+  readonly id?: string;
+  readonly outcome: string;
+  /** what went wrong, in few words that are always the same; absent where nothing did */
+  readonly errorType?: string;
+  /** whose fault it was decides: a delivery that is refused is none of ours */
+  readonly isError?: boolean;
+  readonly message?: string;
+}
+
+export interface HandledEvent {
+  readonly endpoint: string;
+  readonly id: string;
+  readonly type: string;
+  readonly attempt: number;
+  /** the context of the delivery that brought it */
+  readonly trace?: string | undefined;
+}
+
+/** Spans after the conventions for messaging, in which the inbox is what stands between sender and consumer. */
+export interface Tracing {
+  /** A delivery comes in: what is stored continues the trace that its headers name, or the request's that is under way. */
+  receive(endpoint: string, header: ReadHeader | undefined): OpenSpan;
+  /** A handler runs, maybe long after: its span links to that of the delivery, and is a trace of its own unless `isInline`. */
+  handle(event: HandledEvent, isInline: boolean): OpenSpan;
+}
+
+/** As `SpanKind` and `SpanStatusCode` of the API have them. */
+const PRODUCER = 3;
+const CONSUMER = 4;
+const ERROR = 2;
+
+/** As long as a state may be that is passed on (W3C Trace Context, 3.3.1.5). */
+const MOST_STATE = 512;
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?: (.*))?$/s;
+const NO_ID = /^0+$/;
+
+const GETTER: HeaderGetter = {
+  keys: () => [],
+  get: (carrier, name) => (carrier as { readonly header: ReadHeader }).header(name.toLowerCase()) ?? undefined,
+};
+
+/**
+ * Spans by the API that a merchant has given; `null` without one.
+ *
+ * @throws ConfigurationError `INVALID_OPTION` for what is not the namespace of `@opentelemetry/api`
+ */
+export function tracingBy(api: OpenTelemetryApi | undefined): Tracing | null {
+  if (api === undefined) return null;
+  const isNamespace = typeof api === 'object' && api !== null && typeof api.trace?.getTracer === 'function';
+  if (!isNamespace || typeof api.context?.with !== 'function' || typeof api.propagation?.extract !== 'function') {
+    const what = `openTelemetry must be the namespace of @opentelemetry/api, not ${kindOf(api)}.`;
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${what} Write import * as openTelemetry from '@opentelemetry/api'.`,
+    );
+  }
+  const tracer = (): ReturnType<typeof api.trace.getTracer> => api.trace.getTracer('hookbox');
+
+  return {
+    receive(endpoint, header) {
+      return opened(api, () => {
+        const active = api.context.active();
+        const isTraced = api.trace.getSpan(active as never) !== undefined;
+        const parent = isTraced || header === undefined ? active : extracted(api, active, header);
+        const attributes = attributesOf('receive', 'send', endpoint);
+        return {
+          span: tracer().startSpan(`receive ${endpoint}`, { kind: PRODUCER, attributes }, parent as never),
+          parent,
+        };
+      });
+    },
+    handle({ endpoint, id, type, attempt, trace }, isInline) {
+      return opened(api, () => {
+        const parent = api.context.active();
+        const link = trace === undefined ? null : linkTo(api, trace);
+        const attributes = {
+          ...attributesOf('handle', 'process', endpoint),
+          'messaging.message.id': id,
+          'hookbox.event.type': oneLine(type),
+          'hookbox.attempt': attempt,
+        };
+        const options = { kind: CONSUMER, attributes, links: link === null ? [] : [link], root: !isInline };
+        return { span: tracer().startSpan(`handle ${endpoint}`, options, parent as never), parent };
+      });
+    },
+  };
+}
+
+function attributesOf(name: string, type: string, endpoint: string): Record<string, string | number | boolean> {
+  return {
+    'messaging.system': 'hookbox',
+    'messaging.operation.name': name,
+    'messaging.operation.type': type,
+    'messaging.destination.name': endpoint,
+  };
+}
+
+function extracted(api: OpenTelemetryApi, active: unknown, header: ReadHeader): unknown {
+  return api.propagation.extract(active as never, { header }, GETTER);
+}
+
+const NO_SPAN: OpenSpan = { trace: null, run: (work) => work(), end() {} };
+
+function opened(api: OpenTelemetryApi, start: () => { readonly span: SpanApi; readonly parent: unknown }): OpenSpan {
+  const begun = quietly(() => {
+    const { span, parent } = start();
+    return { span, inside: api.trace.setSpan(parent as never, span as never) };
+  });
+  if (begun === undefined) return NO_SPAN;
+  const { span, inside } = begun;
+  let isOver = false;
+  return {
+    trace: quietly(() => written(span)) ?? null,
+    run<T>(work: () => T): T {
+      let result: { readonly value: T } | { readonly thrown: unknown } | undefined;
+      quietly(() =>
+        api.context.with(inside as never, () => {
+          try {
+            result = { value: work() };
+          } catch (thrown) {
+            result = { thrown };
+          }
+        }),
+      );
+      if (result === undefined) return work();
+      if ('thrown' in result) throw result.thrown;
+      return result.value;
+    },
+    end({ id, outcome, errorType, isError = false, message }) {
+      if (isOver) return;
+      isOver = true;
+      quietly(() => {
+        if (id !== undefined) span.setAttribute('messaging.message.id', id);
+        span.setAttribute('hookbox.outcome', outcome);
+        if (errorType !== undefined) span.setAttribute('error.type', errorType);
+        if (isError) span.setStatus({ code: ERROR, ...(message !== undefined && { message }) });
+      });
+      quietly(() => span.end());
+    },
+  };
+}
+
+/** As W3C headers write it: `traceparent`, and behind a space `tracestate` where there is one. */
+function written(span: SpanApi): string | null {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+  const flags = (traceFlags & 0xff).toString(16).padStart(2, '0');
+  const parent = `00-${traceId}-${spanId}-${flags}`;
+  if (!TRACEPARENT.test(parent) || NO_ID.test(traceId) || NO_ID.test(spanId)) return null;
+  const state = traceState?.serialize() ?? '';
+  return state === '' || state.length > MOST_STATE ? parent : `${parent} ${state}`;
+}
+
+function linkTo(api: OpenTelemetryApi, trace: string): { context: never } | null {
+  const [, traceId, spanId, flags = '', state] = TRACEPARENT.exec(trace) ?? [];
+  if (traceId === undefined || spanId === undefined) return null;
+  const traceState = state === undefined ? undefined : api.createTraceState(state);
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return { context: { ...context, ...(traceState !== undefined && { traceState }) } as never };
+}
+
+/** Tracing that fails must not fail a delivery or a handler. */
+function quietly<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

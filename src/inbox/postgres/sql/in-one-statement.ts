@@ -1,0 +1,21 @@
+/** A statement with its values. */
+export interface Write {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Writes of which none needs to see what another has done, as one statement: each would be a round trip. None of them may
+ * change a row that another one changes, nor have a write in its own WITH.
+ */
+export function inOneStatement(writes: readonly Write[]): Write {
+  const [only] = writes;
+  if (only !== undefined && writes.length === 1) return only;
+  const values: unknown[] = [];
+  const named = writes.map((write, at) => {
+    const before = values.length;
+    values.push(...write.values);
+    return `write_${at} AS (${write.text.replaceAll(/\$(\d+)/g, (_, place) => `$${Number(place) + before}`)})`;
+  });
+  return { text: `WITH ${named.join(', ')} SELECT`, values };
+}

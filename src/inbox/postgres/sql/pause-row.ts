@@ -1,0 +1,22 @@
+import type { Lane, StoredPause } from '../../operator/pauses.ts';
+import { fromText } from '../driver/values.ts';
+
+/** A row of pauses, as `PAUSE_COLUMNS` have it. */
+export interface PauseRow extends Lane {
+  readonly since_ms: number;
+  readonly actor: string;
+  readonly reason: string | null;
+}
+
+export const PAUSE_COLUMNS = 'endpoint, type, since_ms, actor, reason';
+
+/** With times of the database's clock. */
+export function pauseOf({ endpoint, type, since_ms, actor, reason }: PauseRow): StoredPause {
+  return {
+    endpoint: fromText(endpoint),
+    type: fromText(type),
+    since: new Date(since_ms),
+    actor: fromText(actor),
+    reason: reason === null ? null : fromText(reason),
+  };
+}

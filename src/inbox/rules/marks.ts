@@ -1,0 +1,71 @@
+import type { ReleaseSeen, SecretChanged } from '../operator/marks.ts';
+import type { Steps } from './steps.ts';
+
+const MINUTE_MS = 60_000;
+/** A process says so often that its release is there. */
+export const SEEN_EVERY_MS = 5 * MINUTE_MS;
+/** A release that nobody has spoken of for so long is there no longer. */
+const GONE_MS = 2 * SEEN_EVERY_MS + 2 * MINUTE_MS;
+/** So many marks are kept. */
+export const MARKS_KEPT = 500;
+/** So many of a span are shown. */
+export const MARKS_SHOWN = 50;
+/** By so much the clocks of two processes may differ. */
+const SLACK_MS = MINUTE_MS;
+
+/** A mark as it is kept; times in milliseconds since 1970. */
+export interface KeptMark {
+  readonly seq: number;
+  readonly name: string;
+  readonly at: number;
+  /** when a process has last said so */
+  readonly seenAt: number;
+  /** when one of its processes has ended, and none has spoken since */
+  readonly endedAt: number | null;
+}
+
+/** Marks, as the rules ask for them; one transaction at a time. */
+export interface MarkEngine {
+  /** The newest release, or the newest one of a name. */
+  newestRelease(name?: string): Steps<KeptMark | undefined>;
+  /** Whether a new secret of an endpoint was noted in a span, both ends included. */
+  hasSecret(endpoint: string, since: number, until: number): Steps<boolean>;
+  /** Adds a mark, and forgets what is beyond those that are kept. */
+  addMark(kind: 'release' | 'secret', name: string, at: number): Steps<void>;
+  seeMark(seq: number, seenAt: number, endedAt: number | null): Steps<void>;
+}
+
+/**
+ * A release begins when a process starts with it and another one was the newest, unless others of it still run: then old and
+ * new ones run side by side, as in a rolling deployment. So a rollback begins the old release again, and a restart begins nothing.
+ * Where the old processes were killed and the rollback came soon, it begins when nobody has spoken of the new one for a while.
+ */
+export function* noteRelease(engine: MarkEngine, { name, at, what }: ReleaseSeen): Steps<void> {
+  const own = yield* engine.newestRelease(name);
+  if (what === 'ends') {
+    if (own !== undefined) yield* engine.seeMark(own.seq, Math.max(own.seenAt, at), at);
+    return;
+  }
+  if (own === undefined) return yield* engine.addMark('release', name, at);
+  const newest = yield* engine.newestRelease();
+  const isAnother = newest !== undefined && newest.seq !== own.seq;
+  if (isAnother && !(what === 'began' ? isThere(own, at) : wasSeen(newest, at))) {
+    return yield* engine.addMark('release', name, at);
+  }
+  yield* engine.seeMark(own.seq, Math.max(own.seenAt, at), null);
+}
+
+function isThere(mark: KeptMark, at: number): boolean {
+  return mark.endedAt === null && wasSeen(mark, at);
+}
+
+/** One of its processes may have ended: others would have said so by now. */
+function wasSeen({ seenAt }: KeptMark, at: number): boolean {
+  return seenAt > at - GONE_MS;
+}
+
+/** Each process sees a change of the secret for itself: what another has noted since its last look is the same one. */
+export function* noteSecret(engine: MarkEngine, { endpoint, after, at }: SecretChanged): Steps<void> {
+  if (yield* engine.hasSecret(endpoint, after - SLACK_MS, at + SLACK_MS)) return;
+  yield* engine.addMark('secret', endpoint, at);
+}

@@ -1,0 +1,92 @@
+import { ConfigurationError } from '../../errors.ts';
+import type { Lane, StoredPause } from '../operator/pauses.ts';
+import type { Scope } from '../work.ts';
+import type { AuditLines, Author } from './audit-line.ts';
+import type { Takers } from './engine.ts';
+import type { Steps } from './steps.ts';
+
+/** A longer one is no type that anybody would name, and an index has to hold it. */
+const LONGEST_NAME = 150;
+
+/** Whether events of an endpoint and type are stored and not handled. */
+export function isPaused(
+  pauses: readonly Lane[],
+  { endpoint, type }: { readonly endpoint: string; readonly type: string | null },
+): boolean {
+  return pauses.some((pause) => pause.endpoint === endpoint && pause.type === type);
+}
+
+/** The types of an endpoint that are paused. */
+function pausedAt(pauses: readonly Lane[], endpoint: string): readonly string[] {
+  return pauses.filter((pause) => pause.endpoint === endpoint).map(({ type }) => type);
+}
+
+/** Those that may be claimed. */
+export function openLanes(pauses: readonly Lane[], lanes: readonly Lane[]): readonly Lane[] {
+  return lanes.filter((lane) => !isPaused(pauses, lane));
+}
+
+/** Whether something of these endpoints is paused, so that not everything of a scope may be claimed. */
+export function pausesIn(pauses: readonly Lane[], { endpoints, types }: Scope): boolean {
+  return pauses.some(
+    ({ endpoint, type }) =>
+      (endpoints === '*' || endpoints.includes(endpoint)) && (types === '*' || types.includes(type)),
+  );
+}
+
+/**
+ * The types of an endpoint whose events hold back newer ones of their entity: somebody is there who handles them, or they are
+ * paused, and will be handled in their order once they are resumed.
+ *
+ * @param front - where somebody handles this one, pauses need not be asked for
+ */
+export function* holdingTypes(
+  engine: Pick<Takers, 'takenTypes' | 'pauses'>,
+  endpoint: string,
+  since: number,
+  front?: string,
+): Steps<Scope['types']> {
+  const taken = yield* engine.takenTypes(endpoint, since);
+  if (taken === '*' || (front !== undefined && taken.includes(front))) return taken;
+  const paused = pausedAt(yield* engine.pauses(), endpoint);
+  return paused.length === 0 ? taken : [...taken, ...paused];
+}
+
+/** What an engine is asked for that keeps pauses, beside who handles what. */
+export interface PauseRecords extends AuditLines {
+  pauseOf(lane: Lane): Steps<StoredPause | null>;
+  savePause(lane: Lane, author: Author): Steps<void>;
+  removePause(lane: Lane): Steps<void>;
+}
+
+/** Pauses a type; one that is paused already stays as it is, with who did it and why. */
+export function* pauseType(
+  engine: PauseRecords,
+  lane: Lane,
+  author: Author,
+): Steps<{ readonly pause: StoredPause; readonly changed: boolean }> {
+  const known = yield* engine.pauseOf(lane);
+  if (known !== null) return { pause: known, changed: false };
+  yield* engine.addAuditLine('pause', author, lane, {});
+  yield* engine.savePause(lane, author);
+  const { actor, reason, now } = author;
+  return { pause: { ...lane, since: new Date(now), actor, reason }, changed: true };
+}
+
+/** Ends a pause; answers with what it was, or `null` where there was none. */
+export function* resumeType(engine: PauseRecords, lane: Lane, author: Author): Steps<StoredPause | null> {
+  const known = yield* engine.pauseOf(lane);
+  if (known === null) return null;
+  const paused = Math.max(0, author.now - known.since.getTime());
+  yield* engine.addAuditLine('resume', author, lane, { seconds: Math.round(paused / 1_000) });
+  yield* engine.removePause(lane);
+  return known;
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for what cannot be the name of an endpoint or a type */
+export function assertLane({ endpoint, type }: Lane): void {
+  for (const [what, name] of Object.entries({ endpoint, type })) {
+    if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) continue;
+    throw new ConfigurationError('INVALID_OPTION', `${what} must be a name of 1 to ${LONGEST_NAME} characters.`);
+  }
+}

@@ -1,0 +1,12 @@
+import type { Migration } from './migration.ts';
+
+export const hurry: Migration = {
+  version: 6,
+  name: 'hurry',
+  needs: 1,
+  sql: `
+    -- What a bulk is, where that is none of the two that its act may say: an older hookbox takes it for a rerun, which
+    -- leaves pending events alone.
+    ALTER TABLE hookbox_bulks ADD COLUMN does TEXT;
+  `,
+};

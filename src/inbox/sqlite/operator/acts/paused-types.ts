@@ -1,0 +1,89 @@
+import { atCommit, authorOf } from '../../../operator/author.ts';
+import type { Lane, Pauses } from '../../../operator/pauses.ts';
+import { assertLane, pauseType, resumeType, type PauseRecords } from '../../../rules/pauses.ts';
+import { answer, atOnce, DONE } from '../../../rules/steps.ts';
+import { COUNTED, waitingBehind } from '../../../rules/unhandled-report.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { pauseOf, type PauseRow } from '../../sql/pause-row.ts';
+import { READY } from '../../sql/queue-statements.ts';
+import type { Access } from '../access.ts';
+import { auditLines } from '../audit/audit-line.ts';
+
+/** Those that are set aside, or that no processor has looked at: the oldest, and one more than are counted. */
+const oldest = (parked: 1 | 2): string => `
+  SELECT * FROM (
+    SELECT endpoint, type, parked FROM hookbox_events WHERE parked > 0 AND parked = ${parked} ORDER BY seq
+    LIMIT ${COUNTED + 1}
+  )`;
+
+const PAUSES = `
+  WITH aside AS (${oldest(1)} UNION ALL ${oldest(2)})
+  SELECT p.*, (
+    SELECT count(*) FROM aside WHERE endpoint = p.endpoint AND type = p.type
+  ) + (
+    SELECT count(*) FROM (
+      SELECT 1 FROM hookbox_events AS e WHERE ${READY} AND e.endpoint = p.endpoint AND e.type = p.type LIMIT ${COUNTED + 1}
+    )
+  ) AS waiting, EXISTS (SELECT 1 FROM aside GROUP BY parked HAVING count(*) > ${COUNTED}) AS unseen
+  FROM hookbox_pauses AS p WHERE p.endpoint >= '' ORDER BY p.endpoint, p.type`;
+
+interface CountedRow extends PauseRow {
+  readonly waiting: number;
+  readonly unseen: number;
+}
+
+/** Pauses, on the tables of a file. */
+export function pausedTypes(access: Access): Pauses {
+  return {
+    async pauseType(lane, by) {
+      const author = authorOf(by);
+      assertLane(lane);
+      return access.write(({ database }, waitedMs) =>
+        atOnce(pauseType(pauseRecords(database), laneOf(lane), atCommit(author, waitedMs))),
+      );
+    },
+    async resumeType(lane, by) {
+      const author = authorOf(by);
+      assertLane(lane);
+      const ended = await access.write(({ database }, waitedMs) =>
+        atOnce(resumeType(pauseRecords(database), laneOf(lane), atCommit(author, waitedMs))),
+      );
+      if (ended !== null) access.notify();
+      return ended;
+    },
+    async pausedTypes() {
+      const rows = statement(access.database(), PAUSES).all() as readonly CountedRow[];
+      return rows.map((row) => ({ ...pauseOf(row), ...waitingBehind(row.waiting, row.unseen !== 0) }));
+    },
+  };
+}
+
+function pauseRecords(database: SqliteDatabase): PauseRecords {
+  return {
+    ...auditLines(database),
+    pauseOf({ endpoint, type }) {
+      const row = statement(database, 'SELECT * FROM hookbox_pauses WHERE endpoint = ? AND type = ?').get(
+        endpoint,
+        type,
+      );
+      return answer(row === undefined ? null : pauseOf(row as PauseRow));
+    },
+    savePause({ endpoint, type }, { now, actor, reason }) {
+      statement(
+        database,
+        'INSERT INTO hookbox_pauses (endpoint, type, since_ms, actor, reason) VALUES (?, ?, ?, ?, ?)',
+      ).run(endpoint, type, now, actor, reason);
+      return DONE;
+    },
+    removePause({ endpoint, type }) {
+      statement(database, 'DELETE FROM hookbox_pauses WHERE endpoint = ? AND type = ?').run(endpoint, type);
+      return DONE;
+    },
+  };
+}
+
+/** Nothing else that somebody has given along. */
+function laneOf({ endpoint, type }: Lane): Lane {
+  return { endpoint, type };
+}

@@ -1,0 +1,103 @@
+import type { Waits } from '../../../operator/waits.ts';
+import { answer, atOnce } from '../../../rules/steps.ts';
+import { toldWait, whyWaiting, type Standing } from '../../../rules/why-waiting.ts';
+import type { EventState } from '../../../state.ts';
+import { entityQueue } from '../../engine/entity-queue.ts';
+import { takers } from '../../engine/takers.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
+import { prepareNamedStatements } from '../../sql/named-statements.ts';
+import { statement } from '../../sql/prepared-statement.ts';
+import { createdOf } from '../../sql/records.ts';
+import type { Access } from '../access.ts';
+import { readTogether } from '../read-together.ts';
+import { summaryOfSeq } from './summary.ts';
+
+interface StandingRow {
+  readonly seq: number;
+  readonly endpoint: string;
+  readonly type: string | null;
+  readonly entity: string | null;
+  readonly created_ms: number | null;
+  readonly created_ns: number | null;
+  readonly state: EventState;
+  readonly crashes: number;
+  readonly due_ms: number;
+  readonly claimed_ms: number | null;
+  readonly discarded: 0 | 1;
+  readonly yields: 0 | 1;
+}
+
+const STANDING = `
+  SELECT seq, endpoint, type, entity, created_ms, created_ns, state, crashes, due_ms, claimed_ms,
+    discarded_ms IS NOT NULL AS discarded, yields
+  FROM hookbox_events WHERE id = :id AND endpoint = :endpoint`;
+
+const RUNNING = `
+  SELECT seq, claimed_ms FROM hookbox_events
+  WHERE state = 'processing' AND entity = :entity AND endpoint = :endpoint LIMIT 1`;
+
+const TYPES_BEHIND = `
+  SELECT type FROM hookbox_events
+  WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint
+    AND (created_ms, created_ns, seq) > (:created_ms, :created_ns, :seq)
+  ORDER BY created_ms, created_ns, seq LIMIT +:limit`;
+
+/** Before every event there can be. */
+const FIRST = { created: { ms: Number.MIN_SAFE_INTEGER, ns: 0 }, seq: 0 };
+
+export function waits(access: Access): Waits {
+  return {
+    async waits(keys, now) {
+      const database = access.database();
+      const engine = standing(database);
+      const told = { at: (ms: number) => new Date(ms), summary: (seq: number) => summaryOfSeq(database, seq) };
+      return readTogether(database, () =>
+        keys.map((key) => {
+          const why = atOnce(whyWaiting(engine, key, now));
+          return why === null ? null : toldWait(why, told);
+        }),
+      );
+    },
+  };
+}
+
+function standing(database: SqliteDatabase): Standing {
+  const statements = prepareNamedStatements(database);
+  return {
+    ...entityQueue(statements),
+    ...takers(statements),
+    isSuspectRunning: () => answer(statements.queue.runningSuspect.get() !== undefined),
+    standing({ id, endpoint }) {
+      const row = statement(database, STANDING).get({ id, endpoint }) as StandingRow | undefined; // its columns
+      if (row === undefined) return answer(undefined);
+      const { seq, type, entity, state, crashes } = row;
+      const created = createdOf(row);
+      const times = { dueAt: row.due_ms, claimedAt: row.claimed_ms };
+      const isDiscarded = row.discarded === 1;
+      return answer({
+        seq,
+        endpoint,
+        type,
+        entity,
+        created,
+        state,
+        crashes,
+        ...times,
+        isDiscarded,
+        yields: row.yields === 1,
+      });
+    },
+    running({ entity, endpoint }) {
+      const row = statement(database, RUNNING).get({ entity, endpoint });
+      if (row === undefined) return answer(undefined);
+      const { seq, claimed_ms: claimedAt } = row as { seq: number; claimed_ms: number }; // its columns
+      return answer({ seq, claimedAt });
+    },
+    typesBehind({ entity, endpoint }, after, limit) {
+      const { created, seq } = after ?? FIRST;
+      const from = { created_ms: created.ms, created_ns: created.ns, seq };
+      const rows = statement(database, TYPES_BEHIND).all({ entity, endpoint, ...from, limit });
+      return answer(rows.map((row) => (row as { type: string }).type));
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { jsonText } from '../../events/json-tokens.ts';
+import { isSameNumber } from '../../inbox/operator/finding/same-number.ts';
+import { jsonTree, type JsonNode } from './json-tree.ts';
+import { MASKED } from './mask.ts';
+
+/** A place at which two bodies differ, as people read it: `data.items[0].name`. */
+export interface BodyChange {
+  readonly path: string;
+  /** `null` where the first has nothing there */
+  readonly was: string | null;
+  /** `null` where the other has nothing there */
+  readonly is: string | null;
+}
+
+export type BodyDiff =
+  /** they mean something else */
+  | { readonly kind: 'changes'; readonly changes: readonly BodyChange[]; readonly more: boolean }
+  /** only the writing differs: white space, the order of names, `1.0` for `1`; from this byte on */
+  | { readonly kind: 'same meaning'; readonly at: number }
+  /** as far as they were read: one of them has more values than anybody would look through */
+  | { readonly kind: 'too large'; readonly at: number }
+  /** one of them is no JSON; from this byte on they differ */
+  | { readonly kind: 'no JSON'; readonly at: number };
+
+/** So many places are told. */
+const MOST_CHANGES = 100;
+const VALUE_CHARACTERS = 200;
+
+/** A value as it was received, and as it may be shown. */
+interface Shown {
+  readonly node: JsonNode;
+  readonly masked: JsonNode;
+}
+
+/**
+ * What differs between two bodies under one id. What is masked stays masked: that it differs is told, and not what it says.
+ *
+ * @param mask - as the bodies are shown
+ */
+export function bodyDiff(one: Uint8Array, other: Uint8Array, mask: (body: Uint8Array) => Uint8Array): BodyDiff {
+  const at = firstDifference(one, other);
+  const was = shownOf(one, mask);
+  const is = shownOf(other, mask);
+  if (was === null || is === null) return { kind: 'no JSON', at };
+  const changes: BodyChange[] = [];
+  compare('', was.shown, is.shown, changes);
+  if (changes.length > 0) {
+    return { kind: 'changes', changes: changes.slice(0, MOST_CHANGES), more: changes.length > MOST_CHANGES };
+  }
+  return { kind: was.leftOut || is.leftOut ? 'too large' : 'same meaning', at };
+}
+
+function shownOf(
+  body: Uint8Array,
+  mask: (body: Uint8Array) => Uint8Array,
+): { readonly shown: Shown; readonly leftOut: boolean } | null {
+  const text = jsonText(body);
+  const masked = jsonText(mask(body));
+  if (text === null || masked === null) return null;
+  const { root, leftOut } = jsonTree(text);
+  return { shown: { node: root, masked: jsonTree(masked).root }, leftOut };
+}
+
+/** The first byte, from 0 on, that one of them has otherwise. */
+function firstDifference(one: Uint8Array, other: Uint8Array): number {
+  const most = Math.min(one.byteLength, other.byteLength);
+  for (let at = 0; at < most; at += 1) if (one[at] !== other[at]) return at;
+  return most;
+}
+
+function compare(path: string, was: Shown, is: Shown, changes: BodyChange[]): void {
+  if (changes.length > MOST_CHANGES) return;
+  if (isSame(was.node, is.node)) return;
+  if (isHidden(was) || isHidden(is) || !isBranch(was.node) || was.node.kind !== is.node.kind) {
+    changes.push({ path: path === '' ? '(all of it)' : path, was: brief(was.masked), is: brief(is.masked) });
+    return;
+  }
+  const after = childrenOf(is);
+  for (const [name, child] of childrenOf(was)) {
+    const there = after.get(name);
+    after.delete(name);
+    const where = within(path, was.node, name);
+    if (there !== undefined) compare(where, child, there, changes);
+    else if (!is.node.cut) changes.push({ path: where, was: brief(child.masked), is: null });
+  }
+  if (was.node.cut) return;
+  for (const [name, child] of after)
+    changes.push({ path: within(path, is.node, name), was: null, is: brief(child.masked) });
+}
+
+/** By name, and the second one of a name by that; by place in a list. */
+function childrenOf({ node, masked }: Shown): Map<string, Shown> {
+  const seen = new Map<string, number>();
+  const children = new Map<string, Shown>();
+  for (const [place, child] of node.children.entries()) {
+    const shown = { node: child, masked: masked.children[place] ?? child };
+    const times = seen.get(child.name ?? '') ?? 0;
+    seen.set(child.name ?? '', times + 1);
+    const name = child.name ?? String(place);
+    children.set(node.kind === 'list' || times === 0 ? name : `${name} (again ${times})`, shown);
+  }
+  return children;
+}
+
+function within(path: string, { kind }: JsonNode, name: string): string {
+  if (kind === 'list') return `${path}[${name}]`;
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function isBranch({ kind }: JsonNode): boolean {
+  return kind === 'object' || kind === 'list';
+}
+
+function isHidden({ node, masked }: Shown): boolean {
+  return masked.kind === 'text' && masked.value === MASKED && (node.kind !== 'text' || node.value !== MASKED);
+}
+
+/** Whether two values mean the same, whatever the order of the names. */
+function isSame(one: JsonNode, other: JsonNode): boolean {
+  if (one.kind !== other.kind) return false;
+  if (one.kind === 'number') return one.value === other.value || isSameNumber(one.value, other.value);
+  if (!isBranch(one)) return one.value === other.value;
+  if (one.size !== other.size || one.children.length !== other.children.length) return false;
+  const whole = (node: JsonNode): Shown => ({ node, masked: node });
+  const there = childrenOf(whole(other));
+  for (const [name, child] of childrenOf(whole(one))) {
+    const same = there.get(name);
+    if (same === undefined || !isSame(child.node, same.node)) return false;
+  }
+  return true;
+}
+
+/** A value on one line; of an object or a list what it begins with. */
+function brief(node: JsonNode): string {
+  const text = written(node, VALUE_CHARACTERS);
+  return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text;
+}
+
+function written(node: JsonNode, room: number): string {
+  if (node.kind === 'text') return JSON.stringify(node.value.slice(0, VALUE_CHARACTERS + 1));
+  if (!isBranch(node)) return node.value;
+  let text = '';
+  for (const child of node.children) {
+    if (text.length > room) break;
+    const name = child.name === null ? '' : `${JSON.stringify(child.name.slice(0, VALUE_CHARACTERS))}:`;
+    text += `${text === '' ? '' : ','}${name}${written(child, room - text.length)}`;
+  }
+  if (node.children.length < node.size) text += ',…';
+  return node.kind === 'object' ? `{${text}}` : `[${text}]`;
+}

@@ -1,0 +1,79 @@
+import type { Inbox } from '../inbox/contract.ts';
+import { bulkFates, type BulkFate } from '../inbox/operator/bulk-outcome.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** So many events of a bulk are looked at in one step. */
+const STEP = 1_000;
+
+/** What became of the events that a bulk act was done to, as they stand now. */
+export interface BulkOutcome {
+  /** how many events it was done to; more as long as it runs */
+  readonly acted: number;
+  /**
+   * how they stand now: `waiting` and `retrying` are pending, those that have failed before being `retrying`; of `erased` ones
+   * nothing more is known
+   */
+  readonly counts: Readonly<Record<BulkFate, number>>;
+  /** on so many of them somebody has acted again since; each counts as it stands now */
+  readonly again: number;
+  /** how many are not known here any more: which events they were is kept for a week after the bulk has ended */
+  readonly forgotten: number;
+}
+
+export interface BulkOutcomeOptions {
+  /** told what was counted so far, after each thousand events; `forgotten` is 0 until the end */
+  readonly onProgress?: (soFar: BulkOutcome) => void;
+  /** ends the count */
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: true, signal: true };
+
+/**
+ * Tells what became of the events that a bulk act was done to: that all of 523 were rerun does not say that their handlers have
+ * succeeded. Counts them as they stand now, in steps of a thousand. `listEvents` with the filter `{ bulk: id }` names them.
+ *
+ * @returns `null` where there is no bulk of this id
+ * @throws ConfigurationError for an inbox that cannot be looked into
+ * @throws the signal's reason when it was aborted
+ * @example
+ * ```ts
+ * import { bulkOutcome } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const outcome = await bulkOutcome(inbox, 1);
+ * if (outcome !== null) console.log(`${outcome.counts.dead} of ${outcome.acted} are dead`);
+ * ```
+ */
+export async function bulkOutcome(
+  inbox: Inbox,
+  id: number,
+  options: BulkOutcomeOptions = {},
+): Promise<BulkOutcome | null> {
+  assertOptions('bulkOutcome', options, OPTIONS);
+  const { onProgress, signal } = options;
+  const operations = operationsOf(inbox);
+  const bulk = await operations.bulk(id);
+  if (bulk === null) return null;
+  const counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
+  let again = 0;
+  let found = 0;
+  for (let after: number | null = 0; after !== null;) {
+    signal?.throwIfAborted();
+    const part = await operations.outcomePart(id, after, STEP);
+    if (part === null) return null;
+    for (const fate of bulkFates) {
+      counts[fate] += part.counts[fate] ?? 0;
+      found += part.counts[fate] ?? 0;
+    }
+    again += part.again;
+    after = part.next;
+    // While it runs there are more of them than it began with.
+    if (after !== null)
+      onProgress?.({ acted: Math.max(found, bulk.counts.done ?? 0), counts: { ...counts }, again, forgotten: 0 });
+  }
+  const acted = Math.max(found, bulk.counts.done ?? 0);
+  return { acted, counts, again, forgotten: acted - found };
+}

@@ -1,0 +1,210 @@
+import { ConfigurationError } from '../errors.ts';
+import { eventTypes } from '../events/event-types.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { LONGEST_TEXT } from '../inbox/operator/check-filter.ts';
+import type { EventFilter } from '../inbox/operator/filter.ts';
+import type { EventPage, EventSummary, FoundName } from '../inbox/operator/search.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { positiveWhole } from '../number-option.ts';
+import { operationsOf } from './operations-of.ts';
+import { nearest } from './words/nearest.ts';
+
+const USUAL_LIMIT = 50;
+const MOST = 500;
+/** One step ends when it has looked at so many: whoever wants more goes on. */
+const MOST_EXAMINED = 5_000;
+/** Names that are told, of each kind. */
+const NAMES = 5;
+/** With fewer letters of it left, a name is like many others. */
+const FEWEST_LETTERS = 4;
+
+const REQUEST: KnownOptions<FindRequest> = { at: true, limit: true, signal: true };
+
+/** What a text is looked for among, in this order. */
+const PARTS = ['dead', 'retrying', 'others'] as const;
+/** What a text may be taken for. */
+export const READINGS = ['id', 'entity', 'merchant', 'type', 'text'] as const satisfies readonly TakenFor['takenFor'][];
+
+/** Where a step of `findEvents` begins, and what the first one has taken the text for: new names would change that on the way. */
+export interface FindPlace extends TakenFor {
+  readonly among: (typeof PARTS)[number];
+  readonly before: number | null;
+}
+
+export interface FindRequest {
+  /** the `next` of the step before */
+  readonly at?: FindPlace | null;
+  /** at most so many events; 50 unless given, 500 at most */
+  readonly limit?: number;
+  /** ends it, where nobody waits for it any more */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What else may have been meant. */
+export interface Suggestion {
+  readonly what: FoundName['what'] | 'type';
+  readonly name: string;
+}
+
+interface TakenFor {
+  readonly takenFor: Suggestion['what'] | 'text';
+  /** as it is stored, which may be in another case, or longer */
+  readonly name: string;
+}
+
+/** What a text was taken for. */
+export interface TextReading extends TakenFor {
+  /** what finds the same by itself */
+  readonly filter: EventFilter;
+  /** other names that begin with the text */
+  readonly others: readonly Suggestion[];
+}
+
+export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextReading {
+  /** those that are dead first, then those that are tried again, then the others; each of them the newest first */
+  readonly events: readonly EventSummary[];
+  /** where the next step begins: give it as `at`; `null` when everything was looked at */
+  readonly next: FindPlace | null;
+}
+
+/**
+ * Finds events by whatever somebody has at hand: the id of an event, an order, cart, product or merchant, a type, the beginning
+ * of one of these in any case, or a piece of an id or of the text of an error. Events that have failed come first.
+ *
+ * What exactly one thing is called is taken for that; anything else is looked for in ids, types, names of entities and errors. Each step
+ * looks at some 5,000 events, so one may have few of them, or none, and still have a `next`. Bodies are not searched, and of what
+ * was erased only the event's id is known.
+ *
+ * @throws ConfigurationError for a text that is empty or has more than 1,000 characters, and for an inbox that cannot be looked
+ * into
+ * @throws the reason of `signal` when that was aborted
+ * @example
+ * ```ts
+ * import { findEvents } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * const { takenFor, events, next } = await findEvents(inbox, 'ord_42');
+ * for (const { id, state, lastError } of events) console.log(id, state, lastError?.message);
+ * console.log(takenFor, next); // text null
+ * ```
+ */
+export async function findEvents(inbox: Inbox, text: string, request: FindRequest = {}): Promise<FoundEvents> {
+  assertOptions('findEvents', request, REQUEST);
+  const { at = null } = request;
+  if (at !== null) assertPlace(at);
+  const reading = await readText(inbox, text, { taken: at });
+  return { ...reading, ...(await failedFirst(inbox, reading, request)) };
+}
+
+/**
+ * What a text is taken for.
+ *
+ * @param kinds - of names that it may be
+ * @param taken - for what it was taken by the step before
+ */
+export async function readText(
+  inbox: Inbox,
+  text: string,
+  {
+    kinds = ['id', 'entity', 'merchant'],
+    taken = null,
+  }: { readonly kinds?: readonly FoundName['what'][]; readonly taken?: TakenFor | null } = {},
+): Promise<TextReading> {
+  const wanted = text.trim();
+  if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'There is no text to find events by.');
+  if (wanted.length > LONGEST_TEXT) {
+    throw new ConfigurationError('INVALID_OPTION', `The text is longer than ${LONGEST_TEXT} characters.`);
+  }
+  const like = (await operationsOf(inbox).namesLike(wanted, NAMES + 1)).filter(({ what }) => kinds.includes(what));
+  const read = (takenFor: TakenFor['takenFor'], name: string): TextReading => ({
+    takenFor,
+    name,
+    filter: takenFor === 'text' ? { text: name } : filterFor({ what: takenFor, name }),
+    others: like.filter((one) => one.what !== takenFor || one.name !== name).slice(0, NAMES * kinds.length),
+  });
+  if (taken !== null) return read(taken.takenFor, taken.name);
+  const alike = (name: string): boolean => name.toLowerCase() === wanted.toLowerCase();
+  const same = like.filter(({ name }) => alike(name));
+  const exact = same.filter(({ name }) => name === wanted);
+  // Several that differ in case alone are told, and all of them found.
+  const spelt = new Set(same.map(({ name }) => name)).size === 1 ? same : exact;
+  const beginning = new Set(like.map(({ name }) => name)).size === 1 ? like : [];
+  const [meant] = spelt.length > 0 ? spelt : beginning;
+  if (meant !== undefined) return read(meant.what, meant.name);
+  const type = eventTypes.find(alike);
+  return type === undefined ? read('text', wanted) : read('type', type);
+}
+
+/** The filter that finds what is called so. */
+export function filterFor({ what, name }: Suggestion): EventFilter {
+  return what === 'type' ? { types: [name] } : { [what]: name };
+}
+
+/** One step through what a text was taken for: those that have failed come first. */
+export async function failedFirst(
+  inbox: Inbox,
+  { takenFor, name, filter }: TextReading,
+  { at = null, limit = USUAL_LIMIT, signal }: FindRequest,
+): Promise<Pick<FoundEvents, 'events' | 'examined' | 'next'>> {
+  const operations = operationsOf(inbox);
+  const most = positiveWhole('limit', limit, MOST);
+  const events: EventSummary[] = [];
+  let examined = 0;
+  let place: Pick<FindPlace, 'among' | 'before'> | null = at ?? { among: 'dead', before: null };
+  while (place !== null && events.length < most && examined < MOST_EXAMINED) {
+    const { among, before }: Pick<FindPlace, 'among' | 'before'> = place;
+    const page: EventPage = await operations.search(
+      { ...filter, ...partOf(among) },
+      { before, limit: most - events.length, signal },
+    );
+    events.push(...page.events);
+    examined += page.examined;
+    const following: FindPlace['among'] | undefined = PARTS[PARTS.indexOf(among) + 1];
+    if (page.next !== null) place = { among, before: page.next };
+    else place = following === undefined ? null : { among: following, before: null };
+  }
+  return { events, examined, next: place === null ? null : { takenFor, name, ...place } };
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for what no step has said */
+function assertPlace({ among, takenFor, name }: FindPlace): void {
+  if (PARTS.includes(among) && READINGS.includes(takenFor) && typeof name === 'string') return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `A step begins among ${PARTS.join(', ')}, and takes the text for what the step before said: give its next as at.`,
+  );
+}
+
+function partOf(among: FindPlace['among']): Pick<EventFilter, 'states' | 'retrying'> {
+  switch (among) {
+    case 'dead':
+      return { states: ['dead'] };
+    case 'retrying':
+      return { retrying: true };
+    case 'others':
+      return { states: ['pending', 'processing', 'processed', 'ignored'], retrying: false };
+  }
+}
+
+/** What may have been meant by a text that nothing fits: what begins as it does, and types that are written nearly so. */
+export async function suggestionsFor(
+  inbox: Inbox,
+  text: string,
+  kinds?: readonly FoundName['what'][],
+): Promise<readonly Suggestion[]> {
+  const wanted = text.trim();
+  const operations = operationsOf(inbox);
+  let [low, high] = [FEWEST_LETTERS - 1, wanted.length - 1];
+  let like: readonly FoundName[] = [];
+  // What has a longer beginning in common has a shorter one too.
+  while (low < high) {
+    const letters = Math.ceil((low + high) / 2);
+    const named = await operations.namesLike(wanted.slice(0, letters), NAMES);
+    const found = named.filter(({ what }) => kinds?.includes(what) ?? true);
+    if (found.length > 0) [low, like] = [letters, found];
+    else high = letters - 1;
+  }
+  const types = /^[a-z]+[._ -]?[a-z]+$/i.test(wanted) ? nearest(wanted, eventTypes).slice(0, NAMES) : [];
+  return [...like.slice(0, NAMES), ...types.map((name): Suggestion => ({ what: 'type', name }))];
+}

@@ -1,0 +1,72 @@
+import type { Inbox } from '../inbox/contract.ts';
+import { IGNORE_AFTER_MS, TAKER_MS, thereSince } from '../inbox/rules/takers.ts';
+import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
+import { operationsOf } from './operations-of.ts';
+
+/** Processors of an endpoint ran, and none does. */
+export interface MissingProcessors {
+  /** `*` for those of every endpoint */
+  readonly endpoint: string;
+  /** what they handled; `*` for every type */
+  readonly types: readonly string[];
+  /** when the last of them was seen */
+  readonly since: Date;
+}
+
+/** Who handles events, and who no longer does. */
+export interface Processing {
+  /** those that run, the one that started first at the front */
+  readonly processors: readonly RunningProcessor[];
+  /** when each type was last seen to be handled, at any endpoint; `*` for every type */
+  readonly lastSeen: Readonly<Record<string, Date>>;
+  readonly missing: readonly MissingProcessors[];
+}
+
+/** Who handles the events of an inbox now. */
+export async function processingOf(inbox: Inbox, waiting: readonly UnhandledType[], now: number): Promise<Processing> {
+  const seen = await inbox.processors(now);
+  const missing = missingProcessors(seen, now).filter(({ endpoint }) =>
+    // It is told of each of these already.
+    waiting.every((type) => type.endpoint !== endpoint || type.since === null),
+  );
+  const lastSeen = new Map<string, Date>();
+  for (const { type, seenAt } of seen.handled) {
+    if (seenAt > (lastSeen.get(type) ?? new Date(0))) lastSeen.set(type, seenAt);
+  }
+  return {
+    processors: seen.processors,
+    lastSeen: Object.fromEntries(lastSeen),
+    missing: await stillMissing(inbox, missing, now),
+  };
+}
+
+/**
+ * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have dropped the
+ * handler of a type: that is told when its events wait, and not before.
+ */
+export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
+  const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);
+  const lastAt = (endpoint: string): number =>
+    (byEndpoint.get(endpoint) ?? []).reduce((last, { seenAt }) => Math.max(last, seenAt.getTime()), -Infinity);
+  return [...byEndpoint.keys()].flatMap((endpoint) => {
+    const last = lastAt(endpoint);
+    if (Math.max(last, lastAt('*')) > thereSince(now) || last <= now - IGNORE_AFTER_MS) return [];
+    // What the last ones handled; a type that was dropped days before is not among them.
+    const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > thereSince(last));
+    return { endpoint, types: types.map(({ type }) => type).toSorted(), since: new Date(last) };
+  });
+}
+
+/** Where events are processed all the same, handlers run before the answer: nobody announces that. */
+async function stillMissing(
+  inbox: Inbox,
+  missing: readonly MissingProcessors[],
+  now: number,
+): Promise<readonly MissingProcessors[]> {
+  if (missing.length === 0) return [];
+  const last = Math.max(...missing.map(({ since }) => since.getTime()));
+  // What they had begun ends within some minutes. All of them were seen longer ago than that.
+  const span = { since: last + TAKER_MS, until: now };
+  const totals = await operationsOf(inbox).totals(span);
+  return totals.some(({ what }) => what === 'processed') ? [] : missing;
+}

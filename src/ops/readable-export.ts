@@ -1,0 +1,135 @@
+import type { Inbox } from '../inbox/contract.ts';
+import type { By } from '../inbox/operator/acts.ts';
+import { readExportLine, type ExportedEvent } from '../inbox/operator/export-format.ts';
+import type { EventFilter } from '../inbox/operator/filter.ts';
+import { jsonText } from '../events/json-tokens.ts';
+import { assertOptions } from '../known-options.ts';
+import { EXPORT_OPTIONS, exportEvents, type ExportOptions } from './export.ts';
+import type { ReadableFormat } from './words/readable-formats.ts';
+
+/**
+ * Writes events for people, the oldest first, as lines without line ends: `csv` for spreadsheets (RFC 4180; each line has to end
+ * with CR LF), `json` with a line for each event and its body as JSON where it is that. Neither can be imported: `exportEvents`
+ * writes what can.
+ *
+ * A cell of CSV that begins with `=`, `+`, `-`, `@`, a tab or a line end has `'` before it, because a spreadsheet would take it
+ * for a formula, and bodies come from outside. It has what is personal, as bodies and errors do.
+ *
+ * @throws ConfigurationError for a filter that cannot be meant
+ * @throws RangeError for an event that says what no export can say; `exportEvents` writes it as it is
+ * @example
+ * ```ts
+ * import { exportReadable } from 'hookbox/ops';
+ * import { sqliteInbox } from 'hookbox/sqlite';
+ *
+ * await using inbox = sqliteInbox('shop.db');
+ * for await (const line of exportReadable(inbox, 'csv', { actor: 'ada' }, { states: ['dead'] })) console.log(line);
+ * ```
+ */
+export async function* exportReadable(
+  inbox: Inbox,
+  format: ReadableFormat,
+  by: By,
+  filter: EventFilter = {},
+  options: ExportOptions = {},
+): AsyncGenerator<string, void> {
+  assertOptions('exportReadable', options, EXPORT_OPTIONS);
+  const lineOf = format === 'csv' ? csvLine : jsonLine;
+  if (format === 'csv') yield COLUMNS.map(([name]) => name).join(',');
+  for await (const line of exportEvents(inbox, by, filter, options)) {
+    const read = readExportLine(line);
+    if ('fault' in read) throw new RangeError(`An event cannot be written as ${format}: ${read.fault}.`);
+    if ('event' in read) yield lineOf(read.event);
+  }
+}
+
+type Cell = string | number | boolean | null;
+
+const COLUMNS: readonly (readonly [name: string, of: (event: ExportedEvent) => Cell])[] = [
+  ['received', ({ receivedMs }) => timeOf(receivedMs)],
+  ['endpoint', ({ endpoint }) => endpoint],
+  ['id', ({ id }) => id],
+  ['type', ({ type }) => type],
+  ['about', ({ entity }) => entity],
+  ['created', ({ created }) => timeOf(created?.ms ?? null)],
+  ['state', ({ state }) => state],
+  ['dead_reason', ({ deadReason }) => deadReason],
+  ['settled', ({ settledMs }) => timeOf(settledMs)],
+  ['due', ({ state, dueMs }) => (state === 'pending' ? timeOf(dueMs) : null)],
+  ['attempts', ({ begun }) => begun],
+  ['failures', ({ failures }) => failures],
+  ['redeliveries', ({ redeliveries }) => redeliveries?.count ?? 0],
+  ['conflicts', ({ conflict }) => conflict?.count ?? 0],
+  ['verified', ({ verified }) => verified],
+  ['last_error', (event) => errorText(lastErrorOf(event))],
+  ['body_bytes', ({ body }) => body?.byteLength ?? null],
+];
+
+function csvLine(event: ExportedEvent): string {
+  return COLUMNS.map(([, of]) => csvCell(of(event))).join(',');
+}
+
+/** What a spreadsheet takes for a formula, or for something that steers it. */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+/** A cell as RFC 4180 writes it. Only texts can be taken for formulas: figures and times are ours. */
+export function csvCell(value: Cell): string {
+  if (value === null) return '';
+  if (typeof value !== 'string') return String(value);
+  const harmless = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+function jsonLine(event: ExportedEvent): string {
+  const { endpoint, id, type, entity, created, verified, state, deadReason, receivedMs, settledMs, dueMs } = event;
+  const { begun, failures, fingerprint, attempts, redeliveries, conflict } = event;
+  const about = {
+    endpoint,
+    id,
+    type,
+    entity,
+    created: timeOf(created?.ms ?? null),
+    verified,
+    state,
+    deadReason,
+    received: timeOf(receivedMs),
+    settled: timeOf(settledMs),
+    due: state === 'pending' ? timeOf(dueMs) : null,
+    attempts: begun,
+    failures,
+    fingerprint,
+    redeliveries: redeliveries?.count ?? 0,
+    conflicts: conflict?.count ?? 0,
+    lastError: lastErrorOf(event),
+    history: attempts.map(({ number, trigger, outcome, startedMs, endedMs, error }) => ({
+      number,
+      trigger,
+      outcome,
+      started: timeOf(startedMs),
+      ended: timeOf(endedMs),
+      error,
+    })),
+  };
+  return `${JSON.stringify(about).slice(0, -1)},${bodyField(event.body)}}`;
+}
+
+/** As it was sent, on one line; in base64 where it is no JSON in UTF-8. */
+function bodyField(body: Uint8Array | null): string {
+  if (body === null) return '"body":null';
+  const text = jsonText(body);
+  // A line end can only stand between tokens: within a text it is escaped.
+  if (text !== null) return `"body":${text.replaceAll(/[\r\n]+/g, ' ')}`;
+  return `"bodyBase64":${JSON.stringify(Buffer.from(body).toString('base64'))}`;
+}
+
+function lastErrorOf({ attempts }: ExportedEvent): ExportedEvent['attempts'][number]['error'] {
+  return attempts.findLast(({ error }) => error !== null)?.error ?? null;
+}
+
+function errorText(error: ReturnType<typeof lastErrorOf>): string | null {
+  return error && `${error.name}: ${error.message ?? ''}`;
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,179 @@
+import type { Inbox } from '../../inbox/contract.ts';
+import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
+import type { Operations } from '../../inbox/operator/operations.ts';
+import { operationsOf } from '../operations-of.ts';
+import { acceptedAt, cameAt, endpointsIn, hoursAt, lastAt, type Endpoint } from './lanes.ts';
+import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';
+import { gapOf, isRefusing, isSilent, refusingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
+
+/** What comes in, and whether that is as usual. */
+export interface Traffic {
+  /** `null` for all of them together */
+  readonly endpoint: string | null;
+  /**
+   * when a delivery was accepted last, to the second, the minute or the hour; `null` where none is known: counts of 36
+   * days are looked through, or of nine for an endpoint while others go on
+   */
+  readonly lastReceived: Date | null;
+  /** milliseconds from one delivery to the next, at this hour of earlier days; `null` where nobody can tell, or few come */
+  readonly usualGapMs: number | null;
+  /** since the last delivery that was accepted, or in the last hour if there was one */
+  readonly lately: {
+    readonly since: Date;
+    readonly accepted: number;
+    readonly refused: number;
+    /** what most of them were refused for; `null` where none was */
+    readonly cause: string | null;
+  };
+  /**
+   * `silent`: nothing comes although much should; `refusing`: (nearly) every delivery is refused; `null` where neither is
+   * so, or nobody can tell
+   */
+  readonly alarm: 'silent' | 'refusing' | null;
+}
+
+/** What comes in at an inbox. */
+export interface AllTraffic {
+  readonly all: Traffic;
+  /** of each endpoint by its name, where there are several */
+  readonly endpoints: readonly Traffic[];
+}
+
+const MINUTE_MS = 60_000;
+/** How far it is looked back for what was accepted last, the near past first; what is longer ago does not matter. */
+const LOOKED_BACK_MS = [2 * HOUR_MS, 26 * HOUR_MS, 9 * DAY_MS, 36 * DAY_MS];
+/** An endpoint at which nothing is accepted for a week while others go on was given up. */
+const GIVEN_UP_MS = 7 * DAY_MS;
+/** So many deliveries may be under way between two counts. */
+const UNDER_WAY = 20;
+
+/**
+ * What comes in at an inbox and at each of its endpoints, compared with earlier days.
+ *
+ * @param now - milliseconds since 1970
+ */
+export async function trafficOf(inbox: Inbox, now: number): Promise<AllTraffic> {
+  const operations = operationsOf(inbox);
+  const totals = await operations.totals();
+  const names = endpointsIn(totals);
+  const lanes: readonly Endpoint[] = [null, ...(names.length > 1 ? names : [])];
+  const { begin, rows } = await countsUntilLast(operations, lanes, now);
+  const newest = await newestReceived(operations, now);
+  const lasts = lanes.map((lane) => {
+    const last = lastAt(lane, rows, now);
+    return lane === null ? precise(last, newest) : last;
+  });
+  const before = await hoursOf(
+    operations,
+    lasts.flatMap((last) => spansToKnow(last, now, begin)),
+  );
+  const gaps = await usualGaps(operations, lanes, { before, begin, now });
+  const [all, ...endpoints] = lanes.map((endpoint, n) => {
+    const last = lasts[n] ?? null;
+    const span = refusingSpan(last, now);
+    const came = cameAt(endpoint, rows, span);
+    const history = { hours: hoursAt(endpoint, before), begin };
+    const everAccepted = totals.some((total) => acceptedAt(endpoint, total));
+    return {
+      endpoint,
+      lastReceived: last === null ? null : new Date(last),
+      usualGapMs: gaps[n] ?? null,
+      lately: { ...came, since: new Date(span.since) },
+      alarm: alarmOf({ endpoint, last, now, span, rows }, { ...came, everAccepted }, history),
+    };
+  }) as [Traffic, ...Traffic[]]; // the first one is that of all
+  return { all, endpoints };
+}
+
+function alarmOf(
+  lane: {
+    readonly endpoint: Endpoint;
+    readonly last: number | null;
+    readonly now: number;
+    readonly span: CountSpan;
+    readonly rows: readonly CountRow[];
+  },
+  came: Parameters<typeof isRefusing>[1],
+  history: History,
+): Traffic['alarm'] {
+  const { endpoint, last, now, span, rows } = lane;
+  if (endpoint !== null) {
+    const isGivenUp = came.everAccepted && (last === null || now - last > GIVEN_UP_MS);
+    if (isGivenUp || !isAccountedFor(rows, span)) return null;
+  }
+  if (isRefusing(span, came, history)) return 'refusing';
+  return last !== null && isSilent(last, now, history) ? 'silent' : null;
+}
+
+/** A receiver of an older hookbox does not say at which endpoint: then no endpoint is known to be silent. */
+function isAccountedFor(rows: readonly CountRow[], span: CountSpan): boolean {
+  const arrived = rows.filter(({ what, at }) => what === 'arrived' && at >= span.since && at <= span.until);
+  return cameAt(null, rows, span).accepted <= arrived.reduce((sum, { count }) => sum + count, 0) + UNDER_WAY;
+}
+
+/** What was counted, from so long ago on that it holds the last delivery of each lane that was not given up. */
+async function countsUntilLast(
+  operations: Operations,
+  lanes: readonly Endpoint[],
+  now: number,
+): Promise<{ readonly begin: number; readonly rows: readonly CountRow[] }> {
+  const rows: CountRow[] = [];
+  let begin: number | null = null;
+  let until = now + MINUTE_MS;
+  for (const ms of LOOKED_BACK_MS) {
+    const since = Math.floor((now - ms) / HOUR_MS) * HOUR_MS;
+    const counted = await operations.deliveries([{ since, until }], 'minute');
+    rows.push(...counted.rows);
+    begin = counted.begin;
+    if (begin === null || begin >= since) break;
+    // What was given up is looked for no further.
+    const isEnough = (lane: Endpoint) => lastAt(lane, rows, now) !== null || (lane !== null && ms > GIVEN_UP_MS);
+    if (lanes.every(isEnough)) break;
+    until = since;
+  }
+  return { begin: begin ?? now, rows };
+}
+
+/** When the newest event was received, which may have been imported; `null` where there is none. */
+async function newestReceived(operations: Operations, now: number): Promise<number | null> {
+  const { events } = await operations.search({}, { limit: 1 });
+  const at = events[0]?.receivedAt.getTime();
+  return at === undefined ? null : Math.min(at, now);
+}
+
+/** To the second, where the newest event is of the minute in which the last delivery was counted. */
+function precise(last: number | null, newest: number | null): number | null {
+  if (last === null || newest === null) return last ?? newest;
+  return newest > last && newest - last < MINUTE_MS ? newest : last;
+}
+
+/** How often something comes at this hour, or on this day where that is less than once an hour. */
+async function usualGaps(
+  operations: Operations,
+  lanes: readonly Endpoint[],
+  { before, begin, now }: { readonly before: readonly CountRow[]; readonly begin: number; readonly now: number },
+): Promise<readonly (number | null)[]> {
+  const gapsIn = (rows: readonly CountRow[], span: CountSpan) =>
+    lanes.map((endpoint) => usualGapMs(span, { hours: hoursAt(endpoint, rows), begin }));
+  const hourly = gapsIn(before, spanOfGap(now, 'hour'));
+  if (hourly.every((gap) => gap !== null)) return hourly;
+  const day = spanOfGap(now, 'day');
+  const daily = gapsIn(await hoursOf(operations, comparedSpans(day, begin)), day);
+  return hourly.map((gap, n) => gapOf(gap, daily[n] ?? null));
+}
+
+/** What was counted in the hours of some spans, each once. */
+async function hoursOf(operations: Operations, spans: readonly CountSpan[]): Promise<readonly CountRow[]> {
+  return spans.length === 0 ? [] : (await operations.deliveries(joined(spans), 'hour')).rows;
+}
+
+/** Each hour once. */
+function joined(spans: readonly CountSpan[]): readonly CountSpan[] {
+  const apart: CountSpan[] = [];
+  for (const span of spans.toSorted((one, other) => one.since - other.since)) {
+    const before = apart.at(-1);
+    if (before === undefined || span.since > before.until) apart.push(span);
+    else apart[apart.length - 1] = { since: before.since, until: Math.max(before.until, span.until) };
+  }
+  return apart;
+}

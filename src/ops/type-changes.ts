@@ -1,0 +1,84 @@
+import type { Inbox } from '../inbox/contract.ts';
+import type { CountSpan } from '../inbox/operator/counts.ts';
+import { Sums } from './counted-sums.ts';
+import { operationsOf } from './operations-of.ts';
+import type { Percentiles } from './percentiles.ts';
+
+/** How the handler of a type did in a span. */
+export interface TypeFigures {
+  /** runs that ended: processed, failed, or dead */
+  readonly ended: number;
+  /** runs that failed and were tried again */
+  readonly failed: number;
+  readonly dead: number;
+  /** those that failed or died as part of all that ended, from 0 to 1; `null` where none did */
+  readonly failedPart: number | null;
+  readonly handlerMs: Percentiles;
+}
+
+/** How the handler of a type does, and how it did before. */
+export interface TypeChange {
+  readonly type: string;
+  readonly before: TypeFigures;
+  readonly after: TypeFigures;
+}
+
+const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max: null };
+
+/** Rates of failure and durations by type, in two spans; first what fails more often than it did, then what failed most. */
+export async function typeChanges(inbox: Inbox, before: CountSpan, after: CountSpan): Promise<readonly TypeChange[]> {
+  const operations = operationsOf(inbox);
+  const [then, now] = [await operations.totals(before), await operations.totals(after)].map((totals) => {
+    const sums = new Sums();
+    for (const total of totals) sums.add(total);
+    return { byType: sums.byType(), ms: sums.msByType() };
+  }) as [Figures, Figures]; // one for each span
+  const types = new Set([...Object.keys(then.byType), ...Object.keys(now.byType)]);
+  return Array.from(types, (type) => ({ type, before: figuresOf(then, type), after: figuresOf(now, type) }))
+    .filter(({ type, before, after }) => type !== 'invalid' && before.ended + after.ended > 0)
+    .toSorted(
+      (one, other) => worseBy(other) - worseBy(one) || bad(other) - bad(one) || other.after.ended - one.after.ended,
+    );
+}
+
+interface Figures {
+  readonly byType: ReturnType<Sums['byType']>;
+  readonly ms: ReturnType<Sums['msByType']>;
+}
+
+function figuresOf({ byType, ms }: Figures, type: string): TypeFigures {
+  const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
+  const ended = processed + failed + dead;
+  return {
+    ended,
+    failed,
+    dead,
+    failedPart: ended === 0 ? null : (failed + dead) / ended,
+    handlerMs: ms[type] ?? UNMEASURED,
+  };
+}
+
+function bad({ after: { failed, dead } }: TypeChange): number {
+  return failed + dead;
+}
+
+/** By how much more of it fails than before, in whole percents. */
+function worseBy(change: TypeChange): number {
+  return isWorse(change) ? Math.round(((change.after.failedPart ?? 0) - (change.before.failedPart ?? 0)) * 100) : 0;
+}
+
+/** So many failures may be chance. */
+const FEW = 3;
+
+/** Whether it fails more often than before: at least twice as often, and not only once or twice. */
+export function isWorse({ before, after }: TypeChange): boolean {
+  const part = after.failedPart ?? 0;
+  return bad({ type: '', before, after }) >= FEW && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
+}
+
+/** Whether it takes longer than before: half of its runs take at least twice as long, and both spans have enough of them. */
+export function isSlower({ before, after }: TypeChange): boolean {
+  const [then, now] = [before.handlerMs, after.handlerMs];
+  if (then.p50 === null || now.p50 === null || Math.min(then.count, now.count) < 10) return false;
+  return now.p50 >= 20 && now.p50 >= 2 * then.p50;
+}

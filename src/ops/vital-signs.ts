@@ -1,0 +1,53 @@
+import { gauge, TYPES, type Family, type Sample } from './metric-family.ts';
+import type { Traffic } from './traffic/traffic.ts';
+import type { Watch } from './watch.ts';
+
+/** What Prometheus is told of a watch. */
+export function vitalSigns({ traffic: { all, endpoints }, processors, lastSeen, missing, unhandled }: Watch): Family[] {
+  const lanes = [all, ...endpoints];
+  const each = (value: (lane: Traffic) => number | null): Sample[] =>
+    lanes.flatMap((lane) => {
+      const labels = lane.endpoint === null ? {} : { endpoint: lane.endpoint };
+      const figure = value(lane);
+      return figure === null ? [] : [{ value: figure, labels }];
+    });
+  const alarm = (alarm: Traffic['alarm']) => each((lane) => (lane.alarm === alarm ? 1 : 0));
+  return [
+    gauge(
+      'hookbox_last_received_timestamp_seconds',
+      'When a delivery was accepted last, in seconds since 1970; absent when none is known; 36 days are looked through, or nine at an endpoint.',
+      each(({ lastReceived }) => (lastReceived === null ? null : lastReceived.getTime() / 1_000)),
+    ),
+    gauge(
+      'hookbox_usual_gap_seconds',
+      'From one delivery to the next, at this hour of earlier days; absent where nobody can tell.',
+      each(({ usualGapMs }) => (usualGapMs === null ? null : usualGapMs / 1_000)),
+    ),
+    gauge('hookbox_silent', '1 when nothing comes although much should, going by earlier days.', alarm('silent')),
+    gauge('hookbox_refusing', '1 when nearly every delivery is refused, as after a wrong secret.', alarm('refusing')),
+    gauge('hookbox_processors', 'Processors that run.', [{ value: processors.length, labels: {} }]),
+    gauge('hookbox_missing_processors', 'Endpoints that had processors in the last seven days, and have none now.', [
+      { value: missing.length, labels: {} },
+    ]),
+    gauge(
+      'hookbox_unhandled_events',
+      'Events that wait for ten minutes and whose type nobody handles, up to 1,000 of each.',
+      [{ value: unhandled.waiting.reduce((sum, { count }) => sum + count, 0), labels: {} }],
+    ),
+    gauge(
+      'hookbox_processor_last_seen_timestamp_seconds',
+      'When a processor for the type was last seen, in seconds since 1970; * is one for every type.',
+      lastSeenByType(lastSeen),
+    ),
+  ];
+}
+
+/** Handlers name types that are known; the types of an older or newer hookbox are one. */
+function lastSeenByType(lastSeen: Watch['lastSeen']): Sample[] {
+  const byLabel = new Map<string, number>();
+  for (const [type, at] of Object.entries(lastSeen)) {
+    const label = type === '*' || TYPES.includes(type) ? type : 'other';
+    byLabel.set(label, Math.max(byLabel.get(label) ?? 0, at.getTime() / 1_000));
+  }
+  return Array.from(byLabel, ([type, value]) => ({ value, labels: { type } }));
+}

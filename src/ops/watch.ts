@@ -1,0 +1,27 @@
+import type { Inbox } from '../inbox/contract.ts';
+import { processingOf, type Processing } from './processors.ts';
+import { trafficOf, type AllTraffic } from './traffic/traffic.ts';
+import { unhandledEvents, type Unhandled } from './unhandled.ts';
+
+/** What nobody may notice by itself: that nothing comes, that all is refused, that nobody handles anything. */
+export interface Watch extends Processing {
+  readonly traffic: AllTraffic;
+  readonly unhandled: Unhandled;
+}
+
+/** What a watch can warn of. */
+export type Alarm =
+  /** nothing comes, although much should */
+  | 'silent'
+  /** (nearly) every delivery is refused */
+  | 'refusing'
+  /** the processors of an endpoint have gone */
+  | 'no-processor'
+  /** events wait, and nobody is there who handles their type */
+  | 'unhandled';
+
+/** Looks at an inbox as a watchman does. */
+export async function watch(inbox: Inbox, now = Date.now()): Promise<Watch> {
+  const [traffic, unhandled] = await Promise.all([trafficOf(inbox, now), unhandledEvents(inbox, now)]);
+  return { traffic, unhandled, ...(await processingOf(inbox, unhandled.waiting, now)) };
+}

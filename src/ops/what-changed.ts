@@ -1,0 +1,42 @@
+import type { Inbox } from '../inbox/contract.ts';
+import type { Mark } from '../inbox/operator/marks.ts';
+import { operationsOf } from './operations-of.ts';
+import { typeChanges, type TypeChange } from './type-changes.ts';
+import { age } from './words/format.ts';
+import { markInWords } from './words/change-words.ts';
+
+/** What began in a span, and how handlers have done since. */
+export interface Changes {
+  readonly marks: readonly Mark[];
+  readonly types: readonly TypeChange[];
+  /** which spans are beside one another, in words */
+  readonly spans: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * How handlers have done since the newest release or secret of a span, beside as long before that as the span is; without one,
+ * the span beside the one before.
+ *
+ * @param label - how long the span is, in words
+ */
+export async function changesOf(
+  inbox: Inbox,
+  { since, until }: { readonly since: Date; readonly until: Date },
+  label: string,
+  now: Date,
+): Promise<Changes> {
+  const marks = await operationsOf(inbox).marks(since.getTime(), until.getTime());
+  const length = until.getTime() - since.getTime();
+  const newest = marks.at(-1);
+  // Counts are by the minute: the one that it began in is already its own.
+  const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
+  const before = { since: at - length, until: at };
+  const types = await typeChanges(inbox, before, { since: at, until: until.getTime() });
+  const spans =
+    newest === undefined
+      ? `in this ${label}, beside the ${label} before`
+      : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
+  return { marks, types, spans };
+}

@@ -1,0 +1,10 @@
+import type { TextReading } from '../find-by-text.ts';
+
+/** What each kind of name is, where a text is taken for it. */
+export const TAKEN_FOR = {
+  id: 'the id of an event',
+  entity: 'what events are about',
+  merchant: 'a merchant',
+  type: 'a type of event',
+  text: 'a piece of an id, a type, a name or an error',
+} as const satisfies Record<TextReading['takenFor'], string>;

@@ -1,0 +1,96 @@
+import type { EventKey } from '../../inbox/event.ts';
+import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Blocker, Wait } from '../../inbox/operator/waits.ts';
+import { oneLine } from '../../printable.ts';
+import { age, bounded, number, relative } from './format.ts';
+import { pausedInWords } from './pause-words.ts';
+
+/** A sentence in parts: an event in it is a link on the page. */
+export type WaitWords = readonly (string | EventKey)[];
+
+const MOST_OF_ERROR = 160;
+const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
+
+/** How an event stands and what it waits for, as it goes on after the event's name: `waits behind evt_1, which has failed twice`. */
+export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): WaitWords {
+  switch (wait?.reason) {
+    case undefined:
+      return ['waits no longer'];
+    case 'running':
+      return [`has been running for ${since(wait.since, now)}${behindIt(wait.waiting)}`];
+    case 'paused':
+      return [`${history(event) ?? 'waits'}; ${pausedInWords(wait.pause)}`];
+    case 'no taker':
+      return [`${history(event) ?? 'waits'}; ${nobody(event, wait.lastSeen, now)}`];
+    case 'behind':
+      return ['waits behind ', wait.blocker.event, `, which ${blockerInWords(wait.blocker, now)}`];
+    case 'later':
+      return [
+        `${history(event) ?? 'was put off'}; ${again(event)} ${relative(wait.dueAt, now)}${behindIt(wait.waiting)}`,
+      ];
+    case 'suspect':
+      return [
+        `waits for its turn: its process ended while it was handled, and such events run one at a time${behindIt(wait.waiting)}`,
+      ];
+    case 'next': {
+      const seen = `its turn has come, and a processor that handles ${typeOf(event)} was last seen ${relative(wait.lastSeen, now)}`;
+      return [`${history(event) ?? 'was never tried'}; ${seen}${behindIt(wait.waiting)}`];
+    }
+    case 'discarded':
+      return ['was discarded by an operator'];
+    case 'not handled':
+      return [`was put away; ${nobody(event, wait.lastSeen, now)}`];
+  }
+}
+
+/** What an event does that others wait for, after `which`. */
+export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
+  const stands = paused ? 'is paused with its type' : standing(event, runningSince, now);
+  return `${stands}${behindIt(waiting)}`;
+}
+
+function standing(event: EventSummary, runningSince: Date | null, now: Date): string {
+  if (runningSince !== null) {
+    const before = event.failures > 0 ? `${history(event) ?? ''} and ` : '';
+    return `${before}has been running for ${since(runningSince, now)}`;
+  }
+  const { dueAt } = event;
+  if (dueAt !== null && dueAt > now)
+    return `${history(event) ?? 'was put off'}; ${again(event)} ${relative(dueAt, now)}`;
+  return history(event) ?? 'was never tried and is due';
+}
+
+/** What was tried; `null` for nothing. */
+function history({ failures, attempts, lastError }: EventSummary): string | null {
+  if (failures > 0) {
+    const error = lastError === null ? '' : `: ${oneLine(`${lastError.name}: ${lastError.message}`, MOST_OF_ERROR)}`;
+    return `has failed ${TIMES[failures] ?? `${number(failures)} times`}${error}`;
+  }
+  return attempts > 0 ? 'was interrupted or rerun' : null;
+}
+
+function again({ attempts }: EventSummary): string {
+  return attempts > 0 ? 'tried again' : 'tried';
+}
+
+function nobody(event: EventSummary, lastSeen: Date | null, now: Date): string {
+  const whoever = `no processor that handles ${typeOf(event)}`;
+  if (lastSeen !== null) return `${whoever} was seen for ${since(lastSeen, now)}`;
+  // Somebody has run it nevertheless.
+  const inline = event.attempts === 0 ? '' : '; where handlers run inline, its next delivery runs it';
+  return `${whoever} was ever seen${inline}`;
+}
+
+function typeOf({ type }: EventSummary): string {
+  return type === null ? 'its type' : oneLine(type, 60);
+}
+
+function behindIt(waiting: Gauge): string {
+  if (waiting.count === 0) return '';
+  return `; ${bounded(waiting)} ${waiting.count === 1 && !waiting.more ? 'waits' : 'wait'} behind it`;
+}
+
+function since(at: Date, now: Date): string {
+  return age(now.getTime() - at.getTime());
+}

@@ -1,0 +1,131 @@
+import { oneLine } from '../../printable.ts';
+import type { Inbox } from '../../inbox/contract.ts';
+import type { UnhandledType } from '../../inbox/work.ts';
+import type { MissingProcessors } from '../processors.ts';
+import type { AllTraffic, Traffic } from '../traffic/traffic.ts';
+import type { Alarm, Watch } from '../watch.ts';
+import { HOUR_MS } from '../traffic/rhythm.ts';
+import { age, bounded, listed, number, plural, shortTime } from './format.ts';
+import { causeOfRejection } from './rejection-causes.ts';
+
+/** Something to see to, in a sentence or two. */
+export interface Warning {
+  readonly alarm: Alarm;
+  /** where; `null` for everywhere */
+  readonly endpoint: string | null;
+  readonly text: string;
+  /** the types that nobody handles */
+  readonly types: readonly string[];
+}
+
+/** What a watch has to warn of, the worst first. */
+export function warningsOf(
+  { traffic, missing, unhandled }: Watch,
+  inbox: Pick<Inbox, 'file'>,
+  now: Date,
+): readonly Warning[] {
+  return [
+    ...alarmedLanes(traffic).map((lane) => trafficWarning(lane, inbox, now)),
+    ...absent(unhandled.waiting, missing, now),
+  ];
+}
+
+/** Of all together, or of each endpoint by its name where only some of them are alarmed. */
+function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
+  if (all.alarm !== null) return [all];
+  return endpoints.filter(({ alarm }) => alarm !== null);
+}
+
+function trafficWarning(lane: Traffic, inbox: Pick<Inbox, 'file'>, now: Date): Warning {
+  const { alarm, endpoint, lastReceived, usualGapMs, lately } = lane;
+  const at = endpoint === null ? '' : ` at ${oneLine(endpoint, 80)}`;
+  if (alarm === 'refusing') {
+    const since = lastReceived === null && lately.accepted === 0 ? '' : ` since ${sinceText(lately.since, now)}`;
+    const { refused, accepted, cause } = lately;
+    const all = plural(refused + accepted, 'delivery', 'deliveries');
+    const which =
+      accepted === 0
+        ? `Every delivery${at}${since} was refused, ${number(refused)} in all`
+        : `${number(refused)} of ${all}${at}${since} were refused`;
+    const why = cause === null ? '' : ` ${causeOfRejection(cause, inbox).cause}`;
+    return { alarm, endpoint, types: [], text: `${which}.${why}` };
+  }
+  const usual = usualGapMs === null ? 'more comes on other days' : usualText(usualGapMs);
+  const since = lastReceived === null ? '' : ` since ${sinceText(lastReceived, now)}`;
+  return { alarm: 'silent', endpoint, types: [], text: `Nothing was received${at}${since}; ${usual}.` };
+}
+
+function absent(
+  waiting: readonly UnhandledType[],
+  missing: readonly MissingProcessors[],
+  now: Date,
+): readonly Warning[] {
+  // What went with the same processors is one sentence.
+  const together = Map.groupBy(waiting, ({ endpoint, since }) => `${since?.getTime() ?? ''} ${endpoint}`);
+  const unhandled = Array.from(together.values(), (some): Warning => {
+    const [{ endpoint, since }] = some as [UnhandledType, ...UnhandledType[]]; // a group has at least one
+    const types = some.map(({ type }) => type);
+    const count = some.reduce((sum, each) => sum + each.count, 0);
+    const seen = since === null ? 'No processor has ever handled the endpoint of' : 'No processor was seen for';
+    const when = since === null ? '' : ` since ${sinceText(since, now)}`;
+    const wait = `${bounded({ count, more: some.some(({ more }) => more) })} ${count === 1 ? 'event waits' : 'events wait'}`;
+    return {
+      alarm: 'unhandled',
+      endpoint,
+      types,
+      text: `${seen} ${typesText(types)}${named(endpoint)}${when}: ${wait}.`,
+    };
+  });
+  const gone = missing.map(({ endpoint, types, since }): Warning => {
+    const text = `No processor was seen for ${typesText(types)}${named(endpoint)} since ${sinceText(since, now)}.`;
+    return { alarm: 'no-processor', endpoint, types, text };
+  });
+  return [...unhandled, ...gone];
+}
+
+function named(endpoint: string): string {
+  return endpoint === 'default' || endpoint === '*' ? '' : ` at ${oneLine(endpoint, 80)}`;
+}
+
+const NAMED_TYPES = 3;
+
+/** `order.created, order.ready and 2 more types`; `any type` for what handles all. */
+export function typesText(types: readonly string[]): string {
+  if (types.includes('*')) return 'any type';
+  if (types.length === 0) return 'no type';
+  const more = types.length - NAMED_TYPES;
+  const named = types.slice(0, more > 1 ? NAMED_TYPES : types.length).map((type) => oneLine(type, 80));
+  return listed(more > 1 ? [...named, `${more} more types`] : named);
+}
+
+/** `12:58 UTC (2 h 3 min)` */
+function sinceText(at: Date, now: Date): string {
+  return `${shortTime(at, now)} UTC (${age(now.getTime() - at.getTime())})`;
+}
+
+function usualText(ms: number): string {
+  return `${ms < HOUR_MS ? 'at this hour ' : ''}one usually comes every ${gap(ms)}`;
+}
+
+/** `8 s`; a gap of less than a second has digits. */
+function gap(ms: number): string {
+  return ms < 10_000 ? `${Number((ms / 1_000).toPrecision(2))} s` : age(ms);
+}
+
+/** What is usual, and who is there: `Last received 6 s ago; at this hour one usually comes every 8 s.` */
+export function calmText({ traffic: { all }, processors }: Watch, now: Date): string {
+  const { lastReceived, usualGapMs } = all;
+  const usual = usualGapMs === null ? '' : `; ${usualText(usualGapMs)}`;
+  const received =
+    lastReceived === null
+      ? 'Nothing was received yet'
+      : `Last received ${age(now.getTime() - lastReceived.getTime())} ago`;
+  return `${received}${usual}. ${processorsText(processors)}.`;
+}
+
+function processorsText(processors: Watch['processors']): string {
+  if (processors.length === 0) return 'No processor has announced itself';
+  const types = new Set(processors.flatMap(({ types }) => types));
+  const handled = types.has('*') ? 'every type' : plural(types.size, 'type');
+  return `${plural(processors.length, 'processor')} for ${handled} ${processors.length === 1 ? 'runs' : 'run'}`;
+}

@@ -1,0 +1,292 @@
+// Lists of events: rows that stand still, a search that goes on by itself, and what is chosen.
+(() => {
+  'use strict';
+
+  const byId = (id) => document.getElementById(id);
+  const list = document.querySelector('#live[data-list]');
+
+  // What says nothing does not get into a URL. Where this is not done, the server does it.
+  document.addEventListener('formdata', ({ target, formData }) => {
+    if (target.method !== 'get') return;
+    for (const name of new Set(formData.keys())) {
+      const said = formData.getAll(name).filter((value) => typeof value !== 'string' || value.trim() !== '');
+      formData.delete(name);
+      for (const value of said) formData.append(name, value);
+    }
+  });
+  if (location.href.endsWith('?')) history.replaceState(null, '', location.pathname);
+
+  if (list === null) return;
+
+  /** So many rows are asked for by their names at once: a URL has room for these, however long the names are. */
+  const NAMED_AT_ONCE = 20;
+  /** What is looked at again and again must end somewhere: the server is asked for every row that is shown. */
+  const MOST_PAGES = 4;
+
+  const body = () => list.querySelector('#events tbody');
+  const rowsOf = (within) => [...(within?.querySelectorAll('#events tbody tr') ?? [])];
+
+  async function partsAt(href, signal) {
+    const headers = { Accept: 'text/html', 'Hookbox-Live': '1' };
+    const answer = await fetch(href, { headers, redirect: 'error', signal });
+    if (!answer.ok) throw new Error(String(answer.status));
+    return new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('live');
+  }
+
+  // ---- Rows stand still: what is shown changes in its place, and what is new waits until somebody asks for it. ----
+
+  /** the page as the server has it now */
+  let latest = null;
+
+  list.addEventListener('bring', (event) => {
+    event.preventDefault();
+    const { to, morph } = event.detail;
+    latest = to;
+    const counted = to.querySelector('#count');
+    if (counted !== null && counted.textContent !== '') byId('count').textContent = counted.textContent;
+    if (body() === null) {
+      showFirst(to);
+      return;
+    }
+    const others = renew(rowsOf(to), morph);
+    void renewByName(others, morph);
+    tellNew();
+  });
+
+  /** Before there is any row nothing can move. */
+  function showFirst(to) {
+    const found = to.querySelector('#choice, #events');
+    if (found === null) return;
+    byId('none')?.remove();
+    byId('tally').after(document.importNode(found, true));
+    const older = to.querySelector('#older');
+    if (byId('older') === null && older !== null) list.append(document.importNode(older, true));
+    arrived();
+  }
+
+  /** Those that are shown and not among these. */
+  function renew(rows, morph) {
+    const now = new Map(rows.map((row) => [row.id, row]));
+    const others = [];
+    for (const row of rowsOf(list)) {
+      const next = now.get(row.id);
+      if (next === undefined) others.push(row);
+      else morph(row, next);
+    }
+    showColumns(rows);
+    return others;
+  }
+
+  let renewing = false;
+
+  /** What fits the list no more, or stands on another page by now, is asked for by its name: one round at a time. */
+  async function renewByName(others, morph) {
+    if (renewing) return;
+    renewing = true;
+    const { pathname } = location;
+    try {
+      for (let at = 0; at < others.length; at += NAMED_AT_ONCE) {
+        const some = others.slice(at, at + NAMED_AT_ONCE);
+        const query = new URLSearchParams(some.map((row) => ['event', row.dataset.event]));
+        renew(rowsOf(await partsAt(`${pathname}?${query}&limit=${NAMED_AT_ONCE}`)), morph);
+      }
+    } catch {
+      // The next look tells.
+    } finally {
+      renewing = false;
+    }
+  }
+
+  /** A column that was left out is shown when a row has something in it. */
+  function showColumns(rows) {
+    const table = byId('events');
+    const without = table.dataset.without.split(' ');
+    const still = without.filter(
+      (column) => !rows.some((row) => row.querySelector(`[data-col="${column}"]`)?.textContent),
+    );
+    table.dataset.without = still.join(' ');
+  }
+
+  const newIn = (to) => rowsOf(to).filter((row) => byId(row.id) === null);
+
+  function tellNew() {
+    const rows = rowsOf(latest);
+    const count = newIn(latest).length;
+    const told = byId('new-rows');
+    if (count === 0) {
+      told.replaceChildren();
+      return;
+    }
+    const all = count === rows.length && latest.querySelector('#older') !== null;
+    const text = `${count}${all ? ' or more' : ''} new`;
+    const [button = document.createElement('button')] = told.children;
+    button.type = 'button';
+    button.id = 'show-new';
+    if (button.textContent !== text) button.textContent = text;
+    if (!button.isConnected) told.append(button);
+  }
+
+  list.addEventListener('click', (event) => {
+    if (event.target.id === 'show-new') showNew();
+  });
+
+  function showNew() {
+    const shown = body();
+    const rows = rowsOf(latest);
+    const fresh = newIn(latest);
+    // There may be others between these and what is shown: then what is shown goes, but for what is chosen.
+    if (fresh.length === rows.length) drop(rowsOf(list));
+    let before = shown.firstElementChild;
+    for (const row of rows) {
+      const there = byId(row.id);
+      if (there === null) shown.insertBefore(document.importNode(row, true), before);
+      else before = there.nextElementSibling;
+    }
+    drop(rowsOf(list).slice(MOST_PAGES * Number(byId('events').dataset.rows)));
+    byId('new-rows').replaceChildren();
+    showColumns(rows);
+    arrived();
+    byId(fresh[0]?.id)?.querySelector('th a')?.focus({ preventScroll: true });
+  }
+
+  /** Takes away what is not chosen. The next page follows the first one then, so that nothing is between them. */
+  function drop(rows) {
+    const dropped = rows.filter((row) => !isChosen(row));
+    for (const row of dropped) row.remove();
+    // A search that is under way knows where it is.
+    if (dropped.length === 0 || going !== null) return;
+    byId('older')?.remove();
+    const older = latest.querySelector('#older');
+    if (older !== null) list.append(document.importNode(older, true));
+  }
+
+  function arrived() {
+    document.dispatchEvent(new Event('rows'));
+    showChoice();
+  }
+
+  // ---- A search goes on by itself until the page is full or all was looked at. ----
+
+  let going = null;
+
+  function begin() {
+    if (going !== null) return;
+    going = new AbortController();
+    void goOn(going.signal).finally(() => (going = null));
+  }
+
+  async function goOn(signal) {
+    let looked = Number(byId('older')?.dataset.examined ?? 0);
+    for (;;) {
+      const older = byId('older');
+      if (older === null || older.dataset.examined === undefined) return;
+      const room = Number(byId('events')?.dataset.rows ?? 50) - rowsOf(list).length;
+      if (room <= 0) {
+        tell(older, looked, 'Stopped: the page is full.', false);
+        return;
+      }
+      tell(older, looked, '', true);
+      let parts;
+      try {
+        parts = await partsAt(`${older.querySelector('a').getAttribute('href')}&limit=${room}`, signal);
+      } catch {
+        tell(older, looked, signal.aborted ? 'Stopped.' : 'That did not work: the server did not answer.', false);
+        return;
+      }
+      if (parts === null) return;
+      looked += Number(parts.querySelector('#older')?.dataset.examined ?? 0);
+      take(parts);
+    }
+  }
+
+  /** The rows of the next step, and where it ended. */
+  function take(parts) {
+    const rows = rowsOf(parts).filter((row) => byId(row.id) === null);
+    if (body() === null) {
+      const found = parts.querySelector('#choice, #events');
+      if (found !== null) byId('tally').after(document.importNode(found, true));
+    } else {
+      body().append(...rows.map((row) => document.importNode(row, true)));
+      showColumns(rows);
+    }
+    const older = parts.querySelector('#older');
+    if (older !== null) byId('older').replaceWith(document.importNode(older, true));
+    else byId('older').remove();
+    const none = parts.querySelector('#none');
+    if (older === null && none !== null && body() === null) list.append(document.importNode(none, true));
+    arrived();
+  }
+
+  function tell(older, looked, what, isGoing) {
+    const said = byId('looked');
+    const share = older.dataset.looked;
+    const bar = document.createElement('progress');
+    bar.setAttribute('aria-label', 'How much was looked at');
+    if (share !== undefined) bar.value = Number(share);
+    const text = `Looked at ${looked.toLocaleString('en-GB')} events, found ${rowsOf(list).length}. ${what} `;
+    said.replaceChildren(...(isGoing ? [bar, ' '] : []), text);
+    older.querySelector('#stop')?.remove();
+    if (!isGoing) return;
+    const stop = document.createElement('button');
+    stop.type = 'button';
+    stop.id = 'stop';
+    stop.textContent = 'Stop';
+    older.append(' ', stop);
+  }
+
+  list.addEventListener('click', (event) => {
+    if (event.target.id === 'stop') {
+      going?.abort();
+      return;
+    }
+    const link = event.target.closest?.('#older[data-examined] a');
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
+    // A full page is left by its link.
+    if (!link || !isPlain || rowsOf(list).length >= Number(byId('events')?.dataset.rows ?? 50)) return;
+    event.preventDefault();
+    begin();
+  });
+
+  // Nobody waits for what a page that was left asks for. Who comes back to it finds it as it was.
+  addEventListener('pagehide', () => going?.abort());
+
+  // ---- What is chosen ----
+
+  const boxes = () => [...list.querySelectorAll('input[name="event"]')];
+  const isChosen = (row) => row.querySelector('input[name="event"]')?.checked === true;
+  let lastClicked = null;
+
+  list.addEventListener('click', (event) => {
+    const box = event.target;
+    if (box.name !== 'event') return;
+    const all = boxes();
+    const from = all.indexOf(lastClicked);
+    if (event.shiftKey && from !== -1) {
+      const to = all.indexOf(box);
+      for (const each of all.slice(Math.min(from, to), Math.max(from, to) + 1)) each.checked = box.checked;
+    }
+    lastClicked = box;
+  });
+
+  list.addEventListener('change', (event) => {
+    if (event.target.id === 'choose-all') for (const box of boxes()) box.checked = event.target.checked;
+    showChoice();
+  });
+
+  function showChoice() {
+    const bar = byId('chosen');
+    const all = byId('choose-all');
+    if (bar === null || all === null) return;
+    const chosen = boxes().filter((box) => box.checked).length;
+    all.hidden = false;
+    all.checked = chosen > 0 && chosen === boxes().length;
+    all.indeterminate = chosen > 0 && !all.checked;
+    bar.hidden = chosen === 0;
+    byId('chosen-count').textContent = `${chosen} chosen:`;
+  }
+
+  // A browser that comes back to a page remembers its boxes.
+  addEventListener('pageshow', showChoice);
+  showChoice();
+  begin();
+})();

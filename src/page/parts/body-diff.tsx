@@ -1,0 +1,36 @@
+import type { BodyDiff } from '../../ops/body/body-diff.ts';
+import { differenceInWords } from '../../ops/words/diff-words.ts';
+import { StoredText } from './stored-text.tsx';
+import { ListTable } from './list-table.tsx';
+
+/** What the newest other body says otherwise. */
+export function WhatDiffers({ diff }: { readonly diff: BodyDiff }) {
+  return (
+    <section class="panel" id="diff">
+      <h3>What differs</h3>
+      <p>{differenceInWords(diff)}</p>
+      {diff.kind === 'changes' && (
+        <ListTable columns={['where', 'in the bytes that count', 'in the other ones']}>
+          {diff.changes.map(({ path, was, is }) => (
+            <tr>
+              <th scope="row">
+                <StoredText text={path} atMost={200} />
+              </th>
+              <td data-label="in the bytes that count">
+                <Value text={was} />
+              </td>
+              <td data-label="in the other ones">
+                <Value text={is} />
+              </td>
+            </tr>
+          ))}
+        </ListTable>
+      )}
+    </section>
+  );
+}
+
+function Value({ text }: { readonly text: string | null }) {
+  if (text === null) return <span class="muted">nothing there</span>;
+  return <StoredText text={text} atMost={201} />;
+}

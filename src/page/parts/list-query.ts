@@ -1,0 +1,87 @@
+import type { SearchOrder } from '../../inbox/operator/filter.ts';
+import type { EventPage } from '../../inbox/operator/search.ts';
+import { READINGS, type FindPlace } from '../../ops/find-by-text.ts';
+import { pageOf } from './older-link.tsx';
+
+/** As many events as a list shows at first. */
+export const ROWS = 50;
+
+/** What stands in the URL of a list of events beside its filter. */
+export const LIST_FIELDS = ['q', 'order', 'among', 'takenFor', 'takenName', 'before', 'beforeAt', 'limit'] as const;
+
+const ORDERS: readonly SearchOrder[] = ['newest', 'oldest', 'failed'];
+const AMONG: readonly FindPlace['among'][] = ['dead', 'retrying', 'others'];
+
+/** Which part of a list a URL asks for. */
+export interface ListQuery {
+  /** what the search box says */
+  readonly text: string | null;
+  readonly order: SearchOrder;
+  /** where it begins; from the first on unless it says all that a place needs */
+  readonly before: number | null;
+  readonly beforeAt: Date | null;
+  /** the same for what the search box has found */
+  readonly at: FindPlace | null;
+  readonly limit: number;
+  /** it goes on from another one */
+  readonly isFurther: boolean;
+}
+
+export function readListQuery(url: URL): ListQuery {
+  const fields = url.searchParams;
+  const text = fields.get('q')?.trim() ?? '';
+  const order = ORDERS.find((one) => one === fields.get('order')) ?? 'newest';
+  const among = AMONG.find((one) => one === fields.get('among'));
+  const takenFor = READINGS.find((one) => one === fields.get('takenFor'));
+  const name = fields.get('takenName');
+  const beforeAt = new Date(fields.get('beforeAt') ?? Number.NaN);
+  const hasTime = !Number.isNaN(beforeAt.getTime());
+  const { before } = pageOf(url);
+  const isPlaced = order === 'failed' ? before !== null && hasTime : before !== null;
+  const at = among === undefined || takenFor === undefined || name === null ? null : { among, before, takenFor, name };
+  const limit = Number(fields.get('limit') ?? ROWS);
+  return {
+    text: text === '' ? null : text,
+    order,
+    before: isPlaced ? before : null,
+    beforeAt: isPlaced && order === 'failed' ? beforeAt : null,
+    at,
+    limit: Number.isInteger(limit) && limit >= 1 && limit <= ROWS ? limit : ROWS,
+    isFurther: at !== null || isPlaced,
+  };
+}
+
+/** The URL of what comes next; `null` where nothing does. */
+export function furtherQuery(
+  url: URL,
+  { next, nextAt }: Pick<EventPage, 'nextAt'> & { readonly next: FindPlace | number | null },
+): string | null {
+  if (next === null) return null;
+  const query = new URLSearchParams(url.searchParams);
+  for (const name of ['among', 'takenFor', 'takenName', 'before', 'beforeAt', 'limit']) query.delete(name);
+  const before = typeof next === 'number' ? next : next.before;
+  if (typeof next !== 'number') {
+    query.set('among', next.among);
+    query.set('takenFor', next.takenFor);
+    query.set('takenName', next.name);
+  }
+  if (before !== null) query.set('before', String(before));
+  if (nextAt !== undefined) query.set('beforeAt', nextAt.toISOString());
+  return `?${query.toString()}`;
+}
+
+/** The URL of the same list in another order, from its beginning. */
+export function orderedQuery(url: URL, order: SearchOrder): string {
+  const query = new URLSearchParams(url.searchParams);
+  for (const name of LIST_FIELDS) query.delete(name);
+  if (order !== 'newest') query.set('order', order);
+  return `?${query.toString()}`;
+}
+
+/** A URL without the fields that say nothing, as forms send those that were left alone; `null` where each says something. */
+export function withoutEmpty({ searchParams }: URL): string | null {
+  const said = [...searchParams].filter(([, value]) => value.trim() !== '');
+  if (said.length === searchParams.size) return null;
+  const query = new URLSearchParams(said).toString();
+  return query === '' ? '' : `?${query}`;
+}

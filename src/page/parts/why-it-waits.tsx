@@ -1,0 +1,47 @@
+import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/operator/waits.ts';
+import { blockerInWords, waitInWords } from '../../ops/words/wait-words.ts';
+import { eventHref } from './screen-links.ts';
+import { StoredText } from './stored-text.tsx';
+
+/** An event that waits, and why; `null` where it waits no more. */
+interface Waiting {
+  readonly event: EventSummary;
+  readonly wait: Wait | null;
+  readonly base: string;
+  readonly now: Date;
+}
+
+/** The event that others wait for by its name, and what is the matter with it. */
+export function Culprit({ event, wait, base, now }: Waiting) {
+  const named = wait?.reason === 'behind' ? wait.blocker.event : event;
+  return (
+    <>
+      <a href={eventHref(base, named)}>
+        <StoredText text={named.id} atMost={60} />
+      </a>{' '}
+      {wait?.reason === 'behind' ? (
+        <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
+      ) : (
+        <WhyItWaits event={event} wait={wait} base={base} now={now} />
+      )}
+    </>
+  );
+}
+
+/** What an event waits for, after its name; the event that it waits behind is a link. */
+export function WhyItWaits({ event, wait, base, now }: Waiting) {
+  return (
+    <>
+      {waitInWords(event, wait, now).map((part) =>
+        typeof part === 'string' ? (
+          <StoredText text={part} atMost={500} />
+        ) : (
+          <a href={eventHref(base, part)}>
+            <StoredText text={part.id} atMost={60} />
+          </a>
+        ),
+      )}
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+import { ConfigurationError } from '../../errors.ts';
+import type { EventFilter, SearchOrder } from '../../inbox/operator/filter.ts';
+import type { EventCount, EventSummary, FoundName } from '../../inbox/operator/search.ts';
+import { countEvents, listEvents } from '../../ops/find.ts';
+import {
+  failedFirst,
+  readText,
+  suggestionsFor,
+  type FindPlace,
+  type Suggestion,
+  type TextReading,
+} from '../../ops/find-by-text.ts';
+import { newestSeq } from '../../ops/stored-events.ts';
+import { readFilter } from '../parts/filter-query.ts';
+import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.ts';
+import type { Visit } from '../visit.ts';
+
+/** What the URL of the Events screen asks for, and what was found. */
+export interface Listing extends Pick<ListQuery, 'order' | 'isFurther'> {
+  /** what the list is of, in its order: what is done with all of them reaches as far, and no further */
+  readonly filter: EventFilter;
+  /** what the text of the search box was taken for */
+  readonly reading: TextReading | null;
+  readonly problems: readonly string[];
+  /** `null` with a filter that cannot be read: half a filter would show other events than those asked for */
+  readonly listed: Listed | null;
+}
+
+/** A page of events. */
+export interface Listed {
+  readonly events: readonly EventSummary[];
+  readonly next: FindPlace | number | null;
+  readonly nextAt?: Date;
+  readonly examined: number;
+  /** how much of the file was looked at by then, from 0 to 1; `null` where that is not known */
+  readonly looked: number | null;
+  /** as many as were asked for */
+  readonly limit: number;
+  /** of all that fit; `null` where somebody goes on */
+  readonly count: EventCount | null;
+  /** what may have been meant, where nothing fits */
+  readonly suggestions: readonly Suggestion[];
+}
+
+export async function findListing(visit: Visit): Promise<Listing> {
+  const query = readListQuery(visit.url);
+  const { order, isFurther } = query;
+  const { filter, problems } = readFilter(visit.url.searchParams, visit.now);
+  const refused = visit.refusal?.(filter) ?? null;
+  const all = refused === null ? problems : [...problems, refused];
+  const unlisted = { filter, order, isFurther, reading: null, listed: null };
+  if (all.length > 0) return { ...unlisted, problems: all };
+  try {
+    if (query.text !== null) return await byText(visit, query, query.text);
+    const inOrder = order === 'failed' ? deadIn(filter) : filter;
+    const listed = await byFilter(visit, query, inOrder);
+    return { ...unlisted, filter: inOrder, problems: [], listed };
+  } catch (failure) {
+    // A path of the body that cannot be one, for example.
+    if (failure instanceof ConfigurationError) return { ...unlisted, problems: [failure.message] };
+    throw failure;
+  }
+}
+
+/** What the order by death lists of what fits: it leaves out whatever is not dead, and tombstones. */
+function deadIn(filter: EventFilter): EventFilter {
+  const { states = ['dead'], failedSince, failedUntil } = filter;
+  const hasTime = failedSince !== undefined || failedUntil !== undefined;
+  return {
+    ...filter,
+    states: states.filter((state) => state === 'dead'),
+    ...(!hasTime && { failedSince: new Date(0) }),
+  };
+}
+
+async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Promise<Listed> {
+  const { operated, signal } = visit;
+  const { order, before, beforeAt, limit } = query;
+  const page = await listEvents(operated.inbox, filter, {
+    before,
+    limit,
+    signal,
+    ...(order !== 'newest' && { order }),
+    ...(beforeAt !== null && { beforeAt }),
+  });
+  const isCut = page.next !== null && page.events.length < limit;
+  return {
+    ...page,
+    limit,
+    looked: isCut ? await lookedAt(visit, order, page.next) : null,
+    count: await countOf(visit, query, filter, page),
+    suggestions: [],
+  };
+}
+
+/** What fits the text of the search box, what has failed first. Whoever asks with other fields has them left out. */
+async function byText(visit: Visit, query: ListQuery, text: string): Promise<Listing> {
+  const { operated, signal } = visit;
+  const { limit, order, isFurther } = query;
+  const kinds = kindsFor(visit);
+  // A URL can say what it likes.
+  const at = query.at?.takenFor === 'merchant' && !kinds.includes('merchant') ? null : query.at;
+  const reading = await readText(operated.inbox, text, { kinds, taken: at });
+  const page = await failedFirst(operated.inbox, reading, { at, limit, signal });
+  const { next } = page;
+  const isCut = next !== null && page.events.length < limit;
+  const listed: Listed = {
+    ...page,
+    limit,
+    looked: isCut ? (next.among === 'others' ? await lookedAt(visit, 'newest', next.before) : 0) : null,
+    count: await countOf(visit, query, reading.filter, page),
+    suggestions: next === null && page.events.length === 0 ? await suggestionsFor(operated.inbox, text, kinds) : [],
+  };
+  return { filter: reading.filter, reading, order, isFurther, problems: [], listed };
+}
+
+/** Nobody finds out by the beginnings of names what is masked. */
+function kindsFor({ refusal }: Visit): readonly FoundName['what'][] {
+  const isMasked = (refusal?.({ merchant: '' }) ?? null) !== null;
+  return isMasked ? ['id', 'entity'] : ['id', 'entity', 'merchant'];
+}
+
+async function lookedAt({ operated }: Visit, order: SearchOrder, seq: number | null): Promise<number | null> {
+  if (order === 'failed') return null;
+  const newest = Math.max(await newestSeq(operated.inbox), 1);
+  if (seq === null) return 0;
+  const share = order === 'newest' ? 1 - (seq - 1) / newest : seq / newest;
+  return Math.min(Math.max(share, 0), 1);
+}
+
+/** A script that goes on by itself has told the count before, and takes no other. */
+async function countOf(
+  { operated, signal, liveOnly = false }: Visit,
+  { isFurther, limit }: ListQuery,
+  filter: EventFilter,
+  { events, next }: { readonly events: readonly EventSummary[]; readonly next: unknown },
+): Promise<EventCount | null> {
+  if (limit < ROWS || (liveOnly && isFurther)) return null;
+  if (next === null && !isFurther) return { count: events.length, more: false, cut: false };
+  // It was told once, and much would have to be looked at to tell it anew.
+  if (liveOnly && (filter.text ?? filter.error ?? filter.payload) !== undefined) return null;
+  return countEvents(operated.inbox, filter, { signal });
+}

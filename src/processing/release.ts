@@ -1,0 +1,75 @@
+import { ConfigurationError } from '../errors.ts';
+import { unheld } from '../host/unheld-timer.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import { SEEN_EVERY_MS } from '../inbox/rules/marks.ts';
+
+const LONGEST = 100;
+/** What could not be noted is noted again this soon. */
+const AGAIN_MS = 30_000;
+const LAST_NOTE_MS = 1_000;
+
+/** Tells operators which release of the merchant's code runs here. */
+export interface ReleaseNote {
+  /** It runs from now on. Idempotent. */
+  begin(): void;
+  /** It runs no longer; resolves also when that could not be noted. */
+  end(): Promise<void>;
+}
+
+/** @throws ConfigurationError for what is no name of a release */
+export function assertRelease(release: string | undefined): void {
+  if (release === undefined) return;
+  if (typeof release === 'string' && release.trim() !== '' && release.length <= LONGEST && release.isWellFormed())
+    return;
+  throw new ConfigurationError(
+    'INVALID_OPTION',
+    `release must be a text of 1 to ${LONGEST} characters, such as a version or the hash of a commit; leave it out where there is none.`,
+  );
+}
+
+/** Notes it when it begins, every few minutes while it goes on, and when it ends. No delivery and no handler waits for that. */
+export function releaseNote(
+  { operations }: Pick<Inbox, 'operations'>,
+  release: string | undefined,
+  now: () => number,
+): ReleaseNote {
+  if (operations === undefined || release === undefined) return { begin() {}, end: async () => {} };
+  let timer: NodeJS.Timeout | undefined;
+  let state: 'new' | 'begun' | 'ended' = 'new';
+  let hasBegun = false;
+  let writing: Promise<void> = Promise.resolve();
+
+  async function note(): Promise<void> {
+    let next = SEEN_EVERY_MS;
+    try {
+      await operations?.noteRelease({ name: release ?? '', at: now(), what: hasBegun ? 'goes on' : 'began' });
+      hasBegun = true;
+    } catch {
+      next = AGAIN_MS; // an inbox that cannot write this has told of worse already
+    }
+    if (state !== 'begun') return;
+    timer = unheld(
+      setTimeout(() => {
+        writing = note();
+      }, next),
+    );
+  }
+
+  return {
+    begin() {
+      if (state !== 'new') return;
+      state = 'begun';
+      writing = note();
+    },
+    async end() {
+      if (state !== 'begun') return;
+      state = 'ended';
+      clearTimeout(timer);
+      const limit = new Promise<void>((resolve) => unheld(setTimeout(resolve, LAST_NOTE_MS)));
+      const last = writing.then(() =>
+        hasBegun ? operations.noteRelease({ name: release, at: now(), what: 'ends' }) : undefined,
+      );
+      await Promise.race([last.catch(() => {}), limit]);
+    },
+  };
+}

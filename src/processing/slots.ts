@@ -1,0 +1,39 @@
+import type { ClaimRequest } from '../inbox/work.ts';
+import type { LimitsByType } from './limits-by-type.ts';
+
+/** The handlers that may run at once: so many in all, and of each type no more than its handler says. */
+export class Slots {
+  readonly #most: number;
+  readonly #bounds: LimitsByType['bounds'];
+  /** how many run, by the key of their handler */
+  readonly #running = new Map<string, number>();
+  #busy = 0;
+
+  constructor(most: number, bounds: LimitsByType['bounds']) {
+    this.#most = most;
+    this.#bounds = bounds;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#most - this.#busy);
+  }
+
+  /** A handler runs; returns how to say that it has ended. */
+  enter(type: string | null): () => void {
+    const key = type !== null && this.#bounds?.has(type) === true ? type : '*';
+    this.#add(key, 1);
+    return () => this.#add(key, -1);
+  }
+
+  /** What a claim is told, where types have bounds of their own. */
+  room(): Pick<ClaimRequest, 'room'> {
+    if (this.#bounds === null) return {};
+    const left = Array.from(this.#bounds, ([key, bound]) => [key, bound - (this.#running.get(key) ?? 0)] as const);
+    return { room: Object.fromEntries(left) };
+  }
+
+  #add(key: string, change: 1 | -1): void {
+    this.#busy += change;
+    if (this.#bounds !== null) this.#running.set(key, (this.#running.get(key) ?? 0) + change);
+  }
+}

@@ -1,0 +1,77 @@
+import { ConfigurationError } from '../errors.ts';
+import { assertOptions, type KnownOptions } from '../known-options.ts';
+import { MAX_TIMER_MS, positive, positiveWhole } from '../number-option.ts';
+import { DEFAULT_RETRY, type RetryOptions } from '../inbox/rules/backoff.ts';
+
+/** What a handler may bring along for its own type; what is left out is as `processing` says. */
+export interface TypeOptions {
+  /** When and how often an event is run again; in inline mode the service's own schedule decides instead. */
+  readonly retry?: RetryOptions;
+  /** How long the handler may run before its signal is aborted, in milliseconds. */
+  readonly timeoutMs?: number;
+  /**
+   * How many of these events run at once in this process, within `processing.concurrency`; other types do not wait for them.
+   * Of `'*'`, of all types without a handler of their own together. In inline mode each delivery runs its own.
+   */
+  readonly concurrency?: number;
+  /**
+   * `false`: an event that has failed does not hold back newer ones of its entity until it is run again; it is told that it
+   * is `superseded` then. `true` unless set.
+   */
+  readonly blocks?: boolean;
+}
+
+const KNOWN: KnownOptions<TypeOptions & { readonly handle: unknown }> = {
+  handle: true,
+  retry: true,
+  timeoutMs: true,
+  concurrency: true,
+  blocks: true,
+};
+const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
+
+/**
+ * Refuses a handler with options that cannot work.
+ *
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function assertTypeOptions(type: string, handler: object): void {
+  const name = `handlers['${type}']`;
+  assertOptions(name, handler, KNOWN, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
+  const { handle, retry, timeoutMs, concurrency, blocks }: TypeOptions & { readonly handle?: unknown } = handler;
+  if (typeof handle !== 'function') {
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `${name}.handle is ${typeof handle} and not a function. Give a function, or leave the key ${type} out.`,
+    );
+  }
+  if (blocks !== undefined && typeof blocks !== 'boolean') {
+    throw new ConfigurationError('INVALID_OPTION', `${name}.blocks must be true or false, not ${typeof blocks}.`);
+  }
+  if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);
+  if (concurrency !== undefined) positiveWhole(`${name}.concurrency`, concurrency);
+  if (retry !== undefined) {
+    assertRetry(`${name}.retry`, retry);
+    retryOf(`${name}.retry`, retry);
+  }
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for options that there are not */
+export function assertRetry(whose: string, retry: RetryOptions): void {
+  assertOptions(whose, retry, RETRY);
+}
+
+/**
+ * With its defaults.
+ *
+ * @param own - what counts before `all`
+ * @throws ConfigurationError `INVALID_OPTION`
+ */
+export function retryOf(whose: string, all?: RetryOptions, own?: RetryOptions): Required<RetryOptions> {
+  const { attempts, baseMs, maxMs } = { ...DEFAULT_RETRY, ...all, ...own };
+  return {
+    attempts: positiveWhole(`${whose}.attempts`, attempts, Infinity),
+    baseMs: positive(`${whose}.baseMs`, baseMs),
+    maxMs: positive(`${whose}.maxMs`, maxMs),
+  };
+}

@@ -1,0 +1,85 @@
+import type { Clock } from '../host/clock.ts';
+import type { Logger } from '../host/logger.ts';
+import type { Inbox } from '../inbox/contract.ts';
+import type { Acceptance } from '../inbox/event.ts';
+import { MAX_TIMER_MS, positive } from '../number-option.ts';
+import { oneLine } from '../printable.ts';
+import type { AttemptHooks, DeadFacts } from '../processing/attempt-hooks.ts';
+import { assertHooks, HookCalls, type Hook } from '../processing/hook-calls.ts';
+import { silenceWatch, type Silence } from './silence.ts';
+import type { VerifiedDelivery } from './verifier.ts';
+
+/** Another body came under the id of a stored event: the first one stands, and the newest other one is kept beside it. */
+export interface ConflictFacts {
+  readonly endpoint: string;
+  readonly id: string;
+  /** of the body that came now; `null` where it fits no schema */
+  readonly type: string | null;
+}
+
+/** Nothing was accepted for `silentAfterMs`. */
+export interface SilentFacts extends Silence {
+  readonly endpoint: string;
+  readonly silentAfterMs: number;
+}
+
+/** As `AttemptHooks`, of what happens to deliveries. */
+export interface DeliveryHooks extends AttemptHooks {
+  /** An id came again with another body. */
+  readonly onConflict?: Hook<ConflictFacts>;
+  /**
+   * This process, and any other on the inbox, has accepted nothing for `silentAfterMs`: maybe the service cannot reach you any
+   * more, or the registration has gone. Once for each silence. Not on hosts that stop between requests.
+   */
+  readonly onSilent?: Hook<SilentFacts>;
+  /** After how long without an accepted delivery `onSilent` is called, in milliseconds; without it, it never is. */
+  readonly silentAfterMs?: number;
+}
+
+/** The hooks of a receiver, beside those of its attempts. */
+export interface DeliveryHookCalls {
+  /** A delivery is in the inbox. */
+  accepted(verified: VerifiedDelivery, acceptance: Acceptance): void;
+  /** What a host that stops with the answer is to wait for; `null` for nothing. */
+  pending(): Promise<unknown> | null;
+  close(): Promise<void>;
+}
+
+export interface DeliveryHookOptions extends DeliveryHooks {
+  readonly inbox: Inbox;
+  readonly endpoint: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** @throws ConfigurationError `INVALID_OPTION` for a hook that is no function, or a time that is none */
+export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
+  const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
+  assertHooks('createReceiver', { onConflict, onSilent });
+  if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);
+  const calls = new HookCalls(logger);
+  const tell = (silence: Silence): void => {
+    if (silentAfterMs !== undefined) calls.call('onSilent', onSilent, { endpoint, silentAfterMs, ...silence });
+  };
+  const silence =
+    onSilent === undefined || silentAfterMs === undefined
+      ? null
+      : silenceWatch({ inbox, endpoint, silentAfterMs, tell, clock });
+
+  return {
+    accepted({ id, event, facts }, { result, conflict, replaced }) {
+      silence?.heard();
+      const type = facts.type === null ? null : oneLine(facts.type);
+      if (conflict) calls.call('onConflict', onConflict, { endpoint, id, type });
+      if (event.type !== null || (result !== 'stored' && !replaced)) return;
+      // It fits no schema, so no handler has run.
+      const dead: DeadFacts = { endpoint, id, type, attempt: 0, error: null, durationMs: null, reason: 'invalid' };
+      calls.call('onDead', onDead, dead);
+    },
+    pending: () => calls.pending(),
+    async close() {
+      silence?.stop();
+      await calls.close();
+    },
+  };
+}

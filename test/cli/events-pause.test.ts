@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { previewBulk, runBulk } from '../../src/ops/index.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { FAILED, handleAgain, handled } from '../ops/events-in-states.ts';
+import { runHookbox, type Ran } from './run-hookbox.ts';
+
+const BY = ['--actor', 'ada', '--reason', 'the till is down'];
+
+/** `evt_1` waits; `evt_2` and `evt_3` were rerun by a bulk, and one of them died again. */
+async function stocked(): Promise<(...args: readonly string[]) => Promise<Ran>> {
+  const cwd = scratchFolder();
+  await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+  const ready = { type: 'order.ready' };
+  await handled(inbox, FAILED, orderEvent('evt_2', ready), orderEvent('evt_3', ready));
+  const { id } = await previewBulk(inbox, 'rerun', {}, { actor: 'grace' });
+  await runBulk(inbox, id, { actor: 'grace', reason: 'the shop is up' });
+  await handleAgain(inbox, FAILED, orderEvent('evt_2'));
+  await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7 }));
+  return (...args) => runHookbox(['events', ...args], { cwd });
+}
+
+it('pause, resume and what lies between: who and why is told, and what waits', async () => {
+  const events = await stocked();
+  expect(await events('pause')).toEqual({ code: 0, stdout: '', stderr: 'Nothing is paused.\n' });
+  expect(await events('resume', 'order.created')).toMatchObject({ code: 4, stdout: '' });
+  const paused = await events('pause', 'order.created', ...BY);
+  expect(paused).toMatchObject({ code: 0 });
+  expect(paused.stdout).toMatch(/^order\.created is paused since .* UTC by ada: the till is down\.\n$/);
+  expect(paused.stderr).toContain('hookbox events resume order.created');
+  expect((await events('pause', 'order.created')).stderr).toContain('It was paused already, and stays as it was.');
+  expect(JSON.parse((await events('pause', '--json')).stdout)).toMatchObject({ type: 'order.created', waiting: 1 });
+  expect((await events('show', 'evt_1')).stdout).toContain('waits; order.created is paused since');
+  const rerun = await events('rerun', 'evt_2');
+  expect(rerun.stderr).toMatch(
+    /order\.created is paused since .*: the till is down\. 1 event waits until it is resumed\./,
+  );
+  const resumed = await events('resume', 'order.created', '--actor', 'ada');
+  expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
+  expect(resumed.stderr).toContain('1 event waits; a processor');
+});
+
+it('a bulk by its number says what became of its events, and how to list the dead ones', async () => {
+  const events = await stocked();
+  const { code, stdout, stderr } = await events('bulks', '1');
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'To list the dead ones: hookbox events list --bulk 1 --state dead\n',
+  });
+  expect(stdout).toContain('Of 2 events that were rerun, 1 is waiting for a handler and 1 is dead again.');
+  expect(JSON.parse((await events('bulks', '1', '--json')).stdout)).toMatchObject({
+    id: 1,
+    outcome: { counts: { dead: 1 } },
+  });
+  expect((await events('list', '--bulk', '1', '--state', 'dead', '--json')).stdout.trim().split('\n')).toHaveLength(1);
+  expect(await events('bulks', '2')).toMatchObject({ code: 4 });
+});
+
+it('an event says who acted on it, what its other bytes say otherwise, and since when it is due', async () => {
+  const events = await stocked();
+  expect((await events('show', 'evt_2')).stdout).toContain('rerun by grace in code with bulk 1: the shop is up');
+  const { stdout } = await events('show', 'evt_1');
+  expect(stdout).toContain('They differ in 1 place:\n  - data.total: 42.5\n  + data.total: 7\n');
+  expect(stdout).toMatch(/ {2}was due \d.* ago\n/);
+  expect(JSON.parse((await events('show', 'evt_1', '--json')).stdout)).toMatchObject({
+    conflict: { diff: { kind: 'changes', changes: [{ path: 'data.total', was: '42.5', is: '7' }] } },
+  });
+});

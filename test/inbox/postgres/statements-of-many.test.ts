@@ -1,0 +1,55 @@
+/** Round trips are what a claim and the ends of attempts wait for: many events take no more of them than few. */
+import { Pool, type PoolClient } from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
+import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
+import { dropSchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+import { proxiedPool } from './proxied-pool.ts';
+
+const REQUEST = { ...EVERYTHING, now: START, leaseMs: 60_000, ordered: true };
+
+/** How many statements it takes to claim the first event of each of so many orders, to end all attempts, and to go on. */
+async function statementsFor(orders: number): Promise<Record<'claimed' | 'settled' | 'claimedNext', number>> {
+  const pool = new Pool({ connectionString: await postgresUrl() });
+  const schema = schemaName();
+  onTestFinished(async () => {
+    await dropSchema(pool, schema);
+    await pool.end();
+  });
+  let statements = 0;
+  const counted = proxiedPool(pool, (client) => ({
+    query(asked) {
+      statements += 1;
+      return client.query(asked);
+    },
+  }));
+  await using inbox = inboxOnPostgres<PoolClient>({ pool: counted }, { ...SETTINGS, schema });
+  await inbox.announce(EVERYTHING, START, null);
+  const all = Array.from({ length: 2 * orders }, (_, n) => ({
+    id: `evt_${n}`,
+    entity: `order_${n % orders}`,
+    created: { ms: n, ns: 0 },
+    receivedAt: START,
+  }));
+  await Promise.all(all.map((event) => inbox.accept(incoming(event), later())));
+
+  const during = async <T>(work: Promise<T>): Promise<{ answer: T; took: number }> => {
+    const before = statements;
+    const answer = await work;
+    return { answer, took: statements - before };
+  };
+  const first = await during(inbox.claim(REQUEST, 2 * orders));
+  expect(first.answer).toHaveLength(orders);
+  const ends = first.answer.map(({ lease }) => inbox.settle(lease, { outcome: 'processed' }, START));
+  const settled = await during(Promise.all(ends));
+  expect(settled.answer).toEqual(ends.map(() => true));
+  const next = await during(inbox.claim(REQUEST, 2 * orders));
+  expect(next.answer).toHaveLength(orders);
+  return { claimed: first.took, settled: settled.took, claimedNext: next.took };
+}
+
+it('forty orders are claimed, settled and go on with as many statements as two', async () => {
+  expect(await statementsFor(40)).toEqual(await statementsFor(2));
+});

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { previewBulk, runBulk } from '../../../src/ops/bulks.ts';
+import { pauseType } from '../../../src/ops/pauses.ts';
+import { rerunEvents } from '../../../src/ops/rerun.ts';
+import { hostileTexts } from '../../browser/hostile-texts.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
+import { START } from '../../helpers/virtual-clock.ts';
+import { failure, FAILED, handleAgain, handled, invalidThen } from '../events-in-states.ts';
+import { openedPage, signedIn, VIC } from './opened-page.ts';
+import { partOf, textOf } from './read-html.ts';
+
+const ADA = { actor: 'ada', reason: 'the shop is up' };
+
+const titleOf = (html: string) => /<title>([^<]*)<\/title>/.exec(html)?.[1];
+
+test('a bulk act tells what became of its events, and leads to them', async () => {
+  const { inbox, html } = openedPage();
+  const ids = ['a', 'b', 'c'];
+  await handled(inbox, FAILED, ...ids.map((id) => orderEvent(id)));
+  await store(inbox, { ...invalidThen(orderEvent('wrong')), body: Buffer.from('{"id":"wrong"}') });
+  const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+  const preview = await html(`/bulks/${id}`);
+  expect(preview).not.toContain('id="outcome"');
+  expect(textOf(partOf(preview, 'sentence'))).toContain(
+    'The 1 invalid: each is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).',
+  );
+  await runBulk(inbox, id, ADA);
+  await handleAgain(inbox, FAILED, orderEvent('a'), orderEvent('b'));
+  await handleAgain(inbox, { outcome: 'processed' }, orderEvent('c'));
+
+  const page = await html(`/bulks/${id}`);
+  expect(textOf(partOf(page, 'sentence'))).toMatch(/^Reran 3 of 4 events: /);
+  expect(textOf(partOf(page, 'results'))).toContain('1 still invalid under today’s schemas');
+  expect(textOf(partOf(page, 'outcome'))).toContain(
+    'Of 3 events that were rerun, 1 is processed and 2 are dead again.',
+  );
+  expect(titleOf(page)).toBe('(2 dead) Bulk rerun 1 · hookbox');
+  const [, dead = ''] = /id="fate-dead"><a href="\/ops([^"]+)"/.exec(page) ?? [];
+  const listed = await html(dead.replaceAll('&amp;', '&'));
+  expect([...listed.matchAll(/href="\/ops\/events\/default\/(\w+)"/g)].map(([, found]) => found)).toEqual(
+    expect.arrayContaining(['a', 'b']),
+  );
+  expect(listed).not.toContain('href="/ops/events/default/c"');
+
+  // The event says by whom and why, with the way to the bulk.
+  const event = await html('/events/default/a');
+  const timeline = partOf(event, 'timeline');
+  expect(textOf(timeline)).toContain('rerun by ada in code with bulk act 1: the shop is up');
+  expect(timeline).toContain('href="/ops/bulks/1"');
+  expect(titleOf(event)).toBe('dead: a, order.created · hookbox');
+  const overview = await html('');
+  expect(titleOf(overview)).toBe('(3 dead) Overview · hookbox');
+});
+
+test('what is said of an invalid event before a rerun is true after it', async () => {
+  const { inbox, html, post } = openedPage();
+  await store(inbox, { ...invalidThen(orderEvent('evt_1')), body: Buffer.from('{"id":"evt_1"}') });
+  const before = textOf(partOf(await html('/events/default/evt_1'), 'rerun'));
+  expect(before).toContain('If it does not, nothing is done and it stays dead (invalid).');
+  const answer = await post('/events/default/evt_1/rerun');
+  expect(answer.headers.get('location')).toContain('still-invalid');
+  expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain('dead (invalid)');
+});
+
+test('a type is paused and resumed with a reason, seen on the overview and by its events', async () => {
+  const { inbox, html, post, get } = openedPage();
+  await store(inbox, orderEvent('evt_1'));
+  const paused = await post('/paused/pause', {
+    type: 'order.created',
+    endpoint: 'default',
+    reason: 'the till is down',
+  });
+  expect(paused.status).toBe(303);
+  const screen = textOf(await html('/paused?done=paused'));
+  expect(screen).toContain('Paused: its events are stored and wait until the type is resumed.');
+  expect(screen).toContain('the till is down');
+  expect(textOf(partOf(await html(''), 'paused'))).toMatch(
+    /order\.created is paused since .* by ada: the till is down\. 1 event waits\. Resume it/,
+  );
+  expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
+    'It waits; order.created is paused since',
+  );
+  expect(
+    (await post('/paused/pause', { type: 'order.created', endpoint: 'default' })).headers.get('location'),
+  ).toContain('paused-already');
+  // Who looks on sees it, and cannot end it.
+  const seen = await (await get('/paused', signedIn(VIC))).text();
+  expect(seen).toContain('the till is down');
+  expect(seen).not.toContain('method="post"');
+  expect((await post('/paused/pause', { type: '' })).status).toBe(400);
+
+  const resumed = await post('/paused/resume', { type: 'order.created', endpoint: 'default' });
+  expect(resumed.headers.get('location')).toContain('done=resumed');
+  expect(textOf(partOf(await html('/paused'), 'none'))).toBe('Nothing is paused.');
+  expect(await html('')).not.toContain('id="paused"');
+});
+
+test('types, names and reasons of pauses and of acts are text, whatever they are', async () => {
+  const { inbox, html } = openedPage();
+  const { script } = hostileTexts;
+  await handled(inbox, FAILED, orderEvent('evt_1'));
+  await pauseType(inbox, script.slice(0, 150), { actor: script, reason: script });
+  await rerunEvents(inbox, [{ endpoint: 'default', id: 'evt_1' }], { actor: script, reason: script });
+  for (const path of ['', '/paused', `/paused?type=${encodeURIComponent(script)}`, '/events/default/evt_1']) {
+    expect(await html(path)).not.toContain(script);
+  }
+});
+
+test('attempts that failed alike are folded, and each of them can be opened', async () => {
+  const { inbox, html } = openedPage();
+  await store(inbox, orderEvent('evt_1'));
+  for (let n = 0; n < 5; n += 1) {
+    const error = { ...failure, message: `timed out after ${5_000 + n} ms` };
+    await handleAgain(inbox, { outcome: 'retry', error, dueAt: START }, orderEvent('evt_1'));
+  }
+  const timeline = partOf(await html('/events/default/evt_1'), 'timeline');
+  expect(textOf(timeline)).toContain('attempts 1 to 5: 5 times failed alike, the last');
+  expect(timeline).toContain('<details id="each-from-1">');
+  expect(textOf(partOf(timeline, 'each-from-1'))).toContain(
+    'attempt 3: failed after 1 ms Error: timed out after 5002 ms',
+  );
+  expect(textOf(timeline)).toMatch(/was due .* ago/);
+  expect(textOf(timeline)).not.toContain('in -');
+});
+
+test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {
+  const { inbox, html } = openedPage({ mask: ['data.total'] });
+  await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7, createdAt: 1 }));
+  const diff = textOf(partOf(await html('/events/default/evt_1'), 'diff'));
+  expect(diff).toContain('They differ in 2 places:');
+  expect(diff).toContain('data.total "•••" "•••"');
+  expect(diff).not.toContain('42.5');
+});

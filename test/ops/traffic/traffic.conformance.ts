@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
+import { watch } from '../../../src/ops/watch.ts';
+import { warningsOf } from '../../../src/ops/words/watch-words.ts';
+import { createReceiver } from '../../../src/receive/receiver.ts';
+import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
+import { silent } from '../../helpers/silent-logger.ts';
+import { counted, DAY, HOUR, MINUTE, NOON } from '../counted.ts';
+
+/** Four weeks of an event every eight seconds, until a time. */
+function busyUntil(until: number, rowsOf: (at: number, count: number) => readonly CountRow[]): readonly CountRow[] {
+  const hours = Array.from({ length: 28 * 24 }, (_, n) => until - (n + 2) * HOUR).flatMap((at) => rowsOf(at, 450));
+  const minutes = Array.from({ length: 60 }, (_, n) => until - (n + 1) * MINUTE);
+  return [...hours, ...minutes.flatMap((at) => rowsOf(at, 7))];
+}
+
+const stored = (at: number, count: number): readonly CountRow[] => [
+  counted(at, 'stored', 'order.created', count - 2),
+  counted(at, 'stored', 'order.ready', 1),
+  counted(at, 'duplicate', '', 1),
+];
+
+/** What is told of what comes in, whatever has counted it. `open` gives an empty inbox, which is closed when the test is over. */
+export function testTraffic(name: string, open: () => Promise<Inbox>): void {
+  const opened = async (rows: readonly CountRow[] = []) => {
+    const inbox = await open();
+    const operations = operationsOf(inbox);
+    await operations.count(rows);
+    const alarmsAt = async (now: number) => {
+      const { all, endpoints } = (await watch(inbox, now)).traffic;
+      return [all.alarm, ...endpoints.map(({ endpoint, alarm }) => `${endpoint ?? ''} ${alarm ?? 'well'}`)];
+    };
+    return { inbox, operations, alarmsAt };
+  };
+
+  describe(name, () => {
+    it('tells of silence, whether minutes were put together or not', async () => {
+      const { inbox, operations, alarmsAt } = await opened(busyUntil(NOON, stored));
+      for (const _ of ['as they came', 'put together']) {
+        expect(await alarmsAt(NOON)).toEqual([null]);
+        expect(await alarmsAt(NOON + 2 * HOUR)).toEqual(['silent']);
+        expect(await alarmsAt(NOON + 30 * HOUR)).toEqual(['silent']);
+        const { traffic } = await watch(inbox, NOON + 2 * HOUR);
+        expect(traffic.all).toMatchObject({ usualGapMs: 8_000, lastReceived: new Date(NOON - MINUTE) });
+        await operations.coarsen(NOON - DAY);
+      }
+      const [warning] = warningsOf(await watch(inbox, NOON + 2 * HOUR), inbox, new Date(NOON + 2 * HOUR));
+      expect(warning?.text).toBe(
+        'Nothing was received since 11:59 UTC (2 h 1 min); at this hour one usually comes every 8 s.',
+      );
+    });
+
+    it('tells of a wrong secret, and not of a stranger beside usual traffic', async () => {
+      const { inbox, operations, alarmsAt } = await opened(busyUntil(NOON, stored));
+      const forged = { endpoint: 'default', sha256: null, source: null, bytes: 1, reason: 'signature-mismatch' };
+      await operations.noteRejected([{ ...forged, count: 3_000, at: NOON - 5 * MINUTE }]);
+      expect(await alarmsAt(NOON)).toEqual([null]);
+      await operations.noteRejected([{ ...forged, count: 300, at: NOON + HOUR }]);
+      await operations.noteRejected([{ ...forged, reason: 'body-too-slow', count: 2, at: NOON + HOUR }]);
+      expect(await alarmsAt(NOON + HOUR)).toEqual(['refusing']);
+      const [warning] = warningsOf(await watch(inbox, NOON + HOUR), inbox, new Date(NOON + HOUR));
+      expect(warning?.text).toMatch(
+        /^Every delivery since 11:59 UTC \(1 h\) was refused, 302 in all\. Its signature is not/,
+      );
+    });
+
+    it('tells of one endpoint by its name, while others are busy, for a week', async () => {
+      const arrived = (endpoint: string) => (at: number, count: number) => [counted(at, 'arrived', endpoint, count)];
+      const { inbox, operations, alarmsAt } = await opened([
+        ...busyUntil(NOON, arrived('one shop')),
+        ...busyUntil(NOON - 3 * HOUR, arrived('other')),
+        ...busyUntil(NOON, stored),
+      ]);
+      expect(await alarmsAt(NOON)).toEqual([null, 'one shop well', 'other silent']);
+      const [warning] = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON));
+      expect(warning).toMatchObject({ alarm: 'silent', endpoint: 'other' });
+      expect(warning?.text).toContain('Nothing was received at other since 08:59 UTC');
+      // A receiver of an older version does not say where a delivery came in: it may have been there.
+      await operations.count([counted(NOON - HOUR, 'stored', 'order.ready', 40)]);
+      expect(await alarmsAt(NOON)).toEqual([null, 'one shop well', 'other well']);
+    });
+
+    it('looks for the last delivery for weeks, but of an endpoint that was given up for nine days', async () => {
+      const { inbox, operations } = await opened([
+        counted(NOON - 60 * DAY, 'arrived', 'one shop'),
+        counted(NOON - 12 * DAY, 'arrived', 'given up'),
+        counted(NOON - 3 * DAY, 'arrived', 'one shop'),
+        counted(NOON - 3 * DAY, 'stored', 'order.ready'),
+      ]);
+      let oldest = NOON;
+      const deliveries: typeof operations.deliveries = (spans, per) => {
+        if (per === 'minute') oldest = Math.min(oldest, ...spans.map(({ since }) => since));
+        return operations.deliveries(spans, per);
+      };
+      const lastAt = async (now: number) => {
+        const { all, endpoints } = (await watch({ ...inbox, operations: { ...operations, deliveries } }, now)).traffic;
+        return [all, ...endpoints].map(({ lastReceived }) => lastReceived?.getTime() ?? null);
+      };
+      expect(await lastAt(NOON)).toEqual([NOON - 3 * DAY, null, NOON - 3 * DAY]);
+      expect(oldest).toBe(NOON - 9 * DAY);
+      // Nothing comes anywhere: that is no endpoint's own affair.
+      expect(await lastAt(NOON + 20 * DAY)).toEqual([NOON - 3 * DAY, NOON - 12 * DAY, NOON - 3 * DAY]);
+      expect(await lastAt(NOON + 40 * DAY)).toEqual([null, null, null]);
+    });
+
+    it('is counted by receivers, at their endpoints', async () => {
+      const { inbox, operations } = await opened();
+      for (const endpoint of ['default', 'other shop']) {
+        const receiver = createReceiver({ secret: SECRET, inbox, endpoint, logger: silent });
+        for (const id of ['evt_1', 'evt_1', 'evt_2']) await receiver.receive(orderDelivery(id));
+        for (let n = 0; n < 6; n += 1) {
+          await receiver.receive({
+            ...orderDelivery('evt_3'),
+            signature: endpoint === 'default' ? null : '0'.repeat(64),
+          });
+        }
+        await receiver.close();
+      }
+      const { traffic } = await watch(inbox);
+      expect(traffic.all.lately).toMatchObject({ accepted: 6, refused: 12 });
+      expect(traffic.endpoints).toMatchObject([
+        { endpoint: 'default', lately: { accepted: 3, refused: 6, cause: 'signature-missing' } },
+        { endpoint: 'other shop', lately: { accepted: 3, refused: 6, cause: 'signature-mismatch' } },
+      ]);
+      const { lastReceived } = traffic.all;
+      expect(Math.abs(Date.now() - (lastReceived?.getTime() ?? 0))).toBeLessThan(MINUTE);
+      expect((await operations.deliveries([], 'hour')).rows).toEqual([]);
+    });
+
+    it('tells of a secret that was never right, at the only endpoint', async () => {
+      const { inbox } = await opened();
+      const receiver = createReceiver({ secret: 'another secret', inbox, logger: silent });
+      for (let n = 0; n < 5; n += 1) await receiver.receive(orderDelivery(`evt_${n}`));
+      await receiver.close();
+      const seen = await watch(inbox);
+      expect(seen.traffic.all).toMatchObject({ alarm: 'refusing', lastReceived: null, usualGapMs: null });
+      expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was refused, 5 in all\./);
+    });
+
+    it('lists processors that run, and says whose have gone and since when', async () => {
+      const { inbox } = await opened();
+      const both = { endpoints: ['default'], types: ['order.created', 'order.ready'] };
+      const warned = async (now: number) =>
+        warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
+      await inbox.announce(both, NOON, null, { name: '1-a', startedAt: NOON - HOUR });
+      await inbox.announce({ endpoints: '*', types: '*' }, NOON + 1, null, { name: '2-b', startedAt: NOON + 1 });
+      expect((await inbox.processors(NOON + 1)).processors).toEqual([
+        { name: '1-a', ...both, startedAt: new Date(NOON - HOUR), seenAt: new Date(NOON) },
+        { name: '2-b', endpoints: '*', types: '*', startedAt: new Date(NOON + 1), seenAt: new Date(NOON + 1) },
+      ]);
+      await inbox.leave('2-b');
+      expect((await inbox.processors(NOON + 2)).processors.map(({ name }) => name)).toEqual(['1-a']);
+      expect(await warned(NOON + 2)).toEqual([]);
+      expect((await inbox.processors(NOON + TAKER_MS)).processors).toEqual([]);
+      const gone = NOON + 2 * HOUR;
+      expect(await warned(gone)).toEqual([
+        'No processor was seen for any type since 12:00 UTC (1 h 59 min).',
+        'No processor was seen for order.created and order.ready since 12:00 UTC (2 h).',
+      ]);
+      // Handled before the answer, in inline mode.
+      await operationsOf(inbox).count([counted(gone - MINUTE, 'processed', 'order.ready')]);
+      expect(await warned(gone)).toEqual([]);
+      expect(await warned(NOON + 8 * DAY)).toEqual([]);
+      // And its row, too.
+      await inbox.announce(both, gone, null, { name: '3-c', startedAt: gone });
+      expect((await inbox.processors(NOON)).processors.map(({ name }) => name)).toEqual(['3-c']);
+    });
+  });
+}

@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest';
+import type { Front } from '../../src/inbox/rules/engine.ts';
+import { atOnce } from '../../src/inbox/rules/steps.ts';
+import { whyWaiting, type StandingEvent } from '../../src/inbox/rules/why-waiting.ts';
+import type { Wait } from '../../src/inbox/operator/waits.ts';
+import { waitInWords } from '../../src/ops/words/wait-words.ts';
+import { scripted } from '../inbox/rules/scripted-engine.ts';
+import { HOSTILE } from './filled-inbox.ts';
+import { ago, NOW, summary } from './page/stub-visit.ts';
+
+const none = { count: 0, more: false };
+const failing = summary({
+  id: 'evt_X',
+  failures: 15,
+  attempts: 15,
+  dueAt: ago(-5),
+  lastError: { name: 'Error', message: HOSTILE },
+});
+const behind = (parts: object): Wait => ({
+  reason: 'behind',
+  blocker: { event: failing, runningSince: null, waiting: { count: 63, more: false }, ...parts },
+});
+
+it.each<[Wait | null, string]>([
+  [behind({}), String.raw`waits behind evt_X, which has failed 15 times: Error: \u{0}`],
+  [behind({}), '; tried again in 5 min; 63 wait behind it'],
+  [behind({ waiting: { count: 1_000, more: true } }), '; 1,000+ wait behind it'],
+  [behind({ runningSince: ago(3) }), ' and has been running for 3 min; 63 wait behind it'],
+  [behind({ event: summary({ id: 'evt_Y', dueAt: ago(1) }) }), 'behind evt_Y, which was never tried and is due; 63'],
+  [behind({ event: summary({ id: 'evt_Y', attempts: 1 }) }), 'behind evt_Y, which was interrupted or rerun; 63'],
+  [{ reason: 'no taker', lastSeen: null }, 'waits; no processor that handles order.created was ever seen'],
+  [{ reason: 'no taker', lastSeen: ago(90) }, 'waits; no processor that handles order.created was seen for 1 h 30 min'],
+  [
+    { reason: 'later', dueAt: ago(-5), waiting: { count: 1, more: false } },
+    'was put off; tried in 5 min; 1 waits behind',
+  ],
+  [
+    { reason: 'next', lastSeen: ago(4), waiting: none },
+    'its turn has come, and a processor that handles order.created',
+  ],
+  [{ reason: 'running', since: ago(2), waiting: none }, 'has been running for 2 min'],
+  [{ reason: 'suspect', waiting: none }, 'waits for its turn: its process ended while it was handled'],
+  [{ reason: 'discarded' }, 'was discarded by an operator'],
+  [{ reason: 'not handled', lastSeen: null }, 'was put away; no processor that handles order.created was ever seen'],
+  [null, 'waits no longer'],
+])('%o is said in words', (wait, words) => {
+  const said = waitInWords(summary(), wait, NOW)
+    .map((part) => (typeof part === 'string' ? part : part.id))
+    .join('');
+  expect(said).toContain(words);
+});
+
+it('counting what waits behind an event has an end', () => {
+  const event: StandingEvent = {
+    seq: 5,
+    endpoint: 'default',
+    entity: 'order',
+    type: 'order.ready',
+    created: { ms: 5, ns: 0 },
+    state: 'pending',
+    crashes: 0,
+    dueAt: 0,
+    claimedAt: null,
+    isDiscarded: false,
+  };
+  const front: Front = { seq: 4, type: 'order.created', created: { ms: 5, ns: 0 } };
+  const { engine, of } = scripted({
+    standing: () => event,
+    lastSeen: () => 1,
+    takenTypes: () => '*',
+    front: () => front,
+    typesBehind: (_, __, limit: number) => Array.from({ length: limit }, () => 'order.ready'),
+  });
+  expect(atOnce(whyWaiting(engine, { endpoint: 'default', id: 'evt' }, 10))).toEqual({
+    reason: 'behind',
+    seq: 4,
+    runningSince: null,
+    waiting: { count: 1_000, more: true },
+  });
+  expect(of('typesBehind')).toHaveLength(1);
+});
+
+it('what nobody has looked at yet is not said to wait for a newer one', () => {
+  const event = { seq: 9, endpoint: 'default', entity: 'order', type: 'order.ready', created: { ms: 5, ns: 1 } };
+  const { engine } = scripted({
+    standing: () => ({ ...event, state: 'pending', crashes: 0, dueAt: 0, claimedAt: null, isDiscarded: false }),
+    lastSeen: () => 1,
+    takenTypes: () => '*',
+    front: () => ({ seq: 4, type: 'order.created', created: { ms: 5, ns: 2 } }),
+    typesBehind: () => ['order.created'],
+  });
+  expect(atOnce(whyWaiting(engine, { endpoint: 'default', id: 'evt' }, 10))).toMatchObject({ reason: 'next' });
+});
