@@ -127,6 +127,8 @@ export interface Controls {
     readonly retry: (id: number) => boolean;
     /** The same with all dead letters of an endpoint. @returns how many there were */
     readonly retryDead: (endpoint: string) => number;
+    /** those that were sent and wait for their receiver's answer, at this moment */
+    readonly underWay: () => readonly Delivery[];
   };
   /** the clock, beside `now` and `advance` */
   readonly clock: {
@@ -207,6 +209,7 @@ export function createControls(
       tries: (id) => listTries(store, id),
       retry: (id) => dispatch.retry(id),
       retryDead: (endpoint) => dispatch.retryDead(endpoint),
+      underWay: () => dispatch.underWay().flatMap((id) => findDelivery(store, id) ?? []),
     },
     clock: {
       kind: store.clock.kind,

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
+import { OPERATION_NAMES, PERMISSIONS } from '../../src/sandbox/service-operations.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { recordingServer, statuses } from './recording-server.ts';
 import { runHookbox } from './run-hookbox.ts';
-import { ORDER, sandboxing } from './sandboxing.ts';
+import { ORDER, sandboxing, type Sandboxing } from './sandboxing.ts';
 
 const FOLDER = `hookbox-${process.getuid?.() ?? ''}`;
 
@@ -92,7 +93,14 @@ describe('a sandbox that runs', () => {
       headers: { Authorization: key.trim() },
     });
     expect(order.status).toBe(403);
-    expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({ code: 2 });
+    expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`There are ${PERMISSIONS.join(', ')}.`),
+    });
+    expect(await sandbox.steer(['fault', 'before,operation=order'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`operation must be one of ${OPERATION_NAMES.join(', ')}.`),
+    });
 
     const listed = async () =>
       JSON.parse((await sandbox.steer(['list', 'webhooks', '--json'])).stdout || 'null') as object;
@@ -156,7 +164,7 @@ describe('who is not there or not allowed', () => {
     await expect.poll(() => readdirSync(join(folder, FOLDER))).toEqual([`sandbox-${port}`]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, FOLDER)).mode & 0o777).toBe(0o700);
-    const token = readFileSync(file, 'utf8');
+    const [token = ''] = readFileSync(file, 'utf8').split('\n');
 
     const body = JSON.stringify({ act: 'list', what: 'keys' });
     async function send(unusual: Readonly<Record<string, string>> = {}, sent = body, method = 'POST'): Promise<number> {
@@ -224,6 +232,37 @@ describe('who is not there or not allowed', () => {
       expect(posing.requests).toHaveLength(1);
     },
   );
+
+  it('leaves nothing behind when it is killed, once another has started; what lives, or may, keeps its own', async () => {
+    const env = { TMPDIR: scratchFolder() };
+    const kept = (): readonly string[] => readdirSync(join(env.TMPDIR, FOLDER)).toSorted();
+    const nameOf = ({ started }: Sandboxing): string => `sandbox-${new URL(started.base).port}`;
+    const killed = await sandboxing([], { env });
+    const alive = await sandboxing([], { env });
+    for (const sandbox of [killed, alive]) await expect.poll(kept).toContain(nameOf(sandbox));
+    killed.child.kill('SIGKILL');
+    await killed.ended();
+    // Of a container that shares the folder, whose processes are not to be seen here; and of an older hookbox.
+    const pid = killed.child.pid ?? 0;
+    writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-1'), `token\n${pid}\nelsewhere`);
+    writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-2'), 'token');
+
+    const next = await sandboxing([], { env });
+    await expect.poll(kept).toEqual([nameOf(alive), nameOf(next), 'sandbox-1', 'sandbox-2'].toSorted());
+    expect(await alive.steer(['advance', '0'])).toMatchObject({ code: 0 });
+  });
+
+  it('is told while it waits for whom, once for each try', async () => {
+    const slow = await recordingServer((response) => setTimeout(() => response.end(), 3_500));
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', slow.url]);
+    await sandbox.call('POST', '/order', ORDER);
+    const { code, stderr } = await sandbox.steer(['advance', '0']);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^Waiting for http:\S+: no answer yet to order\.created evt_\w+ \(try 1\)\. A try is given up after 10 s\.\n$/,
+    );
+    expect(stderr).toContain(slow.url);
+  });
 
   it('hears of a sandbox that ends meanwhile', async () => {
     const receiver = await recordingServer(() => {}); // never answers

@@ -7,6 +7,7 @@ import { targetOf } from '../shared/target-url.ts';
 import type { Retried } from './control/acts.ts';
 import type { LISTS } from './control/address.ts';
 import { steer } from './control/control-client.ts';
+import { steerPatiently } from './control/steer-patiently.ts';
 import type { KeyOptions, ListOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
@@ -14,7 +15,7 @@ type Listed = Readonly<Record<string, unknown>>;
 
 /** `hookbox sandbox advance` */
 export async function advance(duration: string, { at, json = false }: SteeringOptions): Promise<void> {
-  const result = await steer<{ readonly now: string }>(at, { act: 'advance', duration });
+  const result = await steerPatiently<{ readonly now: string }>(at, { act: 'advance', duration });
   if (json) printJson(result);
   else print(result.now);
 }
@@ -23,7 +24,7 @@ export async function advance(duration: string, { at, json = false }: SteeringOp
 export async function retry(ids: readonly number[], { at, json = false }: SteeringOptions): Promise<void> {
   let ok = 0;
   for (const delivery of ids) {
-    const retried = await steer<Retried>(at, { act: 'retry', delivery });
+    const retried = await steerPatiently<Retried>(at, { act: 'retry', delivery });
     const { state, problem } = retried;
     if (problem === null) ok += 1;
     if (json) printNdjson(retried);

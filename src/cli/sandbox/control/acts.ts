@@ -15,6 +15,7 @@ export const actSchema = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('webhook'), url: z.string(), secret: z.string().nullable(), unsigned: z.boolean() }),
   z.strictObject({ act: z.literal('unhook'), url: z.string() }),
   z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+  z.strictObject({ act: z.literal('under-way') }),
   z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
 ]);
 
@@ -55,11 +56,34 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
+    case 'under-way':
+      return underWay(sandbox);
     case 'list':
       return listed(sandbox, act.what);
     default:
       return act satisfies never;
   }
+}
+
+/** A try that waits for its answer. */
+export interface UnderWay {
+  readonly delivery: number;
+  readonly number: number;
+  readonly event: string;
+  readonly type: string;
+  /** `null` for a receiver in code */
+  readonly url: string | null;
+}
+
+function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
+  const urls = new Map(webhooks.list().map(({ id, url }) => [id, url]));
+  return deliveries.underWay().map(({ id, tries, event, endpoint }) => ({
+    delivery: id,
+    number: tries + 1,
+    event: event.id,
+    type: event.type,
+    url: urls.get(endpoint) ?? null,
+  }));
 }
 
 /** What became of a delivery that was to be tried once more. */
