@@ -5,10 +5,11 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { OPERATION_NAMES, PERMISSIONS } from '../../src/sandbox/service-operations.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { recordingServer, statuses } from './recording-server.ts';
-import { runHookbox } from './run-hookbox.ts';
+import { runHookbox, runProcess, SECRET } from './run-hookbox.ts';
 import { ORDER, sandboxing, type Sandboxing } from './sandboxing.ts';
 
 const FOLDER = `hookbox-${process.getuid?.() ?? ''}`;
@@ -112,6 +113,52 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 0 });
     expect(await listed()).toBeNull();
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 4 });
+  });
+
+  it('sends an event of a type of your own, and says what does not fit its schema', async () => {
+    const receiver = await recordingServer();
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', receiver.url]);
+    const cwd = scratchFolder();
+    const validate =
+      "(data) => (Number.isInteger(data.points) ? { value: data } : { issues: [{ message: 'no', path: ['points'] }] })";
+    const schema = `{ '~standard': { version: 1, vendor: 'hand', validate: ${validate} } }`;
+    writeFileSync(
+      join(cwd, 'shop.mjs'),
+      `setInterval(() => {}, 1_000); export const events = { 'loyalty.earned': ${schema} };`,
+    );
+    const sending = (...args: readonly string[]) =>
+      runProcess(['sandbox', 'send', '--at', sandbox.started.base, '--events', 'shop.mjs', ...args], {
+        cwd,
+        env: { TMPDIR: sandbox.folder },
+      });
+
+    expect(await sending('loyalty.earned', '--override', 'data.points=5')).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^evt_\w+ loyalty\.earned\n$/),
+      stderr: expect.stringMatching(
+        /^note: its clock stands still\. hookbox sandbox advance 0 --at \S+ delivers it\.\n$/,
+      ),
+    });
+    expect((await sending('loyalty.earned', '--override', 'data.points=many')).stderr).toContain(
+      'note: the event does not fit your schema of loyalty.earned, so it becomes dead: data.points: does not fit',
+    );
+    expect(await sending('loyalty.erned')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean loyalty.earned?'),
+    });
+    await sandbox.steer(['advance', '0']);
+    const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()) as object);
+    expect(sent).toMatchObject([
+      { type: 'loyalty.earned', created: '2026-01-01T00:00:00.000Z', data: { points: 5 } },
+      { type: 'loyalty.earned', data: { points: 'many' } },
+    ]);
+    for (const { body, headers } of receiver.requests) expect(headers['x-signature']).toBe(signBody(body, SECRET));
+    await sandbox.steer(['webhook', receiver.url, '--remove']);
+    expect(await sandbox.steer(['send', '-', '--json'], { input: '{"type":"x","data":{}}' })).toMatchObject({
+      stdout: expect.stringContaining('"deliveries": 0'),
+      stderr: 'note: no endpoint takes events of this type, so nothing is delivered.\n',
+    });
+    expect(await sandbox.steer(['send', '-'], { input: '{"type":"x"}' })).toMatchObject({ code: 2 });
   });
 
   it('has an address removed as often as it was registered', async () => {

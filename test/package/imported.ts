@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type Database from 'better-sqlite3';
+import type expressItself from 'express';
+import type { fastify as fastifyItself } from 'fastify';
 import type * as express from '../../adapters/express.ts';
 import type * as fastify from '../../adapters/fastify.ts';
 import type * as fetch from '../../adapters/fetch.ts';
@@ -12,10 +15,10 @@ import type * as opsPage from '../../src/page/operators-page.tsx';
 import type * as testing from '../../src/testing/index.ts';
 
 /** What a merchant's project finds under these names; the sources lend it their types. */
-interface Modules {
-  readonly 'better-sqlite3': { readonly default: typeof import('better-sqlite3') };
-  readonly express: { readonly default: typeof import('express') };
-  readonly fastify: { readonly default: typeof import('fastify').fastify };
+export interface Modules {
+  readonly 'better-sqlite3': { readonly default: typeof Database };
+  readonly express: { readonly default: typeof expressItself };
+  readonly fastify: { readonly default: typeof fastifyItself };
   readonly hookbox: typeof core;
   readonly 'hookbox/express': typeof express;
   readonly 'hookbox/fastify': typeof fastify;

@@ -7,7 +7,7 @@ import * as valibot from 'valibot';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { EventSchemas, ReceiverOptions } from '../../../src/index.ts';
-import { imported } from '../imported.ts';
+import { imported, type Modules } from '../imported.ts';
 import type { Installed } from '../installed.ts';
 import { run } from '../run.ts';
 
@@ -16,9 +16,9 @@ const secret = 'a signing secret';
 /** What a merchant gives when something is created: secrets, connections, schemas, options; and the page in each host. */
 export function creatingSuite(installed: () => Installed): void {
   const folder = (): string => installed().frameworks.folder;
-  let hookbox: typeof import('../../../src/index.ts');
-  let sqlite: typeof import('../../../src/inbox/sqlite/sqlite-inbox.ts');
-  let testing: typeof import('../../../src/testing/index.ts');
+  let hookbox: Modules['hookbox'];
+  let sqlite: Modules['hookbox/sqlite'];
+  let testing: Modules['hookbox/testing'];
   beforeAll(async () => {
     hookbox = await imported(folder(), 'hookbox');
     sqlite = await imported(folder(), 'hookbox/sqlite');
@@ -153,7 +153,7 @@ export function creatingSuite(installed: () => Installed): void {
         const app = fastify();
         await app.register(mounted as never, { prefix: '/ops' });
         await app.ready();
-        listener = (request, response) => void app.routing(request, response);
+        listener = (request, response) => app.routing(request, response);
       }
       expectAt(await (await fetch(`${await listening(listener)}/ops`)).text());
     });

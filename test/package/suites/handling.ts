@@ -3,15 +3,15 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Handlers, ReceiverOptions } from '../../../src/index.ts';
-import { imported } from '../imported.ts';
+import { imported, type Modules } from '../imported.ts';
 import type { Installed } from '../installed.ts';
 
 const secret = 'a signing secret';
 
 /** What happens around handlers: the log, hooks, traces and options by type. */
 export function handlingSuite(installed: () => Installed): void {
-  let hookbox: typeof import('../../../src/index.ts');
-  let testing: typeof import('../../../src/testing/index.ts');
+  let hookbox: Modules['hookbox'];
+  let testing: Modules['hookbox/testing'];
   beforeAll(async () => {
     const { folder } = installed().plain;
     hookbox = await imported(folder, 'hookbox');
