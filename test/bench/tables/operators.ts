@@ -30,7 +30,7 @@ export const operators: Table = {
       await using smallFile = await openAskedFile(small);
       await using largeFile = await openAskedFile(large);
       await using beforeFile = before === undefined ? undefined : await openAskedFile(before, against);
-      return measure(smallFile, largeFile, beforeFile, quickRounds);
+      return await measure(smallFile, largeFile, beforeFile, quickRounds);
     });
     const lines = times.map(({ title, smallMs, largeMs, beforeMs }) => [
       title,
