@@ -100,7 +100,7 @@
         step(-1);
         break;
       case 'x':
-        selectedRow()?.querySelector('input[name="event"]')?.click();
+        selectedRow()?.querySelector('input[type="checkbox"]')?.click();
         break;
       case 'c':
         selectedRow()?.querySelector('[data-copy]')?.click();

@@ -3,6 +3,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import type { Visit } from '../visit.ts';
+import { ChooseHead } from './choose-head.tsx';
 import { ROWS, orderedQuery } from './list-query.ts';
 import { eventHref, eventPath, eventsHref } from './screen-links.ts';
 import { Shortened } from './shortened.tsx';
@@ -36,8 +37,7 @@ export function EventsTable({ events, visit, order }: TableParts) {
         <tr>
           {mayChoose && (
             <th scope="col" data-col="choose">
-              <input type="checkbox" id="choose-all" aria-label="Choose all that are shown" hidden />
-              <span class="unseen">choose</span>
+              <ChooseHead />
             </th>
           )}
           <th scope="col">event</th>

@@ -231,7 +231,14 @@ describe('Dead letters', () => {
     const row = partOf(await htmlOf(await deadLettersScreen(visit)), 'group-0123456789abcdef');
     expect(textOf(row)).toContain('TypeError: Cannot read properties of undefined 10,000+ failed');
     expect(textOf(row)).toContain('2026-03-14 00:39:07 UTC (3 h 20 min ago)');
-    expect(hrefsOf(row)).toEqual(['/ops/events?state=dead&fingerprint=0123456789abcdef', '/ops/events/default/evt_9']);
+    const exported = '/ops/maintenance/export?state=dead&fingerprint=0123456789abcdef';
+    expect(hrefsOf(row)).toEqual([
+      '/ops/events?state=dead&fingerprint=0123456789abcdef',
+      '/ops/events/default/evt_9',
+      exported,
+      `${exported}&format=json`,
+      `${exported}&format=csv`,
+    ]);
     expect(tagsOf(row)[0]?.attributes['data-href']).toBe('/ops/events?state=dead&fingerprint=0123456789abcdef');
   });
 
@@ -247,6 +254,8 @@ describe('Dead letters', () => {
           { ...fields, act: 'discard' },
         ],
       ],
+      // What is chosen is sent by the boxes.
+      ['/ops/maintenance/export', [{ csrf: 'token-of-ada', state: 'dead' }]],
     ]);
   });
 
