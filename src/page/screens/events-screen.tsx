@@ -24,7 +24,13 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
     current: '/events',
     content: (
       <>
-        <FilterForm action={`${base}/events`} fields={fields} isOpen={problems.length > 0} />
+        <FilterForm
+          action={`${base}/events`}
+          fields={fields}
+          filter={filter}
+          visit={visit}
+          isOpen={problems.length > 0}
+        />
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>

@@ -118,29 +118,32 @@ describe('the filter bar', () => {
     const { inbox, html } = openedPage();
     const search = vi.spyOn(inbox.operations as Operations, 'search');
     await html(`/events?${QUERY}&before=9`);
-    expect(search).toHaveBeenCalledExactlyOnceWith(
-      {
-        endpoint: 'b',
-        id: 'evt_1',
-        types: ['order.ready', 'shop.own'],
-        states: ['dead', 'ignored'],
-        deadReasons: ['failed'],
-        since: expect.any(Date),
-        until: expect.any(Date),
-        entity: 'ord_1',
-        merchant: 'mer_7',
-        error: 'down',
-        fingerprint: 'abc',
-        retrying: true,
-        redelivered: false,
-        conflict: true,
-        payload: [
-          { path: 'data.a', value: '1' },
-          { path: 'data.b', value: '">' },
-        ],
-      },
-      { before: 9, limit: 50, signal: expect.any(AbortSignal) },
-    );
+    // Another question is what the group says.
+    expect(search.mock.calls.filter(([, page]) => page.limit !== 1)).toEqual([
+      [
+        {
+          endpoint: 'b',
+          id: 'evt_1',
+          types: ['order.ready', 'shop.own'],
+          states: ['dead', 'ignored'],
+          deadReasons: ['failed'],
+          since: expect.any(Date),
+          until: expect.any(Date),
+          entity: 'ord_1',
+          merchant: 'mer_7',
+          error: 'down',
+          fingerprint: 'abc',
+          retrying: true,
+          redelivered: false,
+          conflict: true,
+          payload: [
+            { path: 'data.a', value: '1' },
+            { path: 'data.b', value: '">' },
+          ],
+        },
+        { before: 9, limit: 50, signal: expect.any(AbortSignal) },
+      ],
+    ]);
   });
 
   test.for([

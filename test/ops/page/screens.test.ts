@@ -377,7 +377,7 @@ describe('Bulk reruns', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 state dead group 0123456789abcdef ada 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 state dead group an error that is gone (0123456789abcdef) ada 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=41']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=41' })));
