@@ -87,7 +87,7 @@ function counted({ count, more, cut }: EventCount): string {
 
 function Found({
   listing: { reading, order, isFurther },
-  listed: { events, next, suggestions },
+  listed: { events, waits, next, suggestions },
   visit,
 }: {
   readonly listing: Listing;
@@ -104,7 +104,7 @@ function Found({
   }
   return (
     <ActsOnChosen visit={visit} mayHurry={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
-      <EventsTable events={events} visit={visit} order={reading === null ? order : null} />
+      <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
     </ActsOnChosen>
   );
 }
