@@ -321,6 +321,11 @@ describe('Rejected', () => {
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
     expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
+    expect(textOf(partOf(html, 'rejections'))).toMatch(/^215 deliveries in 2 lines\. cause times last/);
+    // A row that keys can open leads to all of its kind; its endpoint to what came in there.
+    const href = '?range=24h&reason=signature-missing#latest';
+    expect(tagsOf(partOf(html, 'rejection-4'))[0]?.attributes['data-href']).toBe(href);
+    expect(hrefsOf(partOf(html, 'rejection-4'))).toEqual([href, '/ops/events?endpoint=default']);
   });
 
   test('there are words for every reason a delivery is refused for, and for unknown ones', () => {
