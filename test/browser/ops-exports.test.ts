@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLines } from '../../src/ops/index.ts';
-import { brokenShop, eventOf, ORDER } from './broken-shop.ts';
+import { brokenShop, eventOf, ORDER, orderEvent } from './broken-shop.ts';
 import { openBrowser } from './browser.ts';
 import { visitor, type Visitor } from './visitor.ts';
 
@@ -20,7 +20,7 @@ async function idsIn(page: Page, begin: () => Promise<unknown>): Promise<readonl
   const begun = page.waitForEvent('download');
   await begin();
   const text = await readFile(await (await begun).path(), 'utf8');
-  return [...new Set(text.match(/evt_\w+/g))].sort();
+  return [...new Set(text.match(/evt_\w+/g))].toSorted();
 }
 
 const others = ({ troubles }: Visitor) => troubles.filter((trouble) => !trouble.startsWith('a download: '));
@@ -38,27 +38,26 @@ describe.each([
     expect(await page.locator('#chosen').isVisible()).toBe(!javaScriptEnabled);
     await page.locator('#export-all > summary').click();
     const all = page.locator('#export-all').getByRole('link', { name: 'CSV for a spreadsheet' });
-    expect(await idsIn(page, () => all.click())).toEqual(['evt_invalid', STOCK, ...GROUP].sort());
+    expect(await idsIn(page, () => all.click())).toEqual(['evt_invalid', STOCK, ...GROUP].toSorted());
 
     const group = groupOf(page, 'TypeError');
     await group.locator('summary').click();
     expect(await idsIn(page, () => group.getByRole('link', { name: 'JSON to read' }).click())).toEqual(
-      [...GROUP].sort(),
+      [...GROUP].toSorted(),
     );
 
     for (const error of ['TypeError', '503']) await groupOf(page, error).getByRole('checkbox').check();
     await page.locator('#export-chosen > summary').click();
     const chosen = page.locator('#export-chosen');
     expect(await idsIn(page, () => chosen.getByRole('button', { name: 'CSV' }).click())).toEqual(
-      [STOCK, ...GROUP].sort(),
+      [STOCK, ...GROUP].toSorted(),
     );
 
     await ada.open('/events');
-    for (const id of [STOCK, GROUP[0]]) await page.locator(`tr[data-event$="/${id}"]`).getByRole('checkbox').check();
+    const two = [STOCK, eventOf(ORDER, 'order.created')];
+    for (const id of two) await page.locator(`tr[data-event$="/${id}"]`).getByRole('checkbox').check();
     await page.locator('#export-chosen > summary').click();
-    expect(await idsIn(page, () => chosen.getByRole('button', { name: 'JSON' }).click())).toEqual(
-      [STOCK, GROUP[0]].sort(),
-    );
+    expect(await idsIn(page, () => chosen.getByRole('button', { name: 'JSON' }).click())).toEqual(two.toSorted());
     expect((await auditLines(shop.site.inbox)).lines.map(({ act, counts }) => [act, counts['events']])).toEqual([
       ['export', 2],
       ['export', 4],
@@ -83,11 +82,29 @@ it('by the keyboard alone a group is exported, and those that are chosen', async
   await keyboard.press('Enter');
   await tabTo(page, 'exact, for an import');
   const exact = await idsIn(page, () => keyboard.press('Enter'));
-  expect(exact).toEqual([...GROUP].sort());
+  expect(exact).toEqual([...GROUP].toSorted());
   await tabTo(page, 'Export…');
   await keyboard.press('Enter');
   await tabTo(page, 'CSV for a spreadsheet');
   expect(await idsIn(page, () => keyboard.press('Enter'))).toEqual(exact);
+  expect(others(ada)).toEqual([]);
+});
+
+it('groups stay chosen, and their menu open, when others die meanwhile', async () => {
+  await using shop = await brokenShop();
+  await using ada = await visitor(browser, shop.site);
+  const { page } = ada;
+  await ada.open('/dead');
+  await page.locator('#live-state[data-state=live]').waitFor();
+  const group = groupOf(page, 'TypeError');
+  await group.getByRole('checkbox').check();
+  await page.locator('#export-chosen > summary').click();
+  await shop.site.deliver(orderEvent('ord_45', 'order.created', 'CHF'));
+  await group.getByRole('cell', { name: '4', exact: true }).waitFor();
+  expect(await group.getByRole('checkbox').isChecked()).toBe(true);
+  expect(await page.locator('#chosen-count').textContent()).toBe('1 chosen:');
+  const chosen = page.locator('#export-chosen').getByRole('button', { name: 'JSON' });
+  expect(await idsIn(page, () => chosen.click())).toEqual([...GROUP, eventOf('ord_45', 'order.created')]);
   expect(others(ada)).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import type { EventAct } from '../../inbox/operator/audit.ts';
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
 import type { EventState } from '../../inbox/state.ts';
-import { listed, number } from './format.ts';
+import { number } from './format.ts';
 
 /** How an act is said of events, wherever somebody is told of it. */
 interface ActWords {
@@ -67,7 +67,7 @@ export interface ActedOn {
 /** What a button does to a whole list: `Rerun these 523 dead events`, and no number that is not known. */
 export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
   const [verb, after] = BUTTONS[act];
-  const which = listed(states);
+  const which = states.join(' or ');
   if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${after}`;
   if (count.more) return `${verb} more than ${number(count.count)} ${which} events${after}`;
   if (count.count === 1) return `${verb} this ${which} event${after}`;

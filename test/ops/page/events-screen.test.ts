@@ -198,7 +198,7 @@ describe('what can be done with all that match', () => {
     const offered = async (query: string) => textOf(partOf(await html(`/events${query}`), 'acts'));
     // More than a page is counted, and only what the preview would find.
     expect(await offered('')).toMatch(
-      /^Rerun these 52 dead events… ignored and processed ones too Discard these 55 dead and pending events… Export all events…/,
+      /^Rerun these 52 dead events… ignored and processed ones too Discard these 55 dead or pending events… Export all events…/,
     );
     expect(await offered('?state=pending')).toMatch(/^Discard these 3 pending events… Export/);
     expect(await offered('?state=processed')).toMatch(/^Rerun… ignored and processed ones too Export/);
@@ -232,10 +232,10 @@ describe('what can be done with all that match', () => {
       );
     const acts = async (count: EventCount) => textOf(partOf(await htmlOf(await page(count)), 'acts'));
     expect(await acts({ count: 10_000, more: true, cut: false })).toMatch(
-      /^Rerun more than 10,000 dead events… .* Discard more than 10,000 dead and pending events…/,
+      /^Rerun more than 10,000 dead events… .* Discard more than 10,000 dead or pending events…/,
     );
     expect(await acts({ count: 17, more: false, cut: true })).toMatch(
-      /^Rerun all dead events that match… .* Discard all dead and pending events that match…/,
+      /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
     );
   });
 

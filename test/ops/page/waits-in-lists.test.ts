@@ -7,7 +7,7 @@ import { pauseType } from '../../../src/ops/pauses.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { failure } from '../events-in-states.ts';
 import { openedPage } from './opened-page.ts';
-import { partOf, textOf } from './read-html.ts';
+import { textOf } from './read-html.ts';
 
 const NOW = Date.now();
 const TYPES = ['order.created', 'order.ready', 'order.completed'];
