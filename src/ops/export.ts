@@ -61,19 +61,20 @@ export async function* exportEvents(
 export async function* exportOfEach(
   inbox: Inbox,
   by: By,
-  filters: readonly EventFilter[],
+  filters: readonly [EventFilter, ...EventFilter[]],
   about: unknown,
   { onProgress, signal }: ExportOptions,
 ): AsyncGenerator<string, void> {
   const operations = operationsOf(inbox);
   const audit = await operations.note('export', by, about, { events: 0 });
-  const parts = filters.map((filter) => operations.exportPages(filter));
+  // At once: what is stored from now on is not among them.
+  const first = operations.exportPages(filters[0]);
   const totals = { events: 0, marks: 0 };
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    for (const pages of parts) {
-      for await (const page of pages) {
+    for (const [n, filter] of filters.entries()) {
+      for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;
         // Before they are handed out: the audit shall rather say too much than too little.
         totals.events += page.events;

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLines } from '../../src/ops/index.ts';
+import { accessibilityFaults } from './accessibility.ts';
 import { brokenShop, eventOf, ORDER, orderEvent } from './broken-shop.ts';
 import { openBrowser } from './browser.ts';
+import { layoutFaults } from './layout-faults.ts';
 import { visitor, type Visitor } from './visitor.ts';
 
 const GROUP = ['ord_41', ORDER, 'ord_44'].map((order) => eventOf(order, 'order.created'));
@@ -92,7 +94,7 @@ it('by the keyboard alone a group is exported, and those that are chosen', async
 
 it('groups stay chosen, and their menu open, when others die meanwhile', async () => {
   await using shop = await brokenShop();
-  await using ada = await visitor(browser, shop.site);
+  await using ada = await visitor(browser, shop.site, { reducedMotion: 'reduce' });
   const { page } = ada;
   await ada.open('/dead');
   await page.locator('#live-state[data-state=live]').waitFor();
@@ -105,6 +107,11 @@ it('groups stay chosen, and their menu open, when others die meanwhile', async (
   expect(await page.locator('#chosen-count').textContent()).toBe('1 chosen:');
   const chosen = page.locator('#export-chosen').getByRole('button', { name: 'JSON' });
   expect(await idsIn(page, () => chosen.click())).toEqual([...GROUP, eventOf('ord_45', 'order.created')]);
+  for (const menu of await page.locator('#export-all > summary, #groups .export > summary').all()) await menu.click();
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect([...(await layoutFaults(page)), ...(await accessibilityFaults(page))], `at ${width} px`).toEqual([]);
+  }
   expect(others(ada)).toEqual([]);
 });
 

@@ -37,13 +37,14 @@ export async function exportAnswer(c: PageContext, shell: Shell, fields: URLSear
   const ended = new AbortController();
   const by = { actor: visitor.name, via: 'page' } as const;
   const { signal } = ended;
+  const [fingerprint, ...others] = groups;
   const exact =
-    groups.length < 2
+    fingerprint === undefined || others.length === 0
       ? exportEvents(inbox, by, filter, { signal })
       : exportOfEach(
           inbox,
           by,
-          groups.map((fingerprint) => ({ ...filter, fingerprint })),
+          [{ ...filter, fingerprint }, ...others.map((other) => ({ ...filter, fingerprint: other }))],
           { ...filter, fingerprint: groups },
           { signal },
         );

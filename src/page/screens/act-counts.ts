@@ -16,8 +16,8 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   }
   const { states } = asked;
   if (states.length === 0) return { states, count: { count: 0, more: false } };
-  // What is due by now is hurried no more, and no filter tells it apart.
-  if (act === 'hurry') return { states, count: null };
+  // What is due by now is hurried no more, and no filter tells it apart. And bodies are read for a list once, and not for each act.
+  if (act === 'hurry' || filter.payload !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));
   const counted = isSame(acted, filter) && listed !== null ? listed.count : null;
   const { count, more, cut } = counted ?? (await countEvents(visit.operated.inbox, acted, { signal: visit.signal }));

@@ -85,6 +85,9 @@ describe('Dead letters are exported', () => {
       counts: { events: 3 },
     });
 
+    const audit = textOf(partOf(await page.html('/audit'), `audit-${lines[0]?.seq ?? 0}`));
+    for (const said of ['Error: the shop is down', 'TaxError: no tax rate for ord_7']) expect(audit).toContain(said);
+
     const there = openedPage();
     const upload = new FormData();
     upload.set('file', new File([exact ?? ''], 'export.ndjson'));
