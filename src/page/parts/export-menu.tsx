@@ -26,7 +26,7 @@ export function ExportMenu({
   isOpen = false,
   filter,
 }: MenuParts & { readonly filter?: EventFilter }) {
-  if (visit.visitor.role !== 'operator' || visit.masks) return <></>;
+  if (!mayExport(visit)) return <></>;
   const to = `${visit.base}/maintenance/export`;
   return (
     <details class="export" id={id} open={isOpen}>
@@ -50,6 +50,11 @@ export function ExportMenu({
       </ul>
     </details>
   );
+}
+
+/** What is masked leaves the page in no file. */
+export function mayExport({ visitor, masks }: Visit): boolean {
+  return visitor.role === 'operator' && !masks;
 }
 
 function exportHref(to: string, filter: EventFilter, format: (typeof exportFormats)[number]): string {

@@ -5,7 +5,7 @@ import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { plural } from '../../ops/words/format.ts';
 import { ErrorGroups } from '../parts/error-groups.tsx';
-import { ExportMenu } from '../parts/export-menu.tsx';
+import { ExportMenu, mayExport } from '../parts/export-menu.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
 import { withDead } from '../../ops/words/tab-words.ts';
 import { Time } from '../parts/time-and-age.tsx';
@@ -39,9 +39,11 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
                 These are the {plural(groups.length, 'group')} that were found first; there may be more of them.
               </p>
             )}
-            <div class="actions" id="acts">
-              <ExportMenu visit={visit} id="export-all" what="all dead events" filter={{ states: ['dead'] }} />
-            </div>
+            {mayExport(visit) && (
+              <section class="actions" id="acts" aria-label="What can be done with all of them">
+                <ExportMenu visit={visit} id="export-all" what="all dead events" filter={{ states: ['dead'] }} />
+              </section>
+            )}
             <Groups visit={visit} groups={groups} />
             <ChosenGroups visit={visit} />
           </>
@@ -64,7 +66,7 @@ function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: rea
       id="groups"
       groups={groups}
       between={['reason', 'oldest received']}
-      {...(mayChoose(visit) && { choiceOf: CHOICE })}
+      {...(mayExport(visit) && { choiceOf: CHOICE })}
       rowOf={(group) => {
         const { fingerprint, reason, oldest } = group;
         const cause = causeOfDeath(group);
@@ -95,13 +97,9 @@ function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: rea
 /** The form of the boxes. */
 const CHOICE = 'choice';
 
-function mayChoose({ visitor, masks }: Visit): boolean {
-  return visitor.role === 'operator' && !masks;
-}
-
 /** What can be done with the groups that are chosen: what each of them has, in one file. */
 function ChosenGroups({ visit }: { readonly visit: Visit }) {
-  if (!mayChoose(visit)) return <></>;
+  if (!mayExport(visit)) return <></>;
   return (
     <ActForm
       visit={visit}
