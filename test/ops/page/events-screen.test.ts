@@ -233,6 +233,10 @@ describe('what can be done with all that match', () => {
     const acts = async (count: EventCount, query = 'error=down') => {
       return textOf(partOf(await htmlOf(await page(count, query)), 'acts'));
     };
+    // What is due by now is not hurried, and no count tells it apart.
+    expect(await acts({ count: 60, more: false, cut: false }, 'retrying=yes')).toContain(
+      'Try all pending events that match now…',
+    );
     // Bodies would be read for it, again and again.
     expect(await acts({ count: 60, more: false, cut: false }, 'payload=data.a%3D1')).toMatch(
       /^Rerun all dead events that match… .* Discard all dead or pending events that match…/,
