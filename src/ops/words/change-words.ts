@@ -47,8 +47,20 @@ export function failingMore(changes: readonly TypeChange[]): readonly TypeChange
   return changes.filter((change) => comparisonOf(change).failures === 'worse');
 }
 
+const MOST_NAMED = 3;
+
 /** `order.shipped fails 38% since release 2026.11.2, 1% before.` */
-export function brokenInWords({ type, before, after }: TypeChange, release: string): string {
+export function brokenInWords(changes: readonly TypeChange[], release: string): string {
   const since = `since release ${oneLine(release, MOST_OF_NAME)}`;
-  return `${oneLine(type, MOST_OF_TYPE)} fails ${failedPart(after)} ${since}, ${failedPart(before)} before.`;
+  const named = changes
+    .slice(0, MOST_NAMED)
+    .map(
+      (change) =>
+        `${oneLine(change.type, MOST_OF_TYPE)} fails ${failedPart(change.after)} ${since}, ${failedPart(change.before)} before.`,
+    );
+  const more = changes.length - named.length;
+  return [
+    ...named,
+    ...(more > 0 ? [`${plural(more, 'other type')} ${more === 1 ? 'fails' : 'fail'} more often, too.`] : []),
+  ].join(' ');
 }
