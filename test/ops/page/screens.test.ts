@@ -493,8 +493,61 @@ describe('Audit', () => {
       '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 through the command line ' +
         'endpoint default events evt_1, evt 2/3 1 done, 1 not needed the tax service is back',
     );
-    expect(hrefsOf(partOf(html, 'audit-12'))).toEqual(['/ops/events/default/evt_1', '/ops/events/default/evt%202%2F3']);
+    expect(hrefsOf(partOf(html, 'audit-12'))).toEqual([
+      '/ops/audit?actor=grace%40shop-1',
+      '/ops/events/default/evt_1',
+      '/ops/events/default/evt%202%2F3',
+    ]);
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=12']);
+  });
+
+  test('the URL says of whom and of which day, and links keep it', async () => {
+    const asked: unknown[] = [];
+    const visit = stubVisit(
+      { lines: async (request) => (asked.push(request), { lines: [line], next: 12 }) },
+      { path: '/audit?actor=+grace%40shop-1+&day=2026-03-13&before=40' },
+    );
+    const html = await htmlOf(await auditScreen(visit));
+    expect(asked).toEqual([
+      {
+        actor: 'grace@shop-1',
+        since: new Date('2026-03-13T00:00:00Z'),
+        until: new Date('2026-03-14T00:00:00Z'),
+        before: 40,
+        limit: 50,
+      },
+    ]);
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13&before=12']);
+    expect(hrefsOf(partOf(html, 'audit-12'))[0]).toBe('/ops/audit?actor=grace%40shop-1&day=2026-03-13');
+    const days = tagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes['href']?.includes('audit'));
+    expect(days.slice(0, 3).map(({ attributes }) => [attributes['href'], attributes['aria-current']])).toEqual([
+      ['/ops/audit?actor=grace%40shop-1', undefined],
+      ['/ops/audit?actor=grace%40shop-1&day=2026-03-14', undefined],
+      ['/ops/audit?actor=grace%40shop-1&day=2026-03-13', 'true'],
+    ]);
+  });
+
+  test.for([
+    ['/audit?day=2026-03-13', null, 'No line fits.'],
+    ['/audit?day=2026-03-13', 900, 'None of 5,000 lines fits. There are older ones.'],
+    ['/audit?actor=ada&before=900', null, 'No older line fits.'],
+    ['/audit?before=900', null, 'There are no older lines.'],
+  ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
+    const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
+    const html = await htmlOf(await auditScreen(visit));
+    expect(textOf(partOf(html, 'none'))).toBe(words);
+    expect(partOf(html, 'older') === '').toBe(next === null);
+  });
+
+  test.for(['2026-02-31', 'yesterday', '2026-3-1', '0000-00-00', '<b>'])('%s is no day', async (day) => {
+    const asked: unknown[] = [];
+    const visit = stubVisit(
+      { lines: async (request) => (asked.push(request), { lines: [line], next: null }) },
+      { path: `/audit?day=${encodeURIComponent(day)}` },
+    );
+    const html = await htmlOf(await auditScreen(visit));
+    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is no day. Write it as 2026-01-31.`);
+    expect(asked).toEqual([]);
   });
 
   test.for([

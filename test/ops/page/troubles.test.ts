@@ -27,7 +27,7 @@ async function stuckOf(...events: readonly (readonly [Partial<EventSummary>, Wai
 }
 
 const later = (waiting = nobody): Wait => ({ reason: 'later', dueAt: ago(-5), waiting });
-const pause = { endpoint: 'default', type: 'order.created', actor: 'ada', reason: null, at: ago(9), audit: 1 };
+const pause = { endpoint: 'default', type: 'order.created', actor: 'ada', reason: null, since: ago(9) };
 
 const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'Nothing was received.' };
 const refusing: Warning = { alarm: 'refusing', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
