@@ -366,20 +366,73 @@ describe('Bulk reruns', () => {
 
   test('lists them, and leads to older ones only when the page is full', async () => {
     const asked: PageRequest[] = [];
-    const bulks = Array.from({ length: 50 }, (_, n) => bulkOf({ id: 90 - n }));
+    const bulks = Array.from({ length: 20 }, (_, n) => bulkOf({ id: 90 - n }));
     const answered = async (page: PageRequest) => {
       asked.push(page);
       return page.before === null ? bulks : bulks.slice(0, 3);
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 state dead group 0123456789abcdef ada 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group 0123456789abcdef ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
     );
-    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=41']);
-    const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=41' })));
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
+    const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
     expect(partOf(last, 'older')).toBe('');
     await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=-1%20OR%201' }));
-    expect(asked.map(({ before }) => before)).toEqual([null, 41, null]);
+    expect(asked.map(({ before }) => before)).toEqual([null, 71, null]);
+  });
+
+  test.for([
+    [{ processed: 463, dead: 60 }, 523, null, '463 processed, 60 dead again'],
+    [
+      { waiting: 900, retrying: 1, processed: 99 },
+      4_000,
+      777,
+      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
+    ],
+    [{}, 12, null, 'not known any more'],
+    [{}, 0, null, 'nothing was done'],
+  ] as const)('the list tells what became of them: %j of %i', async ([counts, done, next, told]) => {
+    const asked: unknown[] = [];
+    const bulk = bulkOf({
+      state: 'done',
+      startedAt: ago(4),
+      endedAt: ago(3),
+      counts: { done },
+      reason: 'the shop is up',
+    });
+    const visit = stubVisit({
+      bulks: async () => [bulk, bulkOf({ id: 6 })],
+      outcomePart: async (...args) => (asked.push(args), { counts, again: 0, next }),
+    });
+    const html = await htmlOf(await bulksScreen(visit));
+    const row = textOf(partOf(html, 'bulk-7'));
+    expect(row).toContain(` ${told} state dead`);
+    expect(row).toContain(' ada the shop is up ');
+    // However many events it has, and none for a preview.
+    expect(asked).toEqual([[7, 0, 1_000]]);
+    const links = hrefsOf(partOf(html, 'bulk-7')).filter((href) => href.includes('bulk=7'));
+    expect(links).toHaveLength(Object.keys(counts).length);
+  });
+
+  test.for([
+    ['previewed', true],
+    ['running', true],
+    ['done', false],
+    ['cancelled', false],
+  ] as const)('one that was just begun and is %s', async ([state, isSaid]) => {
+    const ended = state === 'done' || state === 'cancelled';
+    const bulk = bulkOf({
+      state,
+      ...(state !== 'previewed' && { startedAt: ago(1) }),
+      ...(ended && { endedAt: ago(0) }),
+    });
+    const said = async (path: string) => {
+      const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulk }, { path }), 7));
+      return html.includes('The run has begun.');
+    };
+    expect(await said('/bulks/7?done=running')).toBe(isSaid);
+    expect(await said('/bulks/7')).toBe(false);
   });
 
   test('an unknown one is a 404 that leads back', async () => {
