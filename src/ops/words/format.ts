@@ -85,14 +85,19 @@ export function timestamp(at: Date): string {
 
 /** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
 export function shortTime(at: Date, now: Date): string {
+  const isThisYear = at.getUTCFullYear() === now.getUTCFullYear();
+  return timeOnDay(at, now, isThisYear ? {} : { year: 'numeric' });
+}
+
+/** The same for an axis, on which there is little room, and no doubt which year is meant: `31 Dec 03:12`. */
+export function axisTime(at: Date, now: Date): string {
+  return timeOnDay(at, now, {});
+}
+
+function timeOnDay(at: Date, now: Date, year: Pick<Intl.DateTimeFormatOptions, 'year'>): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
   if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;
-  const day = at.toLocaleDateString('en-GB', {
-    timeZone: 'UTC',
-    day: 'numeric',
-    month: 'short',
-    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: 'numeric' }),
-  });
+  const day = at.toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', ...year });
   return `${day} ${time}`;
 }
