@@ -6,7 +6,7 @@ import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';
 import { OlderLink, pageOf } from '../parts/older-link.tsx';
-import { LongText, StoredText } from '../parts/stored-text.tsx';
+import { Shortened } from '../parts/shortened.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
@@ -83,13 +83,13 @@ function BulksTable({
               <FilterWords filter={bulk.filter} visit={visit} />
             </td>
             <td data-label="by">
-              <StoredText text={bulk.actor} atMost={60} />
+              <Shortened text={bulk.actor} atMost={60} />
             </td>
             <td data-label="why">
               {bulk.reason === null ? (
                 <span class="muted">not said</span>
               ) : (
-                <LongText text={bulk.reason} atMost={100} />
+                <Shortened text={bulk.reason} atMost={80} />
               )}
             </td>
             <td data-label="previewed">
