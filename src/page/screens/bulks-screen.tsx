@@ -6,7 +6,8 @@ import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';
 import { OlderLink, pageOf } from '../parts/older-link.tsx';
-import { Shortened } from '../parts/shortened.tsx';
+import { StoredText } from '../parts/stored-text.tsx';
+import { oneLine } from '../../printable.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
@@ -83,14 +84,10 @@ function BulksTable({
               <FilterWords filter={bulk.filter} visit={visit} />
             </td>
             <td data-label="by">
-              <Shortened text={bulk.actor} atMost={60} />
+              <InShort text={bulk.actor} atMost={60} />
             </td>
             <td data-label="why">
-              {bulk.reason === null ? (
-                <span class="muted">not said</span>
-              ) : (
-                <Shortened text={bulk.reason} atMost={80} />
-              )}
+              {bulk.reason === null ? <span class="muted">not said</span> : <InShort text={bulk.reason} atMost={80} />}
             </td>
             <td data-label="previewed">
               <Time at={bulk.createdAt} now={now} />
@@ -100,4 +97,9 @@ function BulksTable({
       </tbody>
     </table>
   );
+}
+
+/** Its screen has the whole of it; here it is as long as this also where each character is shown by its number. */
+function InShort({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+  return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
 }
