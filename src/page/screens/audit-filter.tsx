@@ -69,7 +69,7 @@ export function AuditFilterForm({
               type="text"
               name="actor"
               value={query.actor}
-              placeholder="the name in the column by"
+              placeholder="ada"
               maxlength={LONGEST_NAME}
               autocomplete="off"
               spellcheck={false}
