@@ -9,6 +9,7 @@ import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { chosenExport } from './export-answer.ts';
 import { withFlash, type FlashCode } from './flash.ts';
+import { begunHref } from '../parts/begun-run.ts';
 import { eventHref, fromPathPart } from '../parts/screen-links.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
@@ -90,7 +91,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
     begin(id, byOf(shell, c, form), rate);
-    return c.redirect(withFlash(href, 'running'), 303);
+    return c.redirect(begunHref(href), 303);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {
