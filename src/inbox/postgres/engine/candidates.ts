@@ -7,6 +7,7 @@ import { fromKey, toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import { createdOf } from '../sql/records.ts';
 import { readyEndpoints } from './takers.ts';
+import { FRONT } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
 
 export interface CandidateRow {
@@ -160,8 +161,7 @@ function judged(t: Tables): string {
         AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS superseded,
       front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns
     FROM ${t.queue} AS due LEFT JOIN LATERAL (
-      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL AND NOT yields
-      ORDER BY created_ms, created_ns, seq LIMIT 1
+      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL AND ${FRONT} LIMIT 1
     ) AS front ON true
     WHERE due.seq = ANY($1::bigint[]) AND due.lease_until_ms IS NULL AND NOT due.parked AND due.due_ms <= $2
       AND (due.crashes = 0 OR $3::boolean)
