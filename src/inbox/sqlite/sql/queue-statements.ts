@@ -161,6 +161,13 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     outcomeUnder: prepare(`
       SELECT outcome FROM hookbox_attempts
       WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
+        AND found_by IS NULL
+    `),
+    foundBy: prepare(`
+      SELECT endpoint, id, type, number AS attempt, ended_ms, error_name, error_message, error_stack, due_ms,
+        iif(attempts = number, state, NULL) AS state, dead_reason
+      FROM hookbox_attempts AS a INDEXED BY hookbox_attempts_found CROSS JOIN hookbox_events AS e ON e.seq = a.seq
+      WHERE found_by = :number ORDER BY ended_ms, a.seq
     `),
     ranOut: prepare(`
       SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
@@ -209,8 +216,9 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     addAttempt: prepare(`
       INSERT INTO hookbox_attempts
-        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped)
-      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped)
+        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped,
+         found_by)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :foundBy)
     `),
     noteLateError: prepare(`
       UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack
