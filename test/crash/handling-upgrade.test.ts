@@ -105,7 +105,7 @@ it('a file of the first schema version keeps its events through the upgrade, and
 
 /** SQLite writes columns that a later version adds behind the last one. */
 const ADDED_COLUMNS =
-  /,\s*(?:fingerprint TEXT|erased_ms INTEGER|discarded_ms INTEGER|yields INTEGER [^,]*\(0, 1\)\)|trace TEXT)/g;
+  /,\s*(?:fingerprint TEXT|erased_ms INTEGER|discarded_ms INTEGER|yields INTEGER [^,]*\(0, 1\)\)|trace TEXT|cleared INTEGER [^,]*\(0, 1\)\))/g;
 
 it('that file is what the first version makes, in every table and index', async () => {
   const { database } = fileOfVersion1();
@@ -249,7 +249,8 @@ describe('while a deploy is under way, old and new processes share a file:', () 
       DROP TABLE hookbox_clock;
       DROP INDEX hookbox_events_yielding;
       DROP INDEX IF EXISTS hookbox_events_holding;
-      DROP TRIGGER hookbox_erased;
+      DROP INDEX hookbox_events_uncleared;
+      ALTER TABLE hookbox_events DROP COLUMN cleared;
       DROP INDEX hookbox_attempts_found;
       ALTER TABLE hookbox_attempts DROP COLUMN found_by;
       ALTER TABLE hookbox_events DROP COLUMN yields;

@@ -1,4 +1,3 @@
-import type { Tables } from '../../sql/tables.ts';
 import type { Migration } from './migration.ts';
 
 export const leftBehind: Migration = {
@@ -13,15 +12,9 @@ export const leftBehind: Migration = {
     -- The number of the claim that has found it crashed: where its answer is lost, the next one tells of it.
     ALTER TABLE ${t.attempts} ADD COLUMN found_by bigint;
     CREATE INDEX attempts_found ON ${t.attempts} (found_by) WHERE found_by IS NOT NULL;
-    -- An older hookbox that erases or prunes an event does not know the columns of step 7.
-    CREATE FUNCTION ${clearing(t)}() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      UPDATE ${t.events} SET trace = NULL WHERE seq = NEW.seq AND erased_ms IS NOT NULL AND trace IS NOT NULL;
-      UPDATE ${t.attempts} SET skipped = NULL WHERE seq = NEW.seq AND skipped IS NOT NULL;
-      RETURN NULL;
-    END $$;
-    CREATE TRIGGER events_erased AFTER UPDATE OF body ON ${t.events}
-      FOR EACH ROW WHEN (NEW.body IS NULL) EXECUTE FUNCTION ${clearing(t)}();
+    -- An older hookbox that erases an event leaves what step 7 has added: what is to be looked at for that.
+    ALTER TABLE ${t.events} ADD COLUMN cleared boolean NOT NULL DEFAULT false;
+    CREATE INDEX events_uncleared ON ${t.events} (seq) WHERE body IS NULL AND NOT cleared AND erased_ms IS NOT NULL;
     -- When whoever runs a bulk was last heard of, after how many events, and whether that was to say that it stops. An older hookbox
     -- says nothing.
     ALTER TABLE ${t.bulks} ADD COLUMN heard_ms bigint;
@@ -29,8 +22,3 @@ export const leftBehind: Migration = {
     ALTER TABLE ${t.bulks} ADD COLUMN stopped boolean NOT NULL DEFAULT false;
   `,
 };
-
-/** The full name of the function of a trigger, beside that of its table. */
-function clearing({ events }: Tables): string {
-  return events.replace(/"$/, '_erased"');
-}

@@ -11,13 +11,10 @@ export const leftBehind: Migration = {
     -- The number of the claim that has found it crashed: where its answer is lost, the next one tells of it.
     ALTER TABLE hookbox_attempts ADD COLUMN found_by INTEGER;
     CREATE INDEX hookbox_attempts_found ON hookbox_attempts (found_by) WHERE found_by IS NOT NULL;
-    -- An older hookbox that erases or prunes an event does not know the columns of step 7.
-    CREATE TRIGGER hookbox_erased AFTER UPDATE OF body ON hookbox_events
-      WHEN NEW.body IS NULL
-      BEGIN
-        UPDATE hookbox_events SET trace = NULL WHERE seq = NEW.seq AND erased_ms IS NOT NULL AND trace IS NOT NULL;
-        UPDATE hookbox_attempts SET skipped = NULL WHERE seq = NEW.seq AND skipped IS NOT NULL;
-      END;
+    -- An older hookbox that erases an event leaves what step 7 has added: what is to be looked at for that.
+    ALTER TABLE hookbox_events ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0 CHECK (cleared IN (0, 1));
+    CREATE INDEX hookbox_events_uncleared ON hookbox_events (seq)
+      WHERE body IS NULL AND cleared = 0 AND erased_ms IS NOT NULL;
     -- When whoever runs a bulk was last heard of, after how many events, and whether that was to say that it stops. An older hookbox
     -- says nothing.
     ALTER TABLE hookbox_bulks ADD COLUMN heard_ms INTEGER;
