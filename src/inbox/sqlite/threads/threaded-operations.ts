@@ -76,6 +76,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     sealBulk: looked('sealBulk'),
     bulk: looked('bulk'),
     bulks: looked('bulks'),
+    hearOfBulk: looked('hearOfBulk'),
     outcomePart: looked('outcomePart'),
     cancelBulk: looked('cancelBulk'),
     pauseType: looked('pauseType'),
