@@ -124,7 +124,7 @@ export function testErasing(name: string, open: () => Promise<ErasedStore>): voi
           await inbox.settle(lease, { outcome: 'processed', skipped: SECRET }, now);
         }
         await store.erasesAsBefore(EVENT.id);
-        expect(await store.onDisk(SECRET)).not.toEqual([]);
+        expect(JSON.stringify(await inbox.attempts(EVENT))).toContain(SECRET);
         expect(await operationsOf(inbox).clearErased(10)).toBe(1);
         expect(JSON.stringify(await inbox.attempts(EVENT))).not.toContain(SECRET);
         expect(JSON.stringify(await inbox.attempts(orderEvent('other')))).toContain(SECRET);

@@ -72,8 +72,8 @@ it('a function that commits by itself, on a database that goes away then, is tol
     inbox,
     logger: false,
     handlers: {
-      '*': (_, { transaction }) =>
-        transaction(async (client: PoolClient) => {
+      '*': (_, context) =>
+        context.transaction(async (client: PoolClient) => {
           await client.query('COMMIT');
           interfere = (text) => (text.startsWith('SELECT pg_current_xact_id') ? null : 'lost');
           isBegun = true;

@@ -7,7 +7,7 @@ export async function clearErased(access: Access, limit: number): Promise<number
   const found = statement(
     access.database(),
     `SELECT seq FROM hookbox_events INDEXED BY hookbox_events_uncleared
-     WHERE body IS NULL AND cleared = 0 AND erased_ms IS NOT NULL ORDER BY seq LIMIT +?`,
+     WHERE body IS NULL AND cleared = 0 AND erased_ms IS NOT NULL AND seq > 0 ORDER BY seq LIMIT +?`,
   ).all(limit) as { readonly seq: number }[];
   if (found.length === 0) return 0;
   await access.write(({ database, moves }) =>
