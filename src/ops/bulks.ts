@@ -122,22 +122,22 @@ export async function runBulk(inbox: Inbox, id: number, by: By, options: RunBulk
 
   const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
   let next = performance.now();
-  let isOver = false;
+  let isOurs = false;
   try {
     for (;;) {
-      if (signal?.aborted) return { ...shownBulk(bulk), stopped: bulk.state === 'running' ? 'told' : null };
+      if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'told' }) };
       const { worked } = bulk;
       bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
-      isOver = bulk.state !== 'running';
+      isOurs = bulk.state === 'running';
       onProgress?.(shownBulk(bulk));
-      if (isOver) return shownBulk(bulk);
+      if (!isOurs) return shownBulk(bulk);
       // What others have worked meanwhile counts too. Time that was lost is not caught up with.
       next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
       await until(next, signal, () => operations.hearOfBulk(id, false));
     }
   } finally {
     // Who cannot say so is not heard of any more.
-    if (!isOver) await operations.hearOfBulk(id, true).catch(() => {});
+    if (isOurs) await operations.hearOfBulk(id, true).catch(() => {});
   }
 }
 

@@ -2,6 +2,13 @@
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 2 });
+const dayAndMonth = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' });
+const dayOfAnotherYear = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+});
 
 /** `12,345` */
 export function number(value: number): string {
@@ -88,11 +95,6 @@ export function shortTime(at: Date, now: Date): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
   if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;
-  const day = at.toLocaleDateString('en-GB', {
-    timeZone: 'UTC',
-    day: 'numeric',
-    month: 'short',
-    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: 'numeric' }),
-  });
-  return `${day} ${time}`;
+  const day = at.getUTCFullYear() === now.getUTCFullYear() ? dayAndMonth : dayOfAnotherYear;
+  return `${day.format(at)} ${time}`;
 }

@@ -7,6 +7,7 @@ import { discardEvents } from '../../ops/discard.ts';
 import { hurryEvents } from '../../ops/hurry.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
+import { chosenExport } from './export-answer.ts';
 import { withFlash, type FlashCode } from './flash.ts';
 import { eventHref, fromPathPart } from '../parts/screen-links.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
@@ -50,6 +51,8 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
 
   page.post('/bulks', posted, async (c) => {
     const form = c.get('form');
+    // A list of events has one form for what is chosen, and an export is one of its buttons.
+    if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
       const known = 'An act is rerun or discard. For retries there is hurry. Nothing was done.';

@@ -231,7 +231,14 @@ describe('Dead letters', () => {
     const row = partOf(await htmlOf(await deadLettersScreen(visit)), 'group-0123456789abcdef');
     expect(textOf(row)).toContain('TypeError: Cannot read properties of undefined 10,000+ failed');
     expect(textOf(row)).toContain('2026-03-14 00:39:07 UTC (3 h 20 min ago)');
-    expect(hrefsOf(row)).toEqual(['/ops/events?state=dead&fingerprint=0123456789abcdef', '/ops/events/default/evt_9']);
+    const exported = '/ops/maintenance/export?state=dead&fingerprint=0123456789abcdef';
+    expect(hrefsOf(row)).toEqual([
+      '/ops/events?state=dead&fingerprint=0123456789abcdef',
+      '/ops/events/default/evt_9',
+      exported,
+      `${exported}&format=json`,
+      `${exported}&format=csv`,
+    ]);
     expect(tagsOf(row)[0]?.attributes['data-href']).toBe('/ops/events?state=dead&fingerprint=0123456789abcdef');
   });
 
@@ -247,6 +254,8 @@ describe('Dead letters', () => {
           { ...fields, act: 'discard' },
         ],
       ],
+      // What is chosen is sent by the boxes.
+      ['/ops/maintenance/export', [{ csrf: 'token-of-ada', state: 'dead' }]],
     ]);
   });
 
@@ -312,6 +321,11 @@ describe('Rejected', () => {
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
     expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
+    expect(textOf(partOf(html, 'rejections'))).toMatch(/^215 deliveries in 2 lines\. cause times last/);
+    // A row that keys can open leads to all of its kind; its endpoint to what came in there.
+    const href = '?range=24h&reason=signature-missing#latest';
+    expect(tagsOf(partOf(html, 'rejection-4'))[0]?.attributes['data-href']).toBe(href);
+    expect(hrefsOf(partOf(html, 'rejection-4'))).toEqual([href, '/ops/events?endpoint=default']);
   });
 
   test('there are words for every reason a delivery is refused for, and for unknown ones', () => {
@@ -368,7 +382,7 @@ describe('Bulk reruns', () => {
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 state dead group 0123456789abcdef ada 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 state dead group an error that is gone (0123456789abcdef) ada 2026-03-14 03:54:07 UTC (5 min ago)',
     );
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=41']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=41' })));
