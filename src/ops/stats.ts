@@ -29,7 +29,7 @@ export interface Stats {
   readonly processing: Processing;
   /** sums over the span */
   readonly totals: Totals;
-  /** `other` are types that hookbox does not know, `invalid` events that fit no schema */
+  /** `other` are types that neither hookbox knows nor a handler names, `invalid` events that fit no schema */
   readonly byType: Readonly<Record<string, TypeTotals>>;
   readonly rejectedByReason: Readonly<Record<string, number>>;
   /** milliseconds, as upper bounds; `null` where nothing was measured, `Infinity` beyond a minute */
