@@ -528,6 +528,20 @@ describe('Bulk reruns', () => {
     expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
   });
 
+  test.each([
+    [true, 'It has stopped at 32 of 128.'],
+    [false, 'It has stopped at 32 of 128: its process ended without a word.'],
+  ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
+    const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped };
+    const running = bulkOf({ state: 'running', startedAt: ago(2), worked: 32, counts: { done: 32 }, audit: 3, heard });
+    const visit = stubVisit({ bulk: async () => running, bulks: async () => [running] }, { path: '/bulks' });
+    const html = await htmlOf(await bulkScreen(visit, 7));
+    expect(textOf(partOf(html, 'sentence'))).toContain(said);
+    expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
+    expect(textOf(partOf(html, 'acts'))).not.toContain('Somebody runs it');
+    expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
+  });
+
   test.for(['done', 'cancelled'] as const)('one that is %s has no forms', async (state) => {
     const ended = bulkOf({ state, startedAt: ago(3), endedAt: ago(1), worked: 128, counts: { done: 128 }, audit: 3 });
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => ended }), 7));
