@@ -1,9 +1,12 @@
 import { audit } from './schema/02-audit.ts';
 import { bulks } from './schema/05-bulks.ts';
+import { cleared } from './schema/13-cleared.ts';
 import { counts } from './schema/03-counts.ts';
+import { foundCrashes } from './schema/12-found-crashes.ts';
 import { handling } from './schema/01-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
-import { leftBehind } from './schema/11-left-behind.ts';
+import { heardBulks } from './schema/14-heard-bulks.ts';
+import { holding } from './schema/11-holding.ts';
 import { marks } from './schema/09-marks.ts';
 import { optionsByType } from './schema/07-options-by-type.ts';
 import { processors } from './schema/08-processors.ts';
@@ -26,5 +29,8 @@ export const migrations: readonly Migration[] = [
   processors,
   marks,
   pauses,
-  leftBehind,
+  holding,
+  foundCrashes,
+  cleared,
+  heardBulks,
 ];
