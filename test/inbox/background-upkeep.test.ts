@@ -37,3 +37,13 @@ it('stops between two steps once it is told to', async () => {
   await keepHandy(operations, { now: Date.now, isOpen: () => did.length === 0 });
   expect(did).toEqual(['coarsen', 'clear', 'index']);
 });
+
+it('what an older hookbox has left of many events goes without a minute between two batches, and others have their turn', async () => {
+  const clear = vi.fn<(limit: number) => Promise<number>>(async (limit) => (clear.mock.calls.length < 4 ? limit : 1));
+  const operations = { indexNew: async () => 0, coarsen: async () => {}, clearErased: clear };
+  await keepHandy(operations, { now: Date.now, isOpen: () => true });
+  expect(clear).toHaveBeenCalledTimes(4);
+  clear.mockClear();
+  await keepHandy(operations, { now: Date.now, isOpen: () => clear.mock.calls.length < 2 });
+  expect(clear).toHaveBeenCalledTimes(2);
+});

@@ -20,16 +20,19 @@ export async function keepHandy(
   { now, isOpen, upTo }: { readonly now: () => number; readonly isOpen: () => boolean; readonly upTo?: number },
 ): Promise<void> {
   let coarsenedAt = -Infinity;
-  for (let left = Infinity; left > 0 && isOpen();) {
+  let cleared = 0;
+  for (let left = Infinity; (left > 0 || cleared === BATCH) && isOpen();) {
     const startedAt = performance.now();
     // A backlog of events may take hours, in which there are more and more counts.
-    if (startedAt - coarsenedAt >= COARSEN_EVERY_MS) {
+    const isMinute = startedAt - coarsenedAt >= COARSEN_EVERY_MS;
+    if (isMinute) {
       await operations.coarsen(now() - MINUTES_KEPT_MS);
-      await operations.clearErased(BATCH);
       coarsenedAt = startedAt;
     }
-    const indexingAt = performance.now();
+    const workingAt = performance.now();
+    // Where a batch was full there is more, as after the update of an inbox with many that were erased.
+    if (isMinute || cleared === BATCH) cleared = await operations.clearErased(BATCH);
     left = await operations.indexNew(BATCH, upTo);
-    if (left > 0) await delay(REST * (performance.now() - indexingAt), undefined, { ref: false });
+    if (left > 0 || cleared === BATCH) await delay(REST * (performance.now() - workingAt), undefined, { ref: false });
   }
 }
