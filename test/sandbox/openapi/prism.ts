@@ -9,7 +9,7 @@ export interface Prism extends AsyncDisposable {
 
 /** What the command `prism proxy` calls. */
 interface PrismCommand {
-  createSingleProcessPrism(options: object): Promise<{ close(): Promise<void> }>;
+  readonly createSingleProcessPrism: (options: object) => Promise<{ close(): Promise<void> }>;
 }
 
 /** What the command says a line with. */
