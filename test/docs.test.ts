@@ -76,6 +76,20 @@ it('the README links to each page', () => {
   expect(pages.filter((page) => page !== 'README.md' && !linked.has(page))).toEqual([]);
 });
 
+it.each([
+  ['options by type', /`\{ handle, retry, timeoutMs, concurrency, blocks \}`\]\(docs\/handling\.md#options-by-type\)/],
+  ['a later retry', /RetryLaterError\(\{ afterMs \}\)/],
+  ['nothing to do', /ctx\.skip\(.*docs\/handling\.md#nothing-to-do-ctxskip/],
+  ['hooks', /docs\/handling\.md#hooks-for-alerts\) `onFailed`, `onDead`, `onConflict` and `onSilent`/],
+  ['traces', /\[OpenTelemetry\]\(docs\/handling\.md#traces\)/],
+  ['own types', /docs\/handling\.md#types-and-fields-of-your-own/],
+  ['alerts and a dashboard', /\[Prometheus and Grafana\]\(docs\/monitoring\/README\.md\)/],
+  ['a pause', /\[paused\]\(docs\/operations\.md#pausing-a-type\)/],
+  ['the search box', /search box/],
+])('the README tells whoever reads no further of %s', (_, told) => {
+  expect(text('README.md')).toMatch(told);
+});
+
 it('docs/adapters.md and docs/signature-does-not-match.md lead to each example', () => {
   const leading = text('docs/adapters.md') + text('docs/signature-does-not-match.md');
   const files = globSync('examples/**/*.*', { cwd: root }).map((file) => file.replaceAll('\\', '/'));

@@ -1,5 +1,6 @@
 import type { Inbox } from '../inbox/contract.ts';
-import { bulkFates, type BulkFate } from '../inbox/operator/bulk-outcome.ts';
+import type { Bulk } from '../inbox/operator/acts.ts';
+import { bulkFates, type BulkFate, type OutcomePart } from '../inbox/operator/bulk-outcome.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -57,23 +58,58 @@ export async function bulkOutcome(
   const operations = operationsOf(inbox);
   const bulk = await operations.bulk(id);
   if (bulk === null) return null;
-  const counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
-  let again = 0;
-  let found = 0;
+  const tally = new Tally(bulk);
   for (let after: number | null = 0; after !== null;) {
     signal?.throwIfAborted();
     const part = await operations.outcomePart(id, after, STEP);
     if (part === null) return null;
-    for (const fate of bulkFates) {
-      counts[fate] += part.counts[fate] ?? 0;
-      found += part.counts[fate] ?? 0;
-    }
-    again += part.again;
+    tally.add(part);
     after = part.next;
-    // While it runs there are more of them than it began with.
-    if (after !== null)
-      onProgress?.({ acted: Math.max(found, bulk.counts.done ?? 0), counts: { ...counts }, again, forgotten: 0 });
+    if (after !== null) onProgress?.({ ...tally.outcome(), forgotten: 0 });
   }
-  const acted = Math.max(found, bulk.counts.done ?? 0);
-  return { acted, counts, again, forgotten: acted - found };
+  return tally.outcome();
+}
+
+/** What became of a bulk's events, as far as one step counts them. */
+export interface OutcomeAtFirst {
+  readonly outcome: BulkOutcome;
+  /** that many, or `null` for all of them */
+  readonly ofFirst: number | null;
+}
+
+/** The same for a list of bulks: of each the first thousand events, in one step. `null` for one that was never run. */
+export async function outcomeAtFirst(inbox: Inbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
+  if (bulk.startedAt === null) return null;
+  const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
+  if (part === null) return null;
+  const tally = new Tally(bulk);
+  tally.add(part);
+  const outcome = tally.outcome();
+  return part.next === null ? { outcome, ofFirst: null } : { outcome: { ...outcome, forgotten: 0 }, ofFirst: STEP };
+}
+
+/** Adds up the parts of an outcome. */
+class Tally {
+  readonly #done: number;
+  readonly #counts = Object.fromEntries(bulkFates.map((fate) => [fate, 0])) as Record<BulkFate, number>; // one for each
+  #again = 0;
+  #found = 0;
+
+  constructor({ counts }: Pick<Bulk, 'counts'>) {
+    this.#done = counts.done ?? 0;
+  }
+
+  add(part: OutcomePart): void {
+    for (const fate of bulkFates) {
+      this.#counts[fate] += part.counts[fate] ?? 0;
+      this.#found += part.counts[fate] ?? 0;
+    }
+    this.#again += part.again;
+  }
+
+  outcome(): BulkOutcome {
+    // While it runs there are more of them than it began with.
+    const acted = Math.max(this.#found, this.#done);
+    return { acted, counts: { ...this.#counts }, again: this.#again, forgotten: acted - this.#found };
+  }
 }

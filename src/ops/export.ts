@@ -50,25 +50,42 @@ export async function* exportEvents(
   options: ExportOptions = {},
 ): AsyncGenerator<string, void> {
   assertOptions('exportEvents', options, EXPORT_OPTIONS);
-  const { onProgress, signal } = options;
+  yield* exportOfEach(inbox, by, [filter], filter, options);
+}
+
+/**
+ * The same of several filters that find different events, one after the other.
+ *
+ * @param about - what the audit says of them together
+ */
+export async function* exportOfEach(
+  inbox: Inbox,
+  by: By,
+  filters: readonly [EventFilter, ...EventFilter[]],
+  about: unknown,
+  { onProgress, signal }: ExportOptions,
+): AsyncGenerator<string, void> {
   const operations = operationsOf(inbox);
-  const audit = await operations.note('export', by, filter, { events: 0 });
-  const pages = operations.exportPages(filter);
+  const audit = await operations.note('export', by, about, { events: 0 });
+  // At once: what is stored from now on is not among them.
+  const first = operations.exportPages(filters[0]);
   const totals = { events: 0, marks: 0 };
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
-    for await (const page of pages) {
-      if (signal?.aborted === true) return;
-      // Before they are handed out: the audit shall rather say too much than too little.
-      totals.events += page.events;
-      totals.marks += page.marks;
-      if (performance.now() - recountedAt > RECOUNT_MS) {
-        await operations.recount(audit, { events: totals.events });
-        recountedAt = performance.now();
+    for (const [n, filter] of filters.entries()) {
+      for await (const page of n === 0 ? first : operations.exportPages(filter)) {
+        if (signal?.aborted === true) return;
+        // Before they are handed out: the audit shall rather say too much than too little.
+        totals.events += page.events;
+        totals.marks += page.marks;
+        if (performance.now() - recountedAt > RECOUNT_MS) {
+          await operations.recount(audit, { events: totals.events });
+          recountedAt = performance.now();
+        }
+        yield* page.lines;
+        onProgress?.(totals.events);
       }
-      yield* page.lines;
-      onProgress?.(totals.events);
     }
     yield lastLine(totals);
   } finally {

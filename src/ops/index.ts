@@ -56,7 +56,7 @@ export { auditLines } from './audit.ts';
 export { readiness, type Readiness } from './health.ts';
 export { metrics, type Metrics } from './metrics.ts';
 export type { Act, ActCounts, ActOptions, ActReport, ActResult, Bulk, By } from '../inbox/operator/acts.ts';
-export type { AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
+export type { AuditFilter, AuditLine, AuditPage, EventAct } from '../inbox/operator/audit.ts';
 export type { Gauge, Gauges, RejectedDelivery, Rejection } from '../inbox/operator/counts.ts';
 export type { EventFilter, PageRequest, PayloadCondition, SearchOrder } from '../inbox/operator/filter.ts';
 export type { BulkFate } from '../inbox/operator/bulk-outcome.ts';

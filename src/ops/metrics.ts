@@ -10,7 +10,7 @@ import { EVERYTHING } from '../inbox/work.ts';
 import { isReason } from '../receive/outcome.ts';
 import { VERSION } from '../version.ts';
 import { operationsOf } from './operations-of.ts';
-import { gauge, TYPES, type Family, type Sample } from './metric-family.ts';
+import { gauge, typeLabels, type Family, type Sample } from './metric-family.ts';
 import { vitalSigns } from './vital-signs.ts';
 import { watch } from './watch.ts';
 
@@ -24,7 +24,8 @@ export interface Metrics {
 
 /**
  * What Prometheus scrapes: read from the inbox, so that every process of a file tells the same, and nothing is lost when
- * one ends. The counters begin with the file and only grow. Labels come from fixed lists, or are your own endpoints: a sender's text is none.
+ * one ends. The counters begin with the file and only grow. Labels come from fixed lists, or are your own endpoints and the types
+ * that your handlers name, 50 at most: a sender's text is none.
  *
  * - `hookbox_events{state}`: how many there are now, counted up to 10,000; `hookbox_events_capped{state}` is 1 where there
  *   are more
@@ -62,11 +63,12 @@ export async function metrics(inbox: Inbox): Promise<Metrics> {
     operations.pausedTypes(),
   ]);
   // prom-client's own metrics are kept in a process; these are kept in the inbox, so the registry is made of finished ones.
+  const types = typeLabels(Object.keys(watched.lastSeen));
   const families = [
     ...standing(gauges, due, now),
     paused(pauses.length),
-    ...vitalSigns(watched),
-    ...counters(totals),
+    ...vitalSigns(watched, types),
+    ...counters(totals, types),
     ...histograms(totals),
   ];
   const registry = AggregatorRegistry.aggregate([families]);
@@ -116,7 +118,7 @@ const COUNTERS = {
   hookbox_deliveries_total: 'Deliveries by outcome: stored, duplicate, or rejected for a reason.',
   hookbox_conflicts_total: 'Duplicates whose bytes were others than those of the stored event.',
   hookbox_attempts_total:
-    'Runs of handlers by outcome: processed, failed (and tried again), or dead; invalid events are dead without a run.',
+    'Attempts that have ended, by outcome: processed, failed (or crashed, and tried again), or dead (the last one). Interrupted ones are not counted. An event that does not fit the schema on arrival is dead without an attempt, and counted as that.',
   hookbox_ignored_total: 'Events that no processor had a handler for.',
   hookbox_reruns_total: 'Events that operators had run again.',
   hookbox_discarded_total: 'Events that operators put away.',
@@ -144,11 +146,14 @@ const COUNTED: Readonly<Record<OfDeliveries, Counting>> = {
   discarded: { counter: 'hookbox_discarded_total', by: 'type' },
 };
 
-function counters(totals: readonly CountTotal[]): Family[] {
+function counters(totals: readonly CountTotal[], types: ReadonlySet<string>): Family[] {
   const counted = Object.entries(COUNTED).flatMap(([what, { counter, outcome, by }]) => {
-    const labelled = (detail: string) => ({ ...(outcome && { outcome }), ...(by && { [by]: known(by, detail) }) });
+    const labelled = (detail: string) => ({
+      ...(outcome && { outcome }),
+      ...(by && { [by]: known(by, detail, types) }),
+    });
     // A series that begins with its first event hides that one from `rate`. Reasons are many, and most never occur.
-    const zeros = by === 'reason' ? [] : by === 'type' ? TYPES : [''];
+    const zeros = by === 'reason' ? [] : by === 'type' ? [...types] : [''];
     return [
       ...zeros.map((detail) => ({ counter, value: 0, labels: labelled(detail) })),
       ...totals
@@ -166,8 +171,8 @@ function counters(totals: readonly CountTotal[]): Family[] {
 }
 
 /** Whatever an inbox holds, the values of a label are those that this hookbox knows. */
-function known(by: 'type' | 'reason', detail: string): string {
-  const isKnown = by === 'type' ? TYPES.includes(detail) : isReason(detail);
+function known(by: 'type' | 'reason', detail: string, types: ReadonlySet<string>): string {
+  const isKnown = by === 'type' ? types.has(detail) : isReason(detail);
   return isKnown ? detail : 'other';
 }
 

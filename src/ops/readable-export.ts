@@ -34,9 +34,17 @@ export async function* exportReadable(
   options: ExportOptions = {},
 ): AsyncGenerator<string, void> {
   assertOptions('exportReadable', options, EXPORT_OPTIONS);
+  yield* readableLines(format, exportEvents(inbox, by, filter, options));
+}
+
+/** The lines of an exact export as a format for people has them. */
+export async function* readableLines(
+  format: ReadableFormat,
+  exact: AsyncIterable<string>,
+): AsyncGenerator<string, void> {
   const lineOf = format === 'csv' ? csvLine : jsonLine;
   if (format === 'csv') yield COLUMNS.map(([name]) => name).join(',');
-  for await (const line of exportEvents(inbox, by, filter, options)) {
+  for await (const line of exact) {
     const read = readExportLine(line);
     if ('fault' in read) throw new RangeError(`An event cannot be written as ${format}: ${read.fault}.`);
     if ('event' in read) yield lineOf(read.event);

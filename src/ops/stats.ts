@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
+import type { Operations } from '../inbox/operator/operations.ts';
 import { SlicedWork } from '../inbox/operator/turns.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positiveWhole } from '../number-option.ts';
@@ -28,7 +29,7 @@ export interface Stats {
   readonly processing: Processing;
   /** sums over the span */
   readonly totals: Totals;
-  /** `other` are types that hookbox does not know, `invalid` events that fit no schema */
+  /** `other` are types that neither hookbox knows nor a handler names, `invalid` events that fit no schema */
   readonly byType: Readonly<Record<string, TypeTotals>>;
   readonly rejectedByReason: Readonly<Record<string, number>>;
   /** milliseconds, as upper bounds; `null` where nothing was measured, `Infinity` beyond a minute */
@@ -90,21 +91,12 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
   if (!(span > 0)) throw new ConfigurationError('INVALID_OPTION', 'since must be a time before until.');
   const count = positiveWhole('steps', options.steps ?? 60, MAX_STEPS);
 
-  const work = await SlicedWork.begin();
-  const [now, watched] = await Promise.all([operations.gauges(), watch(inbox)]);
+  const [now, watched, { all, steps }] = await Promise.all([
+    operations.gauges(),
+    watch(inbox),
+    countedSteps(operations, (step) => start + (span * step) / count, count),
+  ]);
   const { unhandled, traffic, ...processing } = watched;
-  const all = new Sums();
-  const steps: StatsStep[] = [];
-  const startOf = (step: number): number => start + (span * step) / count;
-  for (let step = 0; step < count; step += 1) {
-    const sums = new Sums();
-    for (const total of await operations.totals({ since: startOf(step), until: startOf(step + 1) })) {
-      sums.add(total);
-      all.add(total);
-    }
-    steps.push({ at: new Date(startOf(step)), ...sums.totals(), answerMs: sums.percentiles('answer-ms') });
-    await work.rest(); // deliveries come in between
-  }
 
   const totals = all.totals();
   const { stored, duplicate, rejected } = totals;
@@ -125,6 +117,27 @@ export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<S
     rejectionRate: part(rejected, stored + duplicate + rejected),
     steps,
   };
+}
+
+/** What was counted in each step, and in all of them. */
+async function countedSteps(
+  operations: Operations,
+  startOf: (step: number) => number,
+  count: number,
+): Promise<{ readonly all: Sums; readonly steps: readonly StatsStep[] }> {
+  const work = await SlicedWork.begin();
+  const all = new Sums();
+  const steps: StatsStep[] = [];
+  for (let step = 0; step < count; step += 1) {
+    const sums = new Sums();
+    for (const total of await operations.totals({ since: startOf(step), until: startOf(step + 1) })) {
+      sums.add(total);
+      all.add(total);
+    }
+    steps.push({ at: new Date(startOf(step)), ...sums.totals(), answerMs: sums.percentiles('answer-ms') });
+    await work.rest(); // deliveries come in between
+  }
+  return { all, steps };
 }
 
 function part(some: number, all: number): number {

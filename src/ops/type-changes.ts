@@ -64,21 +64,37 @@ function bad({ after: { failed, dead } }: TypeChange): number {
 
 /** By how much more of it fails than before, in whole percents. */
 function worseBy(change: TypeChange): number {
-  return isWorse(change) ? Math.round(((change.after.failedPart ?? 0) - (change.before.failedPart ?? 0)) * 100) : 0;
+  const { after, before } = change;
+  return comparisonOf(change).failures === 'worse'
+    ? Math.round(((after.failedPart ?? 0) - (before.failedPart ?? 0)) * 100)
+    : 0;
 }
 
+/** What a span beside the one before says; `too few` where either has too few runs to tell. */
+export type Comparison = 'worse' | 'not worse' | 'too few';
+
+/** So many runs a span has at least that is compared with another. */
+export const LEAST_RUNS = 10;
 /** So many failures may be chance. */
 const FEW = 3;
 
-/** Whether it fails more often than before: at least twice as often, and not only once or twice. */
-export function isWorse({ before, after }: TypeChange): boolean {
+/**
+ * Whether a type does worse than before. It fails more often when it does so at least twice as often, and not only once or twice;
+ * it takes longer when half of its runs take at least twice as long.
+ */
+export function comparisonOf(change: TypeChange): { readonly failures: Comparison; readonly durations: Comparison } {
+  const { before, after } = change;
+  const [then, now] = [before.handlerMs, after.handlerMs];
   const part = after.failedPart ?? 0;
-  return bad({ type: '', before, after }) >= FEW && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
+  const failsMore = bad(change) >= FEW && part >= 0.02 && part >= 2 * (before.failedPart ?? 0);
+  const takesLonger = then.p50 !== null && now.p50 !== null && now.p50 >= 20 && now.p50 >= 2 * then.p50;
+  return {
+    failures: compared(Math.min(before.ended, after.ended), failsMore),
+    durations: compared(Math.min(then.count, now.count), takesLonger),
+  };
 }
 
-/** Whether it takes longer than before: half of its runs take at least twice as long, and both spans have enough of them. */
-export function isSlower({ before, after }: TypeChange): boolean {
-  const [then, now] = [before.handlerMs, after.handlerMs];
-  if (then.p50 === null || now.p50 === null || Math.min(then.count, now.count) < 10) return false;
-  return now.p50 >= 20 && now.p50 >= 2 * then.p50;
+function compared(runs: number, isWorse: boolean): Comparison {
+  if (runs < LEAST_RUNS) return 'too few';
+  return isWorse ? 'worse' : 'not worse';
 }

@@ -1,9 +1,16 @@
-import { gauge, TYPES, type Family, type Sample } from './metric-family.ts';
+import { gauge, type Family, type Sample } from './metric-family.ts';
 import type { Traffic } from './traffic/traffic.ts';
 import type { Watch } from './watch.ts';
 
-/** What Prometheus is told of a watch. */
-export function vitalSigns({ traffic: { all, endpoints }, processors, lastSeen, missing, unhandled }: Watch): Family[] {
+/**
+ * What Prometheus is told of a watch.
+ *
+ * @param types - the values of the label `type`
+ */
+export function vitalSigns(
+  { traffic: { all, endpoints }, processors, lastSeen, missing, unhandled }: Watch,
+  types: ReadonlySet<string>,
+): Family[] {
   const lanes = [all, ...endpoints];
   const each = (value: (lane: Traffic) => number | null): Sample[] =>
     lanes.flatMap((lane) => {
@@ -37,16 +44,15 @@ export function vitalSigns({ traffic: { all, endpoints }, processors, lastSeen, 
     gauge(
       'hookbox_processor_last_seen_timestamp_seconds',
       'When a processor for the type was last seen, in seconds since 1970; * is one for every type.',
-      lastSeenByType(lastSeen),
+      lastSeenByType(lastSeen, types),
     ),
   ];
 }
 
-/** Handlers name types that are known; the types of an older or newer hookbox are one. */
-function lastSeenByType(lastSeen: Watch['lastSeen']): Sample[] {
+function lastSeenByType(lastSeen: Watch['lastSeen'], types: ReadonlySet<string>): Sample[] {
   const byLabel = new Map<string, number>();
   for (const [type, at] of Object.entries(lastSeen)) {
-    const label = type === '*' || TYPES.includes(type) ? type : 'other';
+    const label = type === '*' || types.has(type) ? type : 'other';
     byLabel.set(label, Math.max(byLabel.get(label) ?? 0, at.getTime() / 1_000));
   }
   return Array.from(byLabel, ([type, value]) => ({ value, labels: { type } }));

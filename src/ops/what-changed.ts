@@ -1,5 +1,5 @@
 import type { Inbox } from '../inbox/contract.ts';
-import type { Mark } from '../inbox/operator/marks.ts';
+import type { Mark, Marks } from '../inbox/operator/marks.ts';
 import { operationsOf } from './operations-of.ts';
 import { typeChanges, type TypeChange } from './type-changes.ts';
 import { age } from './words/format.ts';
@@ -11,6 +11,10 @@ export interface Changes {
   readonly types: readonly TypeChange[];
   /** which spans are beside one another, in words */
   readonly spans: string;
+  /** the release that the later span begins with; `null` where it begins otherwise */
+  readonly release: string | null;
+  /** no release was ever named, so none can begin a span */
+  readonly isReleaseUnnamed: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -27,7 +31,8 @@ export async function changesOf(
   label: string,
   now: Date,
 ): Promise<Changes> {
-  const marks = await operationsOf(inbox).marks(since.getTime(), until.getTime());
+  const operations = operationsOf(inbox);
+  const marks = await operations.marks(since.getTime(), until.getTime());
   const length = until.getTime() - since.getTime();
   const newest = marks.at(-1);
   // Counts are by the minute: the one that it began in is already its own.
@@ -38,5 +43,18 @@ export async function changesOf(
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
-  return { marks, types, spans };
+  const release = newest?.kind === 'release' ? newest.name : null;
+  return { marks, types, spans, release, isReleaseUnnamed: !(await hasRelease(operations, marks)) };
+}
+
+/** Marks come in pages, and the newest may all be of secrets; so few are kept that all of them can be looked through. */
+async function hasRelease(operations: Marks, shown: readonly Mark[]): Promise<boolean> {
+  let marks = shown;
+  for (let until = Number.MAX_SAFE_INTEGER; !marks.some(({ kind }) => kind === 'release');) {
+    marks = await operations.marks(0, until);
+    const [oldest] = marks;
+    if (oldest === undefined) return false;
+    until = oldest.at.getTime();
+  }
+  return true;
 }

@@ -6,6 +6,7 @@ const TYPES = {
   'lists.css': 'text/css; charset=utf-8',
   'sandbox.css': 'text/css; charset=utf-8',
   'page.js': 'text/javascript; charset=utf-8',
+  'choice.js': 'text/javascript; charset=utf-8',
   'keys.js': 'text/javascript; charset=utf-8',
   'lists.js': 'text/javascript; charset=utf-8',
 } as const;
@@ -14,7 +15,7 @@ const TYPES = {
 export type AssetName = keyof typeof TYPES;
 
 /** What every page has: the first of them loads the others. */
-export const SCRIPTS = ['page.js', 'keys.js', 'lists.js'] as const satisfies readonly AssetName[];
+export const SCRIPTS = ['page.js', 'choice.js', 'keys.js', 'lists.js'] as const satisfies readonly AssetName[];
 
 /** A page's own files, which stand beside this one. */
 export function assetRoutes<E extends Env>(page: Hono<E>, names: readonly AssetName[]): void {

@@ -20,6 +20,7 @@ const KEYS: Look['keys'] = [
   ['x', 'choose the row'],
   ['c', 'copy the id of the row'],
   ['r', 'rerun the event or the group: asks before anything happens'],
+  ['d', 'discard the event or the group: asks before anything happens'],
   ['?', 'these keys'],
   ['Esc', 'close, or leave a field'],
 ];

@@ -202,7 +202,9 @@ export function assumed(
 export function assumptionsWith(changes: Partial<Assumptions> = {}): Assumptions {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(DEFAULT_ASSUMPTIONS, name)) {
-      throw new ConfigurationError('INVALID_OPTION', `assumptions: there is none named ${JSON.stringify(name)}.`);
+      const known = Object.keys(DEFAULT_ASSUMPTIONS).join(', ');
+      const message = `assumptions: there is none named ${JSON.stringify(name)}. There are ${known}.`;
+      throw new ConfigurationError('INVALID_OPTION', message);
     }
     checkValue(name as keyof Assumptions, value);
   }

@@ -25,6 +25,7 @@ import {
   type Endpoint,
   type EndpointSettings,
 } from './endpoints.ts';
+import { sendByHand, type EventByHand } from './events.ts';
 import { addFault, listFaults, removeFaults, type PendingFault, type ServiceFault } from './faults.ts';
 import { listStock, MOST_STOCK, setStock, type StockLevel } from './inventory.ts';
 import {
@@ -113,6 +114,18 @@ export interface Controls {
     /** makes a signing secret, for `add` or `change`: nothing keeps it before that, and nothing tells it after that */
     readonly newSecret: () => string;
   };
+  /** events that no operation makes */
+  readonly events: {
+    /**
+     * Sends one to every endpoint that takes all events, or its type: one of a type or with fields of your own. `buildEvent` of
+     * hookbox/testing makes it, and checks it with your schema; its id and its time are then those of the sandbox. Nothing else
+     * changes by it. On a frozen clock `advance(0)` delivers it.
+     *
+     * @returns its id
+     * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
+     */
+    readonly send: (event: EventByHand) => string;
+  };
   /** deliveries and dead letters (interface 6.4) */
   readonly deliveries: {
     /** the newest first */
@@ -127,6 +140,8 @@ export interface Controls {
     readonly retry: (id: number) => boolean;
     /** The same with all dead letters of an endpoint. @returns how many there were */
     readonly retryDead: (endpoint: string) => number;
+    /** those that were sent and wait for their receiver's answer, at this moment */
+    readonly underWay: () => readonly Delivery[];
   };
   /** the clock, beside `now` and `advance` */
   readonly clock: {
@@ -200,6 +215,9 @@ export function createControls(
       remove: (id) => store.write((tx) => removeEndpoint(tx, id)),
       newSecret: () => store.write((tx) => newSecret(tx, store.seed)),
     },
+    events: {
+      send: (event) => store.write((tx) => sendByHand(tx, event)),
+    },
     deliveries: {
       list: (filter) => listDeliveries(store, filter),
       find: (id) => findDelivery(store, id),
@@ -207,6 +225,7 @@ export function createControls(
       tries: (id) => listTries(store, id),
       retry: (id) => dispatch.retry(id),
       retryDead: (endpoint) => dispatch.retryDead(endpoint),
+      underWay: () => dispatch.underWay().flatMap((id) => findDelivery(store, id) ?? []),
     },
     clock: {
       kind: store.clock.kind,

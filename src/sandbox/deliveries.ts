@@ -30,6 +30,8 @@ export interface Deliveries {
   retry(id: number): boolean;
   /** The same with all dead letters of an endpoint; how many there were. */
   retryDead(endpoint: string): number;
+  /** The ids of those that wait for an answer. */
+  underWay(): readonly number[];
   /** What is still under way is as good as never sent: it is sent again by whoever opens the file. */
   close(): void;
 }
@@ -162,6 +164,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
         const dead = transaction.all(sql, endpoint) as readonly { readonly id: number }[];
         return dead.filter(({ id }) => retryByHand(transaction, id)).length;
       }),
+    underWay: () => [...underWay],
     close() {
       isClosed = true;
       sender.close();

@@ -1,4 +1,3 @@
-import type { EventType } from '../events/event-types.ts';
 import { TRY } from './delivery-queue.ts';
 import type { Reading } from './store.ts';
 
@@ -13,10 +12,11 @@ export interface Delivery {
   readonly id: number;
   readonly event: {
     readonly id: string;
-    readonly type: EventType;
+    /** one of the eleven, or what `events.send` was given */
+    readonly type: string;
     readonly createdAt: Date;
-    /** the id of the order, the cart or the product */
-    readonly about: string;
+    /** the id of the order, the cart or the product; `null` where an event that was sent by hand names none */
+    readonly about: string | null;
   };
   /** the id of its endpoint */
   readonly endpoint: string;
@@ -65,9 +65,9 @@ export interface DeliveryFilter {
 interface Row {
   readonly id: number;
   readonly eventId: string;
-  readonly type: EventType;
+  readonly type: string;
   readonly createdAt: number;
-  readonly about: string;
+  readonly about: string | null;
   readonly endpoint: string;
   readonly state: DeliveryState;
   readonly tries: number;
@@ -107,7 +107,8 @@ export function countDeliveries(reading: Reading): Readonly<Record<DeliveryState
   return { ...none, ...Object.fromEntries(rows.map(({ state, n }) => [state, n])) };
 }
 
-const ABOUT = "coalesce(CAST(e.body AS TEXT) ->> '$.data.id', CAST(e.body AS TEXT) ->> '$.data.product_id')";
+const ABOUT =
+  "CAST(coalesce(CAST(e.body AS TEXT) ->> '$.data.id', CAST(e.body AS TEXT) ->> '$.data.product_id') AS TEXT)";
 const COLUMNS = `d.id, e.id AS eventId, e.type, e.created_at AS createdAt, ${ABOUT} AS about, d.endpoint, d.state, d.tries,
     due.at AS nextAt, d.settled_at AS settledAt
   FROM deliveries d JOIN events e ON e.seq = d.event

@@ -1,4 +1,3 @@
-import type { EventType } from '../events/event-types.ts';
 import { setDue } from './due.ts';
 import type { Transaction } from './store.ts';
 
@@ -36,7 +35,7 @@ export const DELIVERY_TABLES = `
 `;
 
 /** Has an event tried at once at each endpoint that wants its type. */
-export function queueDeliveries(transaction: Transaction, event: number, type: EventType): void {
+export function queueDeliveries(transaction: Transaction, event: number, type: string): void {
   const wanting = `SELECT id FROM endpoints WHERE removed_at IS NULL
     AND (events IS NULL OR EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?)) ORDER BY seq`;
   for (const endpoint of transaction.all(wanting, type) as readonly { id: string }[]) {

@@ -49,6 +49,8 @@ export interface Dispatch {
   retry(delivery: number): boolean;
   /** The same with all dead letters of an endpoint. @returns how many there were */
   retryDead(endpoint: string): number;
+  /** The ids of deliveries that wait for an answer. */
+  underWay(): readonly number[];
   /** Stops, and resolves when what was under way has ended or was given a second for it. */
   close(): Promise<void>;
 }
@@ -64,6 +66,7 @@ export function createDispatch(store: Store, options: DispatchOptions): Dispatch
     advance: (duration) => runner.advance(duration),
     retry: (delivery) => deliveries.retry(delivery),
     retryDead: (endpoint) => deliveries.retryDead(endpoint),
+    underWay: () => deliveries.underWay(),
     async close() {
       await runner.close();
       deliveries.close();

@@ -1,5 +1,8 @@
+import { ConfigurationError, messageOf } from '../errors.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { EventOf } from '../events/webhook-event.ts';
+import { kindOf } from '../known-options.ts';
+import { oneLine } from '../printable.ts';
 import { writtenWithDecimals } from '../sender/exact-json.ts';
 import { queueDeliveries } from './delivery-queue.ts';
 import type { Transaction } from './store.ts';
@@ -21,10 +24,46 @@ export function emit<T extends EventType>(
   type: T,
   data: Omit<EventOf<T>['data'], 'object'>,
 ): string {
+  const object = type.slice(0, type.indexOf('.'));
+  return written(transaction, type, { object, ...data });
+}
+
+/** What is sent by hand. */
+export interface EventByHand {
+  readonly type: string;
+  readonly data: object;
+}
+
+/**
+ * Writes an event that no operation makes, such as one of a type of the merchant's own, with the data that is given and no other.
+ *
+ * @returns its id
+ * @throws ConfigurationError `INVALID_OPTION` for a type or data that no event can have
+ */
+export function sendByHand(transaction: Transaction, { type, data }: EventByHand): string {
+  const isName = typeof type === 'string' && type !== '' && type.length <= MOST_OF_TYPE && oneLine(type) === type;
+  if (!isName) {
+    const message = `The type of an event is a text of 1 to ${MOST_OF_TYPE} characters on one line, such as 'loyalty.earned'.`;
+    throw new ConfigurationError('INVALID_OPTION', message);
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new ConfigurationError('INVALID_OPTION', `The data of an event is an object, not ${kindOf(data)}.`);
+  }
+  try {
+    return written(transaction, type, data);
+  } catch (failure) {
+    // Of what JSON cannot say, such as a bigint or what holds itself.
+    if (!(failure instanceof TypeError)) throw failure;
+    throw new ConfigurationError('INVALID_OPTION', `The data of an event is JSON: ${messageOf(failure)}`);
+  }
+}
+
+const MOST_OF_TYPE = 255;
+
+function written(transaction: Transaction, type: string, data: object): string {
   const id = transaction.newId('evt');
   const created = new Date(transaction.now).toISOString();
-  const object = type.slice(0, type.indexOf('.'));
-  const body = Buffer.from(writtenWithDecimals({ id, type, created, data: { object, ...data } }));
+  const body = Buffer.from(writtenWithDecimals({ id, type, created, data }));
   const sql = 'INSERT INTO events (id, type, created_at, body) VALUES (?, ?, ?, ?) RETURNING seq';
   const { seq } = transaction.get(sql, id, type, transaction.now, body) as { seq: number };
   queueDeliveries(transaction, seq, type);

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { OUTAGES, type OutageStatus } from './errors.ts';
 import { insert } from './insert.ts';
-import { OPERATIONS, type OperationName } from './service-operations.ts';
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from './service-operations.ts';
 import { DECLINE_OUTCOMES, type DeclineOutcome } from './payments.ts';
 import type { Reading, Transaction } from './store.ts';
 
@@ -69,11 +69,14 @@ const MOST_MS = 600_000;
 export function addFault(tx: Transaction, fault: ServiceFault): string {
   const { kind, times = 1 } = fault;
   const unknown = Object.keys(fault).find((name) => !NAMES.has(name));
-  check(unknown === undefined, `there is nothing named ${JSON.stringify(unknown)} in one`);
+  check(unknown === undefined, `there is no ${JSON.stringify(unknown)} in one, only ${[...NAMES].join(', ')}`);
   const { operation = null, status = null, ms = null, outcome = null } = fault as Partial<Omit<PendingFault, 'id'>>;
   check(FAULT_KINDS.includes(kind), `kind must be one of ${FAULT_KINDS.join(', ')}`);
   check(Number.isSafeInteger(times) && times >= 1, 'times must be a whole number above 0');
-  check(operation === null || Object.hasOwn(OPERATIONS, operation), 'operation must name one of the twelve');
+  check(
+    operation === null || Object.hasOwn(OPERATIONS, operation),
+    `operation must be one of ${OPERATION_NAMES.join(', ')}`,
+  );
   check(operation === null || !OF_ORDERS.has(kind), `${kind} is of orders, and takes no operation`);
   check(status === null || Object.hasOwn(OUTAGES, status), 'status must be 500, 502, 503 or 504');
   check(outcome === null || DECLINE_OUTCOMES.includes(outcome), `outcome must be ${DECLINE_OUTCOMES.join(', ')}`);

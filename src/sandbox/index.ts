@@ -11,6 +11,7 @@ export type { PendingDeliveryFault } from './deliveries.ts';
 export type { Delivery, DeliveryFilter, DeliveryRecord, DeliveryState, DeliveryTry } from './delivery-list.ts';
 export type { NextDue } from './due.ts';
 export type { Endpoint, EndpointSettings, Webhook } from './endpoints.ts';
+export type { EventByHand } from './events.ts';
 export type { PendingFault, ServiceFault } from './faults.ts';
 export type { StockLevel } from './inventory.ts';
 export type { CreatedKey, KeyRecord, NewKey } from './keys.ts';

@@ -46,7 +46,10 @@ export function createKey(tx: Transaction, seed: number, options: NewKey = {}): 
   const { name = '', permissions = PERMISSIONS, expiresAt = null } = options;
   const wrong = permissions.find((permission) => !PERMISSIONS.includes(permission));
   if (wrong !== undefined) {
-    throw new ConfigurationError('INVALID_OPTION', `There is no permission ${JSON.stringify(wrong)}.`);
+    throw new ConfigurationError(
+      'INVALID_OPTION',
+      `There is no permission ${JSON.stringify(wrong)}. There are ${PERMISSIONS.join(', ')}.`,
+    );
   }
   const expiresMs = expiresAt === null ? null : expiresAt.getTime();
   if (Number.isNaN(expiresMs)) throw new ConfigurationError('INVALID_OPTION', 'expiresAt is no time.');

@@ -2,6 +2,7 @@ import { request as httpRequest, type Agent, type ClientRequest, type IncomingMe
 import { request as httpsRequest } from 'node:https';
 import { messageOf } from '../errors.ts';
 import { signBody, type Secret } from '../signing/signature.ts';
+import { connectionWords } from './connection-words.ts';
 import type { WireFault } from './faults.ts';
 
 /** How the receiver answered a delivery. */
@@ -171,7 +172,10 @@ async function readAnswer(received: IncomingMessage): Promise<Answer> {
 
 function described(failure: Error): DeliveryError {
   const code = codeOf(failure);
-  if (code === 'ECONNREFUSED') return new DeliveryError('REFUSED', 'the connection was refused', { cause: failure });
+  const words = connectionWords(failure);
+  if (words !== null) {
+    return new DeliveryError(code === 'ECONNREFUSED' ? 'REFUSED' : 'FAILED', words, { cause: failure });
+  }
   if (code === 'ECONNRESET' || code === 'EPIPE') {
     return new DeliveryError('CUT', CUT_BEFORE_ANSWER, { cause: failure });
   }

@@ -86,6 +86,7 @@ async function receive(target: ReceivingTarget, delivery: OutgoingDelivery): Pro
     body: delivery.bytes,
     signature: sent.get('x-signature'),
     contentEncoding: sent.get('content-encoding'),
+    header: (name) => sent.get(name),
   });
   return deliveryAnswer(status, headersOf({ ...headers, 'Content-Type': 'application/json' }), JSON.stringify(body));
 }

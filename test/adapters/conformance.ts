@@ -12,6 +12,7 @@ import { inlineCases } from './conformance/inline.ts';
 import { interruptionCases } from './conformance/interruptions.ts';
 import { signatureCases } from './conformance/signatures.ts';
 import { slowClientCases } from './conformance/slow-clients.ts';
+import { traceCases } from './conformance/traces.ts';
 import { unavailableCases } from './conformance/unavailable.ts';
 import type { HttpAdapterCase, Lacks, Need, Open } from './http-adapter-case.ts';
 import { inProcess, type Mount } from './in-process.ts';
@@ -29,6 +30,7 @@ const ROOMS: readonly (readonly [room: string, cases: readonly HttpAdapterCase[]
   ['the end of the connection', closingCases],
   ['the answer', answerCases],
   ['the signature', signatureCases],
+  ['the trace', traceCases],
   ['the body', bodyCases],
   ['an encoded body', encodingCases],
 ];

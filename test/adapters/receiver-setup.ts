@@ -58,6 +58,8 @@ export interface SeenEvent extends Pick<StoredEvent, 'endpoint' | 'id' | 'type' 
 export interface Tally {
   /** how many deliveries the adapter has handed over, whatever became of them */
   readonly deliveries: number;
+  /** of each: the headers `traceparent` and `tracestate`, as the adapter has handed them over; `null` for none */
+  readonly traces: readonly (readonly [parent: string | null, state: string | null])[];
   readonly handlerRuns: number;
   /** what no body may ever add anything to */
   readonly prototypeKeys: readonly string[];

@@ -11,6 +11,7 @@ import type {
   ReceiverSetup,
   SecretSetup,
   SeenEvent,
+  Tally,
 } from './receiver-setup.ts';
 
 /** The parts of hookbox that a receiver is made of: from its sources, or as a merchant imports them. */
@@ -31,6 +32,7 @@ export function receiverUnderTest(parts: HookboxParts, setup: ReceiverSetup): Re
   const fault: Fault = { gone: false, waiting: new Set() };
   const inbox = inboxOf(parts, setup.inbox, fault);
   let deliveries = 0;
+  const traces: Tally['traces'][number][] = [];
   let handlerRuns = 0;
   const receiver = parts.createReceiver({
     ...limitsOf(setup),
@@ -49,13 +51,15 @@ export function receiverUnderTest(parts: HookboxParts, setup: ReceiverSetup): Re
     receiver: {
       receive(delivery) {
         deliveries += 1;
+        const { header = () => null } = delivery;
+        traces.push([header('traceparent') ?? null, header('tracestate') ?? null]);
         return receiver.receive(delivery);
       },
     },
     controls: {
       events: async () => (await inbox.list()).map(seen),
       log: async () => lines,
-      tally: async () => ({ deliveries, handlerRuns, prototypeKeys: Object.keys(Object.prototype) }),
+      tally: async () => ({ deliveries, traces, handlerRuns, prototypeKeys: Object.keys(Object.prototype) }),
       heal: async () => heal(fault),
       closeReceiver: () => receiver.close(),
       async dispose() {

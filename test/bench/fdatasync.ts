@@ -14,7 +14,7 @@ export type FdatasyncTime = z.infer<typeof fdatasyncTime>;
 
 /** In a process of its own, which may have a slower disk. */
 export async function measureFdatasyncApart(folder: string, env: NodeJS.ProcessEnv = {}): Promise<FdatasyncTime> {
-  return fdatasyncTime.parse(await runProcess(new URL(import.meta.url), [folder], env));
+  return fdatasyncTime.parse(await runProcess(new URL(import.meta.url), [folder], { env }));
 }
 
 /** Appends 4 KiB and calls fdatasync, again and again: the least that any durable answer costs. */

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
-import { webhookHandler } from '../../adapters/hono.ts';
-import { createReceiver, type Handlers, type Receiver } from '../../src/index.ts';
+import { createReceiver, type Handlers, type Receiver } from 'hookbox';
+import { webhookHandler } from 'hookbox/hono';
+import { opsPage } from 'hookbox/ops/page';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
-import { opsPage } from '../../src/page/operators-page.tsx';
 import { recordedLog } from '../helpers/recorded-log.ts';
 import { serveApp } from '../adapters/served-app.ts';
 import { SECRET, signed } from '../helpers/signed-event.ts';
@@ -27,7 +27,7 @@ export interface OpsSiteOptions {
   readonly handlers: Handlers;
 }
 
-/** Serves on a loopback port, from a file of its own; the handlers run once it is started. Each failure is final. */
+/** As it is built: serves on a loopback port, from a file of its own; the handlers run once it is started. Each failure is final. */
 export async function opsSite({ handlers }: OpsSiteOptions): Promise<OpsSite> {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(ownFolder());

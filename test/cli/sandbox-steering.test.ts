@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
+import { OPERATION_NAMES, PERMISSIONS } from '../../src/sandbox/service-operations.ts';
+import { signBody } from '../../src/signing/signature.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { recordingServer, statuses } from './recording-server.ts';
-import { runHookbox } from './run-hookbox.ts';
-import { ORDER, sandboxing } from './sandboxing.ts';
+import { runHookbox, runProcess, SECRET } from './run-hookbox.ts';
+import { ORDER, sandboxing, type Sandboxing } from './sandboxing.ts';
 
 const FOLDER = `hookbox-${process.getuid?.() ?? ''}`;
 
@@ -92,7 +94,14 @@ describe('a sandbox that runs', () => {
       headers: { Authorization: key.trim() },
     });
     expect(order.status).toBe(403);
-    expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({ code: 2 });
+    expect(await sandbox.steer(['key', '--permission', 'everything'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`There are ${PERMISSIONS.join(', ')}.`),
+    });
+    expect(await sandbox.steer(['fault', 'before,operation=order'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`operation must be one of ${OPERATION_NAMES.join(', ')}.`),
+    });
 
     const listed = async () =>
       JSON.parse((await sandbox.steer(['list', 'webhooks', '--json'])).stdout || 'null') as object;
@@ -104,6 +113,52 @@ describe('a sandbox that runs', () => {
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 0 });
     expect(await listed()).toBeNull();
     expect(await sandbox.steer(['webhook', receiver.url, '--remove'])).toMatchObject({ code: 4 });
+  });
+
+  it('sends an event of a type of your own, and says what does not fit its schema', async () => {
+    const receiver = await recordingServer();
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', receiver.url]);
+    const cwd = scratchFolder();
+    const validate =
+      "(data) => (Number.isInteger(data.points) ? { value: data } : { issues: [{ message: 'no', path: ['points'] }] })";
+    const schema = `{ '~standard': { version: 1, vendor: 'hand', validate: ${validate} } }`;
+    writeFileSync(
+      join(cwd, 'shop.mjs'),
+      `setInterval(() => {}, 1_000); export const events = { 'loyalty.earned': ${schema} };`,
+    );
+    const sending = (...args: readonly string[]) =>
+      runProcess(['sandbox', 'send', '--at', sandbox.started.base, '--events', 'shop.mjs', ...args], {
+        cwd,
+        env: { TMPDIR: sandbox.folder },
+      });
+
+    expect(await sending('loyalty.earned', '--override', 'data.points=5')).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^evt_\w+ loyalty\.earned\n$/),
+      stderr: expect.stringMatching(
+        /^note: its clock stands still\. hookbox sandbox advance 0 --at \S+ delivers it\.\n$/,
+      ),
+    });
+    expect((await sending('loyalty.earned', '--override', 'data.points=many')).stderr).toContain(
+      'note: the event does not fit your schema of loyalty.earned, so it becomes dead: data.points: does not fit',
+    );
+    expect(await sending('loyalty.erned')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean loyalty.earned?'),
+    });
+    await sandbox.steer(['advance', '0']);
+    const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()) as object);
+    expect(sent).toMatchObject([
+      { type: 'loyalty.earned', created: '2026-01-01T00:00:00.000Z', data: { points: 5 } },
+      { type: 'loyalty.earned', data: { points: 'many' } },
+    ]);
+    for (const { body, headers } of receiver.requests) expect(headers['x-signature']).toBe(signBody(body, SECRET));
+    await sandbox.steer(['webhook', receiver.url, '--remove']);
+    expect(await sandbox.steer(['send', '-', '--json'], { input: '{"type":"x","data":{}}' })).toMatchObject({
+      stdout: expect.stringContaining('"deliveries": 0'),
+      stderr: 'note: no endpoint takes events of this type, so nothing is delivered.\n',
+    });
+    expect(await sandbox.steer(['send', '-'], { input: '{"type":"x"}' })).toMatchObject({ code: 2 });
   });
 
   it('has an address removed as often as it was registered', async () => {
@@ -156,7 +211,7 @@ describe('who is not there or not allowed', () => {
     await expect.poll(() => readdirSync(join(folder, FOLDER))).toEqual([`sandbox-${port}`]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, FOLDER)).mode & 0o777).toBe(0o700);
-    const token = readFileSync(file, 'utf8');
+    const [token = ''] = readFileSync(file, 'utf8').split('\n');
 
     const body = JSON.stringify({ act: 'list', what: 'keys' });
     async function send(unusual: Readonly<Record<string, string>> = {}, sent = body, method = 'POST'): Promise<number> {
@@ -224,6 +279,37 @@ describe('who is not there or not allowed', () => {
       expect(posing.requests).toHaveLength(1);
     },
   );
+
+  it('leaves nothing behind when it is killed, once another has started; what lives, or may, keeps its own', async () => {
+    const env = { TMPDIR: scratchFolder() };
+    const kept = (): readonly string[] => readdirSync(join(env.TMPDIR, FOLDER)).toSorted();
+    const nameOf = ({ started }: Sandboxing): string => `sandbox-${new URL(started.base).port}`;
+    const killed = await sandboxing([], { env });
+    const alive = await sandboxing([], { env });
+    for (const sandbox of [killed, alive]) await expect.poll(kept).toContain(nameOf(sandbox));
+    killed.child.kill('SIGKILL');
+    await killed.ended();
+    // Of a container that shares the folder, whose processes are not to be seen here; and of an older hookbox.
+    const pid = killed.child.pid ?? 0;
+    writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-1'), `token\n${pid}\nelsewhere`);
+    writeFileSync(join(env.TMPDIR, FOLDER, 'sandbox-2'), 'token');
+
+    const next = await sandboxing([], { env });
+    await expect.poll(kept).toEqual([nameOf(alive), nameOf(next), 'sandbox-1', 'sandbox-2'].toSorted());
+    expect(await alive.steer(['advance', '0'])).toMatchObject({ code: 0 });
+  });
+
+  it('is told while it waits for whom, once for each try', async () => {
+    const slow = await recordingServer((response) => setTimeout(() => response.end(), 3_500));
+    const sandbox = await sandboxing(['--clock', 'frozen', '--to', slow.url]);
+    await sandbox.call('POST', '/order', ORDER);
+    const { code, stderr } = await sandbox.steer(['advance', '0']);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^Waiting for http:\S+: no answer yet to order\.created evt_\w+ \(try 1\)\. A try is given up after 10 s\.\n$/,
+    );
+    expect(stderr).toContain(slow.url);
+  });
 
   it('hears of a sandbox that ends meanwhile', async () => {
     const receiver = await recordingServer(() => {}); // never answers

@@ -111,6 +111,21 @@ describe('hookbox sandbox', () => {
   });
 });
 
+it('says of https to a server without it what is wrong, in words', async () => {
+  const plain = await listening((_, response) => response.end());
+  const to = plain.url.replace('http:', 'https:');
+  const sandbox = await sandboxing(['--clock', 'frozen', '--to', to]);
+  const words = 'the server there speaks http and not https';
+  expect(await sandbox.note('nobody listens at')).toContain(`(${words})`);
+  await sandbox.call('POST', '/order', ORDER);
+  await sandbox.steer(['advance', '0']);
+  expect(sandbox.tries()).toMatchObject([{ why: words }, { why: words }]);
+  const sent = await runHookbox(['trigger', 'order.ready', '--to', to]);
+  expect(sent).toMatchObject({ code: 1, stdout: expect.stringContaining(words) });
+  expect(sent.stdout + sent.stderr).not.toMatch(/SSL/);
+  await plain.close();
+});
+
 describe('a sandbox in a file', () => {
   it('goes on where it was: keys, endpoints, orders and what waits', async () => {
     const cwd = scratchFolder();
@@ -285,10 +300,18 @@ describe('what a sandbox is told', () => {
       [['--to', 'http://shop.example/', '--allow-remote'], 2, 'A webhook that leaves this machine needs https'],
       [['--plan', 'Gold'], 2, 'plan must be one of Free, Developer, Business, Enterprise'],
       [['--plan', 'perMinute=5'], 2, 'plan: there is no limit "perMinute"'],
-      [['--assume', 'taxes=1'], 2, 'assumptions: there is none named "taxes".'],
+      [
+        ['--assume', 'taxes=1'],
+        2,
+        'assumptions: there is none named "taxes". There are confirmedAfterMs, readyAfterMs, ',
+      ],
       [['--assume', 'readyAfterMs=soon'], 2, 'assumptions.readyAfterMs must be'],
       [['--assume', 'taxRate'], 2, 'Write name=value.'],
-      [['--fault', 'befor', '--db', 'untold.db', '--to', taken.url], 2, 'fault: kind must be one of before'],
+      [
+        ['--fault', 'befor', '--db', 'untold.db', '--to', taken.url],
+        2,
+        'fault: kind must be one of before, after, lost-answer, slow, decline, fail-order, delivery:late, ',
+      ],
       [['--fault', 'delivery:slow'], 2, 'A fault of deliveries is one of late'],
       [['--fault', 'delivery:cut,times=0'], 2, 'takes times=… above 0, and nothing else.'],
       [['--secret-file', 'none'], 4, 'The secret cannot be read'],

@@ -26,6 +26,8 @@ export interface TryLine {
 /** `hookbox sandbox` on a port of its own, which listens already. */
 export interface Sandboxing extends Running {
   readonly started: Started;
+  /** the temporary folder in which it keeps what steers it */
+  readonly folder: string;
   /** `data` of an answer, or its status and error code */
   call<T = string>(method: string, path: string, body?: object): Promise<T>;
   /** Runs a command that steers it. */
@@ -43,6 +45,7 @@ export async function sandboxing(args: readonly string[] = [], options: RunOptio
   return {
     ...sandbox,
     started,
+    folder: env.TMPDIR,
     async call<T>(method: string, path: string, body?: object) {
       const answer = await fetch(started.base + path, {
         method,

@@ -1,8 +1,13 @@
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { growingTable, lineWidth, texts, times } from '../../src/cli/shared/table.ts';
 import { eventTable } from '../../src/cli/events/event-table.ts';
 import type { EventSummary } from '../../src/ops/index.ts';
+import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
+import { orderEvent, store } from '../helpers/order-event.ts';
+import { scratchFolder } from '../helpers/scratch-folder.ts';
+import { runHookbox } from './run-hookbox.ts';
 
 let told: string[] = [];
 beforeEach(() => {
@@ -132,4 +137,23 @@ describe('a table on a terminal', () => {
     onTerminal(undefined, () => void seen.push(lineWidth({})));
     expect(seen).toEqual([Infinity, 97, Infinity, 80]);
   });
+});
+
+it('the command fits its list to its terminal, and with --wide it does not', async () => {
+  const cwd = scratchFolder();
+  const order = `ord_${'o'.repeat(40)}`;
+  {
+    await using inbox = sqliteInbox(join(cwd, 'hookbox.db'));
+    await store(inbox, orderEvent(`evt_${'x'.repeat(40)}`, { order }), orderEvent(`evt_${'y'.repeat(40)}`, { order }));
+  }
+  const terminal = '--import=data:text/javascript,Object.assign(process.stdout,{isTTY:true,columns:80})';
+  const listed = async (...options: readonly string[]): Promise<readonly string[]> => {
+    const ran = await runHookbox(['events', 'list', ...options], { cwd, env: { NODE_OPTIONS: terminal } });
+    expect(ran.code).toBe(0);
+    return stripVTControlCharacters(ran.stdout).trimEnd().split('\n');
+  };
+  const fitted = await listed();
+  expect(fitted.join('\n')).toMatch(/ evt_x*…x{4} .* pending \(.*…/);
+  for (const line of fitted) expect(line.length, line).toBeLessThanOrEqual(80);
+  expect((await listed('--wide')).join('\n')).toContain(order);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { targetOf } from '../../src/cli/shared/target-url.ts';
+import { recordingServer } from './recording-server.ts';
+import { runHookbox } from './run-hookbox.ts';
 
 describe('the target of a delivery', () => {
   it.each([
@@ -52,5 +54,13 @@ describe('the target of a delivery', () => {
   ])('is another machine, perhaps: %s', (url) => {
     expect(() => targetOf(url, false)).toThrow('Add --allow-remote if you mean it.');
     expect(targetOf(url, true)).toEqual(new URL(url));
+  });
+
+  it('is found by the command without its scheme', async () => {
+    const server = await recordingServer();
+    const { port } = new URL(server.url);
+    const ran = await runHookbox(['trigger', 'order.ready', '--to', `localhost:${port}/webhooks`]);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(server.requests).toHaveLength(1);
   });
 });

@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { By } from '../../src/inbox/operator/acts.ts';
+import type { AuditFilter } from '../../src/inbox/operator/audit.ts';
+import type { PageRequest } from '../../src/inbox/operator/filter.ts';
 import type { Operations } from '../../src/inbox/operator/operations.ts';
 import { auditLines } from '../../src/ops/audit.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -102,6 +104,75 @@ export function testAudit(name: string, open: () => Promise<Inbox>): void {
         const [line] = (await auditLines(inbox)).lines;
         expect(JSON.stringify(line?.filter)).toBe(JSON.stringify(filter));
         expect(Object.entries(line?.counts ?? {})).toEqual([['__proto__', 3]]);
+      });
+    });
+
+    describe('a filter of the audit', () => {
+      const HOUR = 60 * 60_000;
+      const done = (by: readonly (readonly [actor: string, hour: number])[]) =>
+        by.reduce<Promise<void>>(
+          (before, [actor, hour], n) =>
+            before.then(
+              async () => void (await operations.note('rerun', { actor, now: START + hour * HOUR }, { n }, {})),
+            ),
+          Promise.resolve(),
+        );
+      const found = async (request: AuditFilter & PageRequest) =>
+        (await auditLines(inbox, request)).lines.map(({ filter }) => (filter as { n: number }).n);
+
+      it('finds what somebody did in a span, whatever order the times are in', async () => {
+        await done([
+          ['ada', 0],
+          ['bob', 1],
+          ['ada', 3],
+          // The clock was set back.
+          ['ada', 2],
+          ['Ada', 2],
+          ['ada', 4],
+        ]);
+        const at = (hour: number) => new Date(START + hour * HOUR);
+        expect(await found({ actor: 'ada' })).toEqual([5, 3, 2, 0]);
+        expect(await found({ actor: '  ada\n' })).toEqual([5, 3, 2, 0]);
+        expect(await found({ since: at(2), until: at(3) })).toEqual([4, 3]);
+        expect(await found({ actor: 'ada', since: at(2), until: at(4) })).toEqual([3, 2]);
+        expect(await found({ since: at(4) })).toEqual([5]);
+        expect(await found({ until: at(1) })).toEqual([0]);
+        expect(await found({ actor: 'eve' })).toEqual([]);
+        expect(await found({ actor: "x' OR 1 = 1 --" })).toEqual([]);
+      });
+
+      it.each(['Ünï \u{1F98A}', 'a'.repeat(201), `${'a'.repeat(199)}\u{1F98A}`, '%', 'a\u0000b'])(
+        'finds an actor by the name that was given: %j',
+        async (actor) => {
+          await done([
+            [actor, 0],
+            ['ada', 0],
+          ]);
+          expect(await found({ actor })).toEqual([0]);
+        },
+      );
+
+      it('goes on where a page of what fits has ended', async () => {
+        await done(Array.from({ length: 9 }, (_, n) => [n % 2 === 0 ? 'ada' : 'bob', n] as const));
+        const pages: number[][] = [];
+        for (let before: number | null | undefined; before !== null;) {
+          const { lines, next } = await auditLines(inbox, { actor: 'ada', limit: 2, before: before ?? null });
+          pages.push(lines.map(({ filter }) => (filter as { n: number }).n));
+          before = next;
+        }
+        expect(pages).toEqual([[8, 6], [4, 2], [0]]);
+      });
+
+      it.each([
+        { actor: '' },
+        { actor: ' \n' },
+        { actor: 'a'.repeat(1_001) },
+        { actor: 7 },
+        { since: 'yesterday' },
+        { until: new Date(Number.NaN) },
+        { by: 'ada' },
+      ])('is refused: %j', async (request) => {
+        await expect(auditLines(inbox, request as AuditFilter)).rejects.toThrow(ConfigurationError);
       });
     });
 

@@ -11,6 +11,7 @@ import { merchantDatabase } from '../helpers/merchant-database.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { testAudit } from './audit.conformance.ts';
+import { faults, planOf, recorded } from './query-plan.ts';
 
 const ADA: By = { actor: 'ada', now: START };
 
@@ -32,6 +33,35 @@ it('a line of the audit that cannot be written takes no delivery of its moment a
     inbox.accept(orderEvent('evt'), later()),
   ]);
   expect([note.status, delivery.status]).toEqual(['rejected', 'fulfilled']);
+});
+
+it('looks at five thousand lines for a page of a filter, and goes on where it stopped', async () => {
+  const insert = `
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 12001)
+    INSERT INTO hookbox_audit (at_ms, actor, via, act, filter, counts)
+    SELECT 1, iif(n IN (1, 7001, 7002), 'ada', 'cron'), 'code', 'prune', 'null', '{}' FROM n`;
+  database.exec(insert);
+  const pages: unknown[] = [];
+  for (let before: number | null | undefined; before !== null;) {
+    const { lines, next } = await auditLines(inbox, { actor: 'ada', before: before ?? null });
+    pages.push([lines.map(({ seq }) => seq), next]);
+    before = next;
+  }
+  // 12,001 to 7,002, 7,001 to 2,002, and what is left.
+  expect(pages).toEqual([
+    [[7002], 7002],
+    [[7001], 2002],
+    [[1], null],
+  ]);
+});
+
+it('no filter of the audit goes through it whole', async () => {
+  const texts = recorded(database);
+  await using recording = sqliteInbox({ database });
+  await auditLines(recording, { actor: 'ada', since: new Date(START), before: 7 });
+  const asked = [...texts].filter((sql) => sql.includes('FROM hookbox_audit'));
+  expect(asked).toHaveLength(2);
+  expect(asked.flatMap((sql) => faults(sql, planOf(database, sql)))).toEqual([]);
 });
 
 it('an inbox in memory has none, and says so', async () => {

@@ -8,6 +8,7 @@ import { metrics } from '../../src/ops/metrics.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { rerun } from '../../src/ops/rerun.ts';
+import { stats } from '../../src/ops/stats.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
 import { orderDelivery, SECRET } from '../helpers/order-delivery.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
@@ -107,6 +108,51 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
       );
       expect(series.get('hookbox_answer_seconds_count')).toBe(4);
       expect(series.get('hookbox_handler_seconds_count')).toBe(4);
+    });
+
+    it('name the types of a merchant’s own that handlers name, and no other', async () => {
+      const { inbox } = await opened();
+      const types = ['order.shipped', 'invalid', 'a'.repeat(101), 'order.created'];
+      await inbox.announce({ endpoints: ['default'], types }, NOON, null);
+      const own = (id: string, type: string) => ({ ...orderEvent(id), type });
+      await handled(inbox, { outcome: 'processed' }, own('evt_1', 'order.shipped'), own('evt_2', 'a sender’s'));
+      await handled(
+        inbox,
+        FAILED,
+        own('evt_3', 'order.shipped'),
+        own('evt_4', 'invalid'),
+        own('evt_5', 'a'.repeat(101)),
+      );
+      const series = await scraped(inbox);
+      const told = [...series].filter(([key, value]) => value > 0 && /_(deliveries|attempts)_total/.test(key));
+      expect(Object.fromEntries(told)).toEqual({
+        'hookbox_deliveries_total{outcome="stored",type="order.shipped"}': 2,
+        'hookbox_deliveries_total{outcome="stored",type="other"}': 3,
+        'hookbox_attempts_total{outcome="processed",type="order.shipped"}': 1,
+        'hookbox_attempts_total{outcome="processed",type="other"}': 1,
+        'hookbox_attempts_total{outcome="dead",type="order.shipped"}': 1,
+        'hookbox_attempts_total{outcome="dead",type="other"}': 2,
+      });
+      expect(series.get('hookbox_processor_last_seen_timestamp_seconds{type="order.shipped"}')).toBeGreaterThan(0);
+      // Its first event counts, so each series is there before it.
+      expect(series.get('hookbox_reruns_total{type="order.shipped"}')).toBe(0);
+      const { handlerMsByType, byType } = await stats(inbox);
+      expect(byType['order.shipped']).toMatchObject({ stored: 2, processed: 1, dead: 1 });
+      expect(handlerMsByType['order.shipped']?.count).toBe(2);
+      expect(handlerMsByType['other']?.count).toBe(3);
+    });
+
+    it('name fifty of them at most', async () => {
+      const { inbox } = await opened();
+      const types = Array.from({ length: 60 }, (_, n) => `own.type_${String(n).padStart(2, '0')}`);
+      await inbox.announce({ endpoints: '*', types }, NOON, null);
+      await handled(inbox, { outcome: 'processed' }, ...types.map((type) => ({ ...orderEvent(type), type })));
+      const labels = (series: Map<string, number>) =>
+        [...series].filter(([key]) => key.startsWith('hookbox_attempts_total{outcome="processed"'));
+      const found = labels(await scraped(inbox));
+      expect(found).toHaveLength(eventTypes.length + 50 + 2);
+      expect(found.filter(([, count]) => count > 0)).toHaveLength(51);
+      expect(found.find(([key]) => key.endsWith('type="other"}'))?.[1]).toBe(10);
     });
 
     it('have each known series from the beginning, so that its first event counts', async () => {

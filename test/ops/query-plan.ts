@@ -27,6 +27,7 @@ function textsOfTheQueue(): ReadonlySet<string> {
     get: () => undefined,
     all: () => [],
     safeIntegers: () => statement,
+    pluck: () => statement,
   };
   const prepare = (sql: string) => {
     texts.add(sql);
@@ -46,12 +47,16 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
   return rows.map((row) => (row as { detail: string }).detail);
 }
 
-/** What may be gone through whole: values of the statement's own, the events whose handlers run at the moment, and types that are paused. */
+/**
+ * What may be gone through whole: values of the statement's own, the events whose handlers run at the moment, types that are
+ * paused, and types that handlers name.
+ */
 const SMALL = [
   /^SCAN (json_each|candidate|types|prints)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
   /^SCAN hookbox_pauses$/,
+  /^SCAN hookbox_handling$/,
 ];
 
 /**

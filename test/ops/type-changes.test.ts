@@ -3,7 +3,7 @@ import type { Counted } from '../../src/inbox/operator/counts.ts';
 import type { Mark } from '../../src/inbox/operator/marks.ts';
 import { TypeChanges } from '../../src/page/charts/type-changes.tsx';
 import { changesOf, type Changes } from '../../src/ops/what-changed.ts';
-import { verdict } from '../../src/ops/words/change-words.ts';
+import { brokenInWords, failingMore, verdict } from '../../src/ops/words/change-words.ts';
 import { counted, HOUR, MINUTE, NOON } from './counted.ts';
 import { partOf, textOf } from './page/read-html.ts';
 import { counting, stubVisit } from './page/stub-visit.ts';
@@ -24,14 +24,14 @@ function changes(
   return changesOf(inbox, { since: new Date(NOON), until: new Date(until) }, '1 h', new Date(until));
 }
 
-const release = (minute: number): Mark => ({
+const begun = (minute: number): Mark => ({
   kind: 'release',
   name: 'v42',
   at: new Date(NOON + minute * MINUTE + 40_000),
 });
 
 it('whether the deployment broke it is one look: since it began, beside as long before', async () => {
-  const { types, spans } = await changes(
+  const { types, spans, release, isReleaseUnnamed } = await changes(
     [
       [-20, 'processed', 'order.ready', 200],
       [10, 'failed', 'order.ready', 2],
@@ -47,7 +47,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
       [40, 'dead', 'invalid', 9],
       [40, 'stored', 'cart.abandoned', 9],
     ],
-    [release(30)],
+    [begun(30)],
   );
   expect(types.map(({ type }) => type)).toEqual(['order.ready', 'order.created']);
   expect(types[0]).toMatchObject({
@@ -58,32 +58,98 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   expect(verdict(types)).toBe(
     'Fails more often: order.ready (80%, before 1%). Takes longer: order.created (700 ms, before 50 ms).',
   );
-  const html = written(TypeChanges({ changes: types, spans }));
+  const broken = failingMore(types);
+  expect(brokenInWords(broken, release ?? '')).toBe('order.ready fails 80% since release v42, 1% before.');
+  const five = Array.from({ length: 5 }, () => broken).flat();
+  expect(brokenInWords(five, 'v42')).toMatch(
+    /(?:order\.ready fails .*? before\. ){3}2 other types fail more often, too\.$/,
+  );
+  const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
-  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – was –');
+  expect(partOf(html, 'no-release')).toBe('');
+  expect(textOf(html)).toContain('order.ready 50 80% ▲ was 1% 1 – too few to tell');
   expect(textOf(html)).toContain('order.created 40 0% was 2% 0 700 ms ▲ was 50 ms');
 });
 
 it('without anything that began, the span is beside the one before', async () => {
   const { types, spans } = await changes([
-    [-60, 'failed', 'order.ready', 2],
-    [0, 'failed', 'order.ready', 2],
-    [59, 'processed', 'order.ready', 2],
+    [-60, 'failed', 'order.ready', 20],
+    [0, 'failed', 'order.ready', 20],
+    [59, 'processed', 'order.ready', 20],
     [60, 'failed', 'order.ready', 100],
   ]);
   expect(spans).toBe('in this 1 h, beside the 1 h before');
-  expect(types).toMatchObject([{ before: { ended: 2 }, after: { ended: 4, failedPart: 0.5 } }]);
+  expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
   expect(verdict(types)).toBe('Nothing fails more often or takes longer than before.');
 });
 
-it('one or two failures may be chance, and of a few runs nobody knows how long they take', async () => {
+it.each([
+  { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Fails more often: / },
+  { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^There are too few runs to tell: / },
+  { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^There are too few runs to tell: / },
+  { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^There are too few runs to tell: / },
+  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing fails more often/ },
+  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing fails more often/ },
+  { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Fails more often: / },
+] as const)('$what: the sentence, the arrow and the order say the same', async ({ before, after, said }) => {
+  const { types, spans, isReleaseUnnamed } = await changes([
+    [-9, 'processed', 'order.ready', before[0] - before[1]],
+    [-9, 'failed', 'order.ready', before[1]],
+    [9, 'processed', 'order.ready', after[0] - after[1]],
+    [9, 'failed', 'order.ready', after[1]],
+  ]);
+  const [type] = types;
+  expect(verdict(types)).toMatch(said);
+  const row = textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed })));
+  expect(row.includes('▲')).toBe(said.source.includes('Fails'));
+  expect(/was \d/.test(row)).toBe(!said.source.includes('few'));
+  expect(failingMore(types)).toEqual(said.source.includes('Fails') ? [type] : []);
+});
+
+it('says how many types have too few runs, beside what it can tell of the others', async () => {
+  const { types } = await changes([
+    [-9, 'processed', 'order.ready', 50],
+    [9, 'processed', 'order.ready', 50],
+    [-9, 'processed', 'order.created', 50],
+    [9, 'failed', 'order.created', 5],
+  ]);
+  expect(verdict(types)).toBe(
+    'Nothing fails more often or takes longer than before. ' +
+      'Of 1 type there are too few runs to tell: a comparison takes 10 on both sides.',
+  );
+});
+
+it('of a few runs nobody knows how long they take', async () => {
   const { types } = await changes([
     [-9, 'processed', 'order.ready', 9],
     [-9, 'type-ms', 'order.ready 5', 9],
-    [9, 'failed', 'order.ready', 2],
-    [9, 'type-ms', 'order.ready 60000', 2],
+    [9, 'processed', 'order.ready', 20],
+    [9, 'type-ms', 'order.ready 60000', 20],
   ]);
-  expect(verdict(types)).toBe('Nothing fails more often or takes longer than before.');
+  expect(verdict(types)).not.toContain('Takes longer');
+});
+
+it('where no release was ever named it says how to name one, however many secrets have begun', async () => {
+  const secret = (minute: number): Mark => ({ ...begun(minute), kind: 'secret', name: 'default' });
+  const secrets = Array.from({ length: 120 }, (_, n) => secret(n / 10));
+  const asked = async (all: readonly Mark[]): Promise<Changes> => {
+    const { inbox } = stubVisit({
+      totals: async () => [],
+      marks: async (since, until) =>
+        all
+          .filter(({ at }) => at.getTime() >= since && at.getTime() < until)
+          .toSorted((one, other) => one.at.getTime() - other.at.getTime())
+          .slice(-50),
+    }).operated;
+    return changesOf(inbox, { since: new Date(NOON), until: new Date(until) }, '1 h', new Date(until));
+  };
+  const unnamed = await asked(secrets);
+  expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });
+  const { types, spans, isReleaseUnnamed } = unnamed;
+  const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
+  expect(textOf(partOf(html, 'no-release'))).toMatch(/^No release was ever named\. Give .* the option release/);
+  // Weeks before the span, and with all these secrets since.
+  expect(await asked([begun(-30 * 24 * 60), ...secrets])).toMatchObject({ isReleaseUnnamed: false, release: null });
 });
 
 it('where nothing ran before, it makes no comparison', async () => {
@@ -93,7 +159,7 @@ it('where nothing ran before, it makes no comparison', async () => {
 
 it('where no handler has run it says so', async () => {
   const { types, spans } = await changes([[1, 'dead', 'invalid', 1]]);
-  expect(textOf(written(TypeChanges({ changes: types, spans })))).toBe(
+  expect(textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed: false })))).toBe(
     'By type No handler has run in this 1 h, beside the 1 h before.',
   );
 });

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { packAndInstall, type Installed } from './installed.ts';
 import { contentsSuite } from './suites/contents.ts';
+import { creatingSuite } from './suites/creating.ts';
+import { handlingSuite } from './suites/handling.ts';
 import { loadingSuite } from './suites/loading.ts';
 import { lockFileSuite } from './suites/lock-file.ts';
 import { modulesSuite } from './suites/modules.ts';
@@ -21,6 +23,8 @@ describe('the tarball', () => contentsSuite(installed));
 describe('packing', packingSuite);
 describe('the modules', () => modulesSuite(installed));
 describe('the types', () => typesSuite(installed));
+describe('what surrounds handlers', () => handlingSuite(installed));
+describe('what is given when something is created', () => creatingSuite(installed));
 describe('what is loaded', () => loadingSuite(installed));
 describe('a project with a lock file', () => lockFileSuite(installed));
 describe('an old Node', () => oldNodeSuite(installed));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifySignature } from '../../src/index.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
+import { PERMISSIONS } from '../../src/sandbox/service-operations.ts';
 import { sandboxPage } from '../../src/sandbox/page/sandbox-page.tsx';
 import { serveApp } from '../adapters/served-app.ts';
 import { buttonsOf, FormUser, ORIGIN, readForm } from './dashboard-forms.ts';
@@ -10,6 +11,21 @@ const KEY = /sbx_[\w-]{32}/;
 const SECRET = /whsec_[\w-]{32}/;
 
 describe('with plain forms alone', () => {
+  it.each(PERMISSIONS)('a key with %s alone is shown with a request that it may send', async (permission) => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const made = await user.send(await user.open('/keys'), 'Make a key', { permissions: [permission] });
+    const line = /curl .*/.exec(made.text)?.[0] ?? '';
+    const [, method = 'GET', url = ''] = /^curl (?:-X (\w+) )?"([^"]+)"/.exec(line) ?? [];
+    const [, key = ''] = /-H "Authorization: (sbx_[\w-]{32})"/.exec(line) ?? [];
+    const [, body] = / -d '([^']+)'/.exec(line) ?? [];
+    const headers = { Authorization: key, 'Content-Type': 'application/json' };
+    const path = url.replace(/^http:\/\/[^/]+/, '');
+    const answer = await sandbox.fetch(`http://sandbox${path}`, { method, headers, ...(body && { body }) });
+    // A cart is made first.
+    expect([line, answer.status]).toEqual([line, permission === 'carts:read' ? 404 : method === 'GET' ? 200 : 201]);
+  });
+
   it('a key is made, an endpoint registered, an order moved, its webhook dead-lettered and retried', async () => {
     let isDown = true;
     const seen: { readonly body: string; readonly signature: string | null }[] = [];

@@ -107,6 +107,19 @@ describe.each(TARGETS)('deliverTo %s', (_, deliver) => {
     await receiver.close();
   });
 
+  it('hands over the trace that its headers name', async () => {
+    const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
+    const seen: unknown[] = [];
+    const receive: Receiver['receive'] = (delivery) => {
+      seen.push(delivery.header?.('traceparent'));
+      return receiver.receive(delivery);
+    };
+    const headers = { TraceParent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` };
+    await deliver({ ...receiver, receive }, fixture('order.ready'), { secret, headers });
+    expect(seen).toEqual([headers.TraceParent]);
+    await receiver.close();
+  });
+
   it('hands over an encoding', async () => {
     const receiver = createReceiver({ secret, inbox: testInbox().inbox, logger: silent });
     const headers = { 'CONTENT-encoding': 'gzip' };

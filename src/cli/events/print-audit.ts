@@ -1,23 +1,43 @@
-import { auditLines, type AuditLine } from '../../ops/index.ts';
+import { auditLines, type AuditFilter, type AuditLine } from '../../ops/index.ts';
+import { noneInWords } from '../../ops/words/audit-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
-import { EXIT, type ExitCode } from '../shared/exit.ts';
+import { EXIT, usageError, type ExitCode } from '../shared/exit.ts';
+import { timeOption } from '../shared/time-option.ts';
 import { oneLine } from '../../printable.ts';
 import { printNdjson, tell } from '../shared/output.ts';
 import { growingTable, lineWidth, texts, times, type Cell } from '../shared/table.ts';
 import type { NewestOptions } from './event-options.ts';
 import { timeText, orDash } from './event-texts.ts';
 
+/** What the arguments of `events audit` say. */
+export interface AuditOptions extends NewestOptions {
+  readonly actor?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
 /** Prints what operators did, the newest first. */
-export async function audit(options: NewestOptions): Promise<ExitCode> {
+export async function audit(options: AuditOptions): Promise<ExitCode> {
   const { limit, before, json = false } = options;
+  const filter = filterOf(options);
   await using inbox = await existingInbox(options);
-  const { lines, next } = await auditLines(inbox, { limit, ...(before !== undefined && { before }) });
+  const { lines, next } = await auditLines(inbox, { ...filter, limit, ...(before !== undefined && { before }) });
   if (json) for (const line of lines) printNdjson(line);
   else if (lines.length > 0) growingTable(HEAD, lineWidth(options))(lines.map(rowOf));
-  if (lines.length === 0) tell('Nobody has done anything yet.');
+  if (lines.length === 0)
+    tell(noneInWords({ isFiltered: Object.keys(filter).length > 0, isFurther: before !== undefined, next }));
   if (next !== null) tell(`There are older ones. To go on, add --before ${next}`);
   return EXIT.ok;
+}
+
+function filterOf({ actor, since, until }: AuditOptions): AuditFilter {
+  if (actor?.trim() === '') throw usageError('--actor must name somebody.');
+  return {
+    ...(actor !== undefined && { actor }),
+    ...(since !== undefined && { since: timeOption('--since', since) }),
+    ...(until !== undefined && { until: timeOption('--until', until) }),
+  };
 }
 
 const HEAD = [times('at'), texts('who'), 'through', texts('act'), texts('counts'), texts('why'), 'what'];

@@ -1,10 +1,15 @@
 import type { Sandbox, ServiceFault } from '../../sandbox/index.ts';
+import { FAULT_KINDS } from '../../sandbox/faults.ts';
+import { FAULT_KINDS as DELIVERY_FAULT_KINDS } from '../../sender/random-faults.ts';
 import { usageError } from '../shared/exit.ts';
 
 type DeliveryFaultKind = Parameters<Sandbox['faults']['addToDeliveries']>[0];
 
 /** Before the kind of a fault of deliveries: `lost-answer` is one of operations, too. */
 export const OF_DELIVERIES = 'delivery:';
+
+const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS);
+const DELIVERY_KINDS = DELIVERY_FAULT_KINDS.map((kind) => OF_DELIVERIES + kind).join(', ');
 
 /**
  * Has something go wrong as a text says it: `before,operation=createOrder,times=3`, or `delivery:cut,times=2`.
@@ -15,6 +20,7 @@ export function addFault({ faults }: Sandbox, text: string): void {
   const [kind = '', ...settings] = text.split(',').map((part) => part.trim());
   const fault = Object.fromEntries(settings.map((setting) => readSetting(setting, text)));
   if (!kind.startsWith(OF_DELIVERIES)) {
+    if (!KINDS.has(kind)) throw usageError(`fault: kind must be one of ${[...KINDS].join(', ')}, ${DELIVERY_KINDS}.`);
     faults.add({ ...fault, kind } as ServiceFault); // which checks it
     return;
   }

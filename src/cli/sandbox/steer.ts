@@ -1,20 +1,25 @@
 import type { CreatedKey } from '../../sandbox/index.ts';
+import { oneLine } from '../../printable.ts';
+import { usageError } from '../shared/exit.ts';
 import { print, printJson, printNdjson, tell } from '../shared/output.ts';
 import { givenSecret } from '../shared/secret-option.ts';
 import { exitCodeOf } from '../shared/sending/send-all.ts';
 import { lineWidth, table, texts } from '../shared/table.ts';
 import { targetOf } from '../shared/target-url.ts';
-import type { Retried } from './control/acts.ts';
+import type { Retried, SentByHand } from './control/acts.ts';
 import type { LISTS } from './control/address.ts';
+import { checkedBodies } from '../trigger/checked-bodies.ts';
+import { steeringText } from './steering-text.ts';
 import { steer } from './control/control-client.ts';
-import type { KeyOptions, ListOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
+import { steerPatiently } from './control/steer-patiently.ts';
+import type { KeyOptions, ListOptions, SendOptions, SteeringOptions, WebhookOptions } from './steering-commands.ts';
 
 /** What stands in a list, as JSON has it. */
 type Listed = Readonly<Record<string, unknown>>;
 
 /** `hookbox sandbox advance` */
 export async function advance(duration: string, { at, json = false }: SteeringOptions): Promise<void> {
-  const result = await steer<{ readonly now: string }>(at, { act: 'advance', duration });
+  const result = await steerPatiently<{ readonly now: string }>(at, { act: 'advance', duration });
   if (json) printJson(result);
   else print(result.now);
 }
@@ -23,13 +28,36 @@ export async function advance(duration: string, { at, json = false }: SteeringOp
 export async function retry(ids: readonly number[], { at, json = false }: SteeringOptions): Promise<void> {
   let ok = 0;
   for (const delivery of ids) {
-    const retried = await steer<Retried>(at, { act: 'retry', delivery });
+    const retried = await steerPatiently<Retried>(at, { act: 'retry', delivery });
     const { state, problem } = retried;
     if (problem === null) ok += 1;
     if (json) printNdjson(retried);
     else print(`${delivery} ${state ?? 'unknown'}${problem === null ? '' : `: ${problem}`}`);
   }
   process.exitCode = exitCodeOf({ ok, failed: ids.length - ok });
+}
+
+/** `hookbox sandbox send` */
+export async function send(source: string, options: SendOptions): Promise<void> {
+  const { at, json = false, events } = options;
+  const body = (await checkedBodies(source, options, events))();
+  const { type, data } = (parsedOrNull(body) ?? {}) as { readonly type?: unknown; readonly data?: unknown };
+  if (typeof type !== 'string' || typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw usageError('What is sent has a type and data, which is an object.');
+  }
+  const sent = await steer<SentByHand>(at, { act: 'send', type, data: data as Readonly<Record<string, unknown>> });
+  if (json) printJson(sent);
+  else print(`${sent.event} ${oneLine(sent.type)}`);
+  if (sent.deliveries === 0) tell('note: no endpoint takes events of this type, so nothing is delivered.');
+  if (sent.waits) tell(`note: its clock stands still. ${steeringText(at, 'advance', '0')} delivers it.`);
+}
+
+function parsedOrNull(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString()) as unknown;
+  } catch {
+    return null;
+  }
 }
 
 /** `hookbox sandbox fault` */

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { command } from '../shared/command.ts';
+import { withOwnModule } from '../shared/with-own-module.ts';
 import { collected, wholeNumber } from '../shared/option-values.ts';
 import { withSecret, type SecretOptions } from '../shared/secret-option.ts';
 import { withWide, type WideOptions } from '../shared/wide-option.ts';
@@ -13,7 +14,7 @@ export interface SteeringOptions {
 
 /** The commands that steer a sandbox which runs: each is one act of control/acts.ts. */
 export function steeringCommands(): readonly Command[] {
-  return [advance(), retry(), fault(), move(), webhook(), key(), list()];
+  return [advance(), retry(), send(), fault(), move(), webhook(), key(), list()];
 }
 
 function advance(): Command {
@@ -35,6 +36,35 @@ function retry(): Command {
   return withSteering(made)
     .addHelpText('after', '\nExit codes: 0 all were delivered, 3 only some, 1 none.')
     .action(async (ids: readonly number[], options: SteeringOptions) => (await acts()).retry(ids, options));
+}
+
+/** What the arguments of `sandbox send` say. */
+export interface SendOptions extends SteeringOptions {
+  readonly events?: string;
+  readonly override?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+function send(): Command {
+  const made = command('send', 'send an event that no operation makes, such as one of a type of your own', [
+    'hookbox sandbox send loyalty.earned --events events.mjs --override data.points=5',
+    'hookbox sandbox send order.created --override data.gift_note=hello',
+    'hookbox sandbox send event.json',
+  ])
+    .argument('<event>', 'a type, of which a new event is made; or a file, or - for standard input, with type and data')
+    .option('--events <module>', 'a module (.js, .mjs, .ts) with the schemas of types of your own as `events`')
+    .option('--override <path=value>', 'set a value (JSON, or else text); may be repeated', collected)
+    .option('--remove <path>', 'remove a value after the overrides; may be repeated', collected);
+  return withSteering(made)
+    .addHelpText(
+      'after',
+      '\nIt goes to every endpoint that takes all events, or its type, signed and retried as any other. Its id and its time are\n' +
+        'those of the sandbox, and nothing else changes by it. What does not fit your schema is said, and sent all the same.',
+    )
+    .action(async (event: string, options: SendOptions) => {
+      const { events } = options;
+      await withOwnModule(events, async () => (await acts()).send(event, options));
+    });
 }
 
 function fault(): Command {

@@ -2,6 +2,8 @@
 export interface Measured {
   readonly widest: number;
   readonly least: number;
+  /** further than `least`: where the last column stands beneath the others, and that is not enough */
+  readonly atWorst?: number;
 }
 
 /** How wide columns may be so that a line fits. */
@@ -35,17 +37,26 @@ export function fitted(columns: readonly Measured[], lineWidth: number): Fit {
   if (left >= least || others.length === 0 || isNarrow) {
     return { widths: [...beside, Math.min(last, Math.max(left, least))], below: false };
   }
-  return { widths: [...shortened(others, lineWidth), lineWidth - INDENT], below: true };
+  const atWorst = others.map((column) => column.atWorst ?? column.least);
+  return { widths: [...shrunk(shortened(others, lineWidth), atWorst, lineWidth), lineWidth - INDENT], below: true };
 }
 
 /** The widths of columns that take so much of a line at most, where they can be shortened as far. */
 function shortened(columns: readonly Measured[], room: number): readonly number[] {
-  const widths = columns.map(({ widest }) => widest);
+  return shrunk(
+    columns.map(({ widest }) => widest),
+    columns.map(({ least }) => least),
+    room,
+  );
+}
+
+/** Takes from the widest, one character after the other, down to what each keeps at least. */
+function shrunk(widest: readonly number[], least: readonly number[], room: number): readonly number[] {
+  const widths = [...widest];
   for (let excess = lengthOf(widths) - room; excess > 0; excess -= 1) {
     let most = -1;
-    for (const [at, { least }] of columns.entries()) {
-      const width = widths[at] ?? 0;
-      if (width > least && width > (widths[most] ?? 0)) most = at;
+    for (const [at, width] of widths.entries()) {
+      if (width > (least[at] ?? 0) && width > (widths[most] ?? 0)) most = at;
     }
     if (most === -1) break;
     widths[most] = (widths[most] ?? 0) - 1;

@@ -9,7 +9,7 @@ export type Cell = string | { readonly text: string; readonly style: Style };
 type Row = readonly Cell[];
 
 /** A column by its title; one that may be shortened says how far. The last one may always be cut. */
-export type Column = string | { readonly title: string; readonly least: number };
+export type Column = string | { readonly title: string; readonly least?: number; readonly atWorst?: number };
 
 /** A column of names and other texts, of which the middle gives way. */
 export function texts(title: string): Column {
@@ -19,6 +19,11 @@ export function texts(title: string): Column {
 /** A column of times, which give up their seconds. */
 export function times(title: string): Column {
   return { title, least: MINUTES };
+}
+
+/** A column of words, which give way when nothing else does. */
+export function words(title: string): Column {
+  return { title, atWorst: 'pending (retrying)'.length };
 }
 
 /** How long a time is that has them. */
@@ -52,8 +57,9 @@ export function growingTable(head: readonly Column[], lineWidth = Infinity): (ro
 
   const measured = (column: Column, at: number): Measured => {
     const width = widest[at] ?? 0;
-    const least = typeof column === 'string' ? width : Math.max(column.least, titles[at]?.length ?? 0);
-    return { widest: width, least: Math.min(least, width) };
+    const { least = width, atWorst = least } = typeof column === 'string' ? {} : column;
+    const noLess = (than: number): number => Math.min(Math.max(than, titles[at]?.length ?? 0), width);
+    return { widest: width, least: noLess(least), atWorst: noLess(atWorst) };
   };
 
   return (rows) => {

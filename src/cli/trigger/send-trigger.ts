@@ -9,7 +9,8 @@ import type { Outgoing } from '../shared/sending/sent-lines.ts';
 import type { SendingOptions } from '../shared/sending/sending-options.ts';
 import { exitCodeOf, sendAll, tellGone, tellSummary } from '../shared/sending/send-all.ts';
 import { targetOf } from '../shared/target-url.ts';
-import { bodiesOf, isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-bodies.ts';
+import { checkedBodies } from './checked-bodies.ts';
+import { isMadeWhole, isOfId, type BodyMaker, type Changes, type Judge } from './trigger-bodies.ts';
 
 /** What the arguments of `trigger` say. */
 export interface TriggerOptions extends SendingOptions, Changes {
@@ -35,7 +36,7 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   const { count, dryRun = false, printCurl = false, unsigned = false, schedule, json = false } = options;
   const to = targetOf(options.to, options.allowRemote ?? false);
   assertTogether(options);
-  const makeBody = await checkedBodies(source, options);
+  const makeBody = await checkedBodies(source, options, options.events);
   if (dryRun) return printBodies(makeBody, options);
 
   const secret = unsigned ? null : await secretOf(options);
@@ -60,16 +61,6 @@ export async function trigger(source: string, options: TriggerOptions): Promise<
   if (result.gone) tellGone(to);
   if (signal.aborted) return EXIT.interrupted;
   return exitCodeOf(result);
-}
-
-async function checkedBodies(source: string, options: TriggerOptions): Promise<BodyMaker> {
-  if (options.events === undefined) return bodiesOf(source, options);
-  const { schemasIn, tellMisfit } = await import('./own-schemas.ts');
-  const schemas = await schemasIn(options.events);
-  const makeBody = await bodiesOf(source, options, schemas);
-  // All of them have the same data.
-  await tellMisfit(makeBody(), schemas);
-  return makeBody;
 }
 
 /** Schemas take a while to load, and what is made of a type alone fits them. */

@@ -1,9 +1,8 @@
 import { Option, type Command } from 'commander';
 import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
 import { command } from '../shared/command.ts';
-import { endProcess } from '../shared/end-process.ts';
 import { collected, positiveNumber, wholeNumber } from '../shared/option-values.ts';
-import { tellFailure } from '../shared/tell-failure.ts';
+import { withOwnModule } from '../shared/with-own-module.ts';
 import { withSending } from '../shared/sending/sending-options.ts';
 import type { TriggerOptions } from './send-trigger.ts';
 
@@ -53,12 +52,8 @@ export function triggerCommand(): Command {
     )
     .action(async (event: string, options: TriggerOptions) => {
       const { trigger } = await import('./send-trigger.ts');
-      try {
+      await withOwnModule(options.events, async () => {
         process.exitCode = await trigger(event, options);
-      } catch (failure) {
-        if (options.events === undefined) throw failure;
-        tellFailure(failure);
-      }
-      if (options.events !== undefined) await endProcess();
+      });
     });
 }

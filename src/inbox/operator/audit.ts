@@ -20,9 +20,23 @@ export interface AuditLine {
   readonly counts: Readonly<Record<string, number>>;
 }
 
+/** Which lines are meant; all that is given has to fit. */
+export interface AuditFilter {
+  /** by exactly this one */
+  readonly actor?: string;
+  /** done then or later */
+  readonly since?: Date;
+  /** done before then */
+  readonly until?: Date;
+}
+
 export interface AuditPage {
   /** newest first */
   readonly lines: readonly AuditLine[];
+  /**
+   * where to go on; `null` at the end. Of a filter five thousand lines are looked at for a page, so that one with few lines, or
+   * none, may not be the last
+   */
   readonly next: number | null;
 }
 
@@ -43,7 +57,7 @@ export interface Audit {
   note(act: string, by: By, filter: unknown, counts: Readonly<Record<string, number>>): Promise<number>;
   /** Replaces the counts of a line, as an act goes on; of one that there is not, nothing. */
   recount(seq: number, counts: Readonly<Record<string, number>>): Promise<void>;
-  lines(page: PageRequest): Promise<AuditPage>;
+  lines(request: PageRequest & AuditFilter): Promise<AuditPage>;
   /** What was done to one event, the oldest first; of more than 500 acts the newest. Those of an older hookbox are not known. */
   actsOn(key: EventKey): Promise<readonly EventAct[]>;
 }

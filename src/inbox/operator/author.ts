@@ -11,7 +11,7 @@ const REASON_CHARACTERS = 1_000;
  * @throws ConfigurationError `INVALID_OPTION` for acts of nobody, or through nothing that is known
  */
 export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By): Author {
-  const name = typeof actor === 'string' ? cut(actor, ACTOR_CHARACTERS) : '';
+  const name = typeof actor === 'string' ? nameOf(actor) : '';
   if (name === '') {
     throw new ConfigurationError('INVALID_OPTION', 'actor must say who acts: the audit keeps it.');
   }
@@ -20,6 +20,11 @@ export function authorOf({ actor, via = 'code', reason, now = Date.now() }: By):
   }
   const why = typeof reason === 'string' ? cut(reason, REASON_CHARACTERS) : '';
   return { actor: name, via, reason: why === '' ? null : why, now: Math.trunc(now) };
+}
+
+/** Somebody's name as the audit keeps it. */
+export function nameOf(actor: string): string {
+  return cut(actor, ACTOR_CHARACTERS);
 }
 
 /** With the time of the commit: an act may have waited for the database, and the clock may have been set meanwhile. */

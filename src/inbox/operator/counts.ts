@@ -4,7 +4,10 @@ export { LATENCY_BUCKETS_MS } from '../rules/latency-buckets.ts';
 
 /** What is counted, by the minute. */
 export type Counted =
-  /** detail: the type of the event, one of the eleven; `other`, or `invalid`. None for duplicates and conflicts. */
+  /**
+   * detail: the type of the event, one of the eleven, or of a merchant's own that handlers name; `other`, or `invalid`. None for
+   * duplicates and conflicts.
+   */
   | 'stored'
   | 'duplicate'
   | 'conflict'

@@ -2,10 +2,12 @@ import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
+import { isOwnType } from '../rules/counted-types.ts';
 import { awaited } from '../rules/steps.ts';
 import { hasSameBody } from '../rules/tombstone.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { insertEvents } from './engine/insert-events.ts';
+import { namedTypes } from './engine/named-types.ts';
 import { postgresEngine } from './engine/postgres-engine.ts';
 import type { Scene } from './engine/scene.ts';
 import { minuteInDatabase } from './sql/minutes.ts';
@@ -51,15 +53,19 @@ function failed(failure: unknown): CommitOutcome {
 }
 
 async function acceptTogether(store: Store, group: readonly Arrival[]): Promise<readonly CommitOutcome[]> {
-  const { database, moves, time } = store;
+  const { database, moves, time, t } = store;
+  let named: ReadonlySet<string> = new Set();
   const { events, stored } = await database.transaction({
-    before: (session) => time.follow(session),
+    async before(session) {
+      await time.follow(session);
+      if (group.some(({ event: { type } }) => type !== null && isOwnType(type))) named = await namedTypes(session, t);
+    },
     async work(session) {
       const events = group.map((arrival) => {
         arrival.receivedAt ??= time.toDatabase(arrival.event.receivedAt);
         return { ...arrival.event, receivedAt: arrival.receivedAt };
       });
-      const stored = await insertEvents(session, moves, events, minuteInDatabase(time, Date.now()));
+      const stored = await insertEvents(session, moves, events, { at: minuteInDatabase(time, Date.now()), named });
       return { events, stored };
     },
     // Asked again, it finds them known.

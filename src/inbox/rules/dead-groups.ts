@@ -1,4 +1,5 @@
-const GROUPS = 200;
+/** As many groups as are told apart. */
+export const MOST_GROUPS = 200;
 /** So many are counted to find the largest ones. */
 export const COUNTED_GROUPS = 2_000;
 
@@ -11,5 +12,5 @@ export interface CountedGroup {
 
 /** Those that are shown, the largest first. */
 export function largestOf<Group extends CountedGroup>(groups: readonly Group[]): readonly Group[] {
-  return groups.toSorted((a, b) => b.count - a.count).slice(0, GROUPS);
+  return groups.toSorted((a, b) => b.count - a.count).slice(0, MOST_GROUPS);
 }

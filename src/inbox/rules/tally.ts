@@ -1,5 +1,5 @@
-import { isEventType } from '../../events/event-types.ts';
 import type { Counted, CountTotal } from '../operator/counts.ts';
+import { countedType } from './counted-types.ts';
 import type { Counting } from './engine.ts';
 import { latencyBucket } from './latency-buckets.ts';
 
@@ -44,12 +44,6 @@ export class Tally implements Required<Counting['counts']> {
       throw failure;
     }
   }
-}
-
-/** Types are the sender's text: those that hookbox does not know are counted together, so that the counts stay few. */
-export function countedType(type: string | null): string {
-  if (type === null) return 'invalid';
-  return isEventType(type) ? type : 'other';
 }
 
 export const MINUTE_MS = 60_000;

@@ -1,5 +1,8 @@
 import type { EventAct } from '../../inbox/operator/audit.ts';
 import type { Act } from '../../inbox/operator/acts.ts';
+import type { EventCount } from '../../inbox/operator/search.ts';
+import type { EventState } from '../../inbox/state.ts';
+import { number } from './format.ts';
 
 /** How an act is said of events, wherever somebody is told of it. */
 interface ActWords {
@@ -53,3 +56,25 @@ export const VIA_WORDS = {
   cli: 'on the command line',
   code: 'in code',
 } as const satisfies Record<EventAct['via'], string>;
+
+/** The events of a list that an act would be done to. */
+export interface ActedOn {
+  readonly states: readonly EventState[];
+  /** `null` where it cannot be told how many there are */
+  readonly count: Pick<EventCount, 'count' | 'more'> | null;
+}
+
+/** What a button does to a whole list: `Rerun these 523 dead events`, and no number that is not known. */
+export function actOnAll(act: Act, { states, count }: ActedOn, isOfAll: boolean): string {
+  const [verb, after] = BUTTONS[act];
+  const which = states.join(' or ');
+  if (count === null) return `${verb} all ${which} events${isOfAll ? '' : ' that match'}${after}`;
+  if (count.more) return `${verb} more than ${number(count.count)} ${which} events${after}`;
+  if (count.count === 1) return `${verb} this ${which} event${after}`;
+  return `${verb} these ${number(count.count)} ${which} events${after}`;
+}
+
+const BUTTONS = { rerun: ['Rerun', ''], discard: ['Discard', ''], hurry: ['Try', ' now'] } as const satisfies Record<
+  Act,
+  readonly [verb: string, after: string]
+>;

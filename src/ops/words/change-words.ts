@@ -1,7 +1,7 @@
 import type { Mark } from '../../inbox/operator/marks.ts';
 import { oneLine } from '../../printable.ts';
-import { isSlower, isWorse, type TypeChange, type TypeFigures } from '../type-changes.ts';
-import { latency, listed, percent } from './format.ts';
+import { comparisonOf, LEAST_RUNS, type TypeChange, type TypeFigures } from '../type-changes.ts';
+import { latency, listed, number, percent, plural } from './format.ts';
 
 const MOST_OF_NAME = 40;
 const MOST_OF_TYPE = 60;
@@ -19,15 +19,48 @@ export function failedPart({ failedPart: part }: TypeFigures): string {
 
 /** What has changed for the worse, in a sentence. */
 export function verdict(changes: readonly TypeChange[]): string {
-  const named = (change: TypeChange, figure: (figures: TypeFigures) => string): string =>
-    `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, before ${figure(change.before)})`;
-  const worse = changes.filter(isWorse).map((change) => named(change, failedPart));
-  const slower = changes.filter(isSlower).map((change) => named(change, ({ handlerMs }) => latency(handlerMs.p50)));
-  const said = [
-    ...(worse.length === 0 ? [] : [`Fails more often: ${listed(worse)}.`]),
-    ...(slower.length === 0 ? [] : [`Takes longer: ${listed(slower)}.`]),
-  ];
   if (changes.length > 0 && changes.every(({ before }) => before.ended === 0))
     return 'There is nothing before it to compare with.';
-  return said.length === 0 ? 'Nothing fails more often or takes longer than before.' : said.join(' ');
+  const named = (change: TypeChange, figure: (figures: TypeFigures) => string): string =>
+    `${oneLine(change.type, MOST_OF_TYPE)} (${figure(change.after)}, before ${figure(change.before)})`;
+  const worse = failingMore(changes).map((change) => named(change, failedPart));
+  const slower = changes
+    .filter((change) => comparisonOf(change).durations === 'worse')
+    .map((change) => named(change, ({ handlerMs }) => latency(handlerMs.p50)));
+  const few = changes.filter((change) => comparisonOf(change).failures === 'too few').length;
+  const isNone = worse.length === 0 && slower.length === 0 && few < changes.length;
+  const said = [
+    worse.length > 0 && `Fails more often: ${listed(worse)}.`,
+    slower.length > 0 && `Takes longer: ${listed(slower)}.`,
+    isNone && 'Nothing fails more often or takes longer than before.',
+    few > 0 && `${fewWords(few, changes.length)}: a comparison takes ${number(LEAST_RUNS)} on both sides.`,
+  ];
+  return said.filter((sentence) => sentence !== false).join(' ');
+}
+
+function fewWords(few: number, all: number): string {
+  return few === all ? 'There are too few runs to tell' : `Of ${plural(few, 'type')} there are too few runs to tell`;
+}
+
+/** The types that fail more often than before. */
+export function failingMore(changes: readonly TypeChange[]): readonly TypeChange[] {
+  return changes.filter((change) => comparisonOf(change).failures === 'worse');
+}
+
+const MOST_NAMED = 3;
+
+/** `order.shipped fails 38% since release 2026.11.2, 1% before.` */
+export function brokenInWords(changes: readonly TypeChange[], release: string): string {
+  const since = `since release ${oneLine(release, MOST_OF_NAME)}`;
+  const named = changes
+    .slice(0, MOST_NAMED)
+    .map(
+      (change) =>
+        `${oneLine(change.type, MOST_OF_TYPE)} fails ${failedPart(change.after)} ${since}, ${failedPart(change.before)} before.`,
+    );
+  const more = changes.length - named.length;
+  return [
+    ...named,
+    ...(more > 0 ? [`${plural(more, 'other type')} ${more === 1 ? 'fails' : 'fail'} more often, too.`] : []),
+  ].join(' ');
 }

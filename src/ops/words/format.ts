@@ -2,6 +2,13 @@
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 2 });
+const dayAndMonth = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' });
+const dayOfAnotherYear = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+});
 
 /** `12,345` */
 export function number(value: number): string {
@@ -85,14 +92,16 @@ export function timestamp(at: Date): string {
 
 /** As short as it can be told without a doubt: `03:12` on the day itself, else `31 Dec 03:12`; UTC. */
 export function shortTime(at: Date, now: Date): string {
+  return timeOnDay(at, now, at.getUTCFullYear() === now.getUTCFullYear() ? dayAndMonth : dayOfAnotherYear);
+}
+
+/** The same for an axis, on which there is little room, and no doubt which year is meant: `31 Dec 03:12`. */
+export function axisTime(at: Date, now: Date): string {
+  return timeOnDay(at, now, dayAndMonth);
+}
+
+function timeOnDay(at: Date, now: Date, day: Intl.DateTimeFormat): string {
   const iso = at.toISOString();
   const time = iso.slice(11, 16);
-  if (iso.slice(0, 10) === now.toISOString().slice(0, 10)) return time;
-  const day = at.toLocaleDateString('en-GB', {
-    timeZone: 'UTC',
-    day: 'numeric',
-    month: 'short',
-    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: 'numeric' }),
-  });
-  return `${day} ${time}`;
+  return iso.slice(0, 10) === now.toISOString().slice(0, 10) ? time : `${day.format(at)} ${time}`;
 }

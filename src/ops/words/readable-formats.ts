@@ -1,3 +1,13 @@
 /** What an export for people may be: a table for spreadsheets, or JSON that can be read. */
 export const readableFormats = ['csv', 'json'] as const;
 export type ReadableFormat = (typeof readableFormats)[number];
+
+/** Every format of an export; the exact one alone can be imported. */
+export const exportFormats = ['exact', 'json', 'csv'] as const;
+
+/** How each is offered. */
+export const EXPORT_FORMATS = {
+  exact: 'exact, for an import',
+  json: 'JSON to read',
+  csv: 'CSV for a spreadsheet',
+} as const satisfies Record<(typeof exportFormats)[number], string>;

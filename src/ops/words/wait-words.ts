@@ -44,6 +44,32 @@ export function waitInWords(event: EventSummary, wait: Wait | null, now: Date): 
   }
 }
 
+/** The same in a few words, for a row of a list: `behind evt_1`, `due in 5 min`, `type paused`; none where there is no wait. */
+export function waitInBrief(wait: Wait | null, now: Date): WaitWords {
+  switch (wait?.reason) {
+    case undefined:
+      return [];
+    case 'running':
+      return [`running for ${since(wait.since, now)}`];
+    case 'paused':
+      return ['type paused'];
+    case 'no taker':
+      return ['nobody takes this type'];
+    case 'behind':
+      return ['behind ', wait.blocker.event];
+    case 'later':
+      return [`due ${relative(wait.dueAt, now)}`];
+    case 'suspect':
+      return ['waits for its turn'];
+    case 'next':
+      return ['its turn has come'];
+    case 'discarded':
+      return ['discarded'];
+    case 'not handled':
+      return ['nobody handled this type'];
+  }
+}
+
 /** What an event does that others wait for, after `which`. */
 export function blockerInWords({ event, runningSince, paused = false, waiting }: Blocker, now: Date): string {
   const stands = paused ? 'is paused with its type' : standing(event, runningSince, now);

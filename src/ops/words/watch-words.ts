@@ -99,7 +99,7 @@ export function typesText(types: readonly string[]): string {
 }
 
 /** `12:58 UTC (2 h 3 min)` */
-function sinceText(at: Date, now: Date): string {
+export function sinceText(at: Date, now: Date): string {
   return `${shortTime(at, now)} UTC (${age(now.getTime() - at.getTime())})`;
 }
 

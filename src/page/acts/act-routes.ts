@@ -7,7 +7,9 @@ import { discardEvents } from '../../ops/discard.ts';
 import { hurryEvents } from '../../ops/hurry.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
+import { chosenExport } from './export-answer.ts';
 import { withFlash, type FlashCode } from './flash.ts';
+import { begunHref } from '../parts/begun-run.ts';
 import { eventHref, fromPathPart } from '../parts/screen-links.ts';
 import { byOf, fieldOf, fieldsOf, postedForm } from '../safety/posted-form.ts';
 import type { PageContext, PageEnv, Shell } from '../shell.tsx';
@@ -50,6 +52,8 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
 
   page.post('/bulks', posted, async (c) => {
     const form = c.get('form');
+    // A list of events has one form for what is chosen, and an export is one of its buttons.
+    if (form.has('format')) return chosenExport(c, shell);
     const act = actOf(fieldOf(form, 'act'));
     if (act === null) {
       const known = 'An act is rerun or discard. For retries there is hurry. Nothing was done.';
@@ -87,7 +91,7 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
     begin(id, byOf(shell, c, form), rate);
-    return c.redirect(withFlash(href, 'running'), 303);
+    return c.redirect(begunHref(href), 303);
   });
 
   page.post('/bulks/:id{[0-9]{1,15}}/cancel', posted, async (c) => {

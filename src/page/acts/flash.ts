@@ -15,7 +15,6 @@ const SAYINGS = {
   'still-invalid': () =>
     'Nothing was done: the body of the event does not fit the schemas of today either. It can be pruned or erased.',
   pruned: () => 'Nothing was done: the body of the event was pruned, so there is nothing to run a handler with.',
-  running: () => 'The run has begun. It goes on when you leave this page.',
   paused: () => 'Paused: its events are stored and wait until the type is resumed.',
   'paused-already': () => 'It was paused already, and stays as it was.',
   resumed: () => 'Resumed: processors take what has waited, the oldest first.',

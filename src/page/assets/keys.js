@@ -47,17 +47,17 @@
     row.setAttribute('data-selected', '');
   });
 
-  /** To where a rerun is confirmed; never further. */
-  function askForRerun() {
+  /** To where an act is confirmed; never further. */
+  function askFor(act) {
     const row = selectedRow();
     if (row !== null) {
-      const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === 'rerun');
+      const form = [...row.querySelectorAll('form')].find((each) => each.elements.namedItem('act')?.value === act);
       // That form leads to a preview.
       if (form !== undefined) form.requestSubmit();
-      else if (isEvent(row.dataset.href)) location.assign(`${row.dataset.href}#rerun`);
+      else if (isEvent(row.dataset.href)) location.assign(`${row.dataset.href}#${act}`);
       return;
     }
-    confirmFor('rerun');
+    confirmFor(act);
   }
 
   function isEvent(href) {
@@ -69,8 +69,18 @@
     const details = document.querySelector(`details#${act}, details#${act}-again`);
     if (details !== null) details.open = true;
     // Nothing else on a page is what was asked for.
-    (details ?? byId('run'))?.querySelector('[data-confirm]')?.focus();
+    const preview = act === 'rerun' ? byId('run') : null;
+    (details ?? preview)?.querySelector('[data-confirm]')?.focus();
   }
+
+  // Who opens an act by a pointer writes down why at once: one click less. Whoever listens or goes by keys stays where they are.
+  document.addEventListener('click', (event) => {
+    const details = event.target.closest?.('details.act > summary')?.parentElement;
+    if (details === undefined || event.detail === 0) return;
+    setTimeout(() => {
+      if (details.open) details.querySelector('input[name="reason"]')?.focus();
+    });
+  });
 
   function isTyping(target) {
     return (
@@ -100,13 +110,16 @@
         step(-1);
         break;
       case 'x':
-        selectedRow()?.querySelector('input[name="event"]')?.click();
+        selectedRow()?.querySelector('input[type="checkbox"]')?.click();
         break;
       case 'c':
         selectedRow()?.querySelector('[data-copy]')?.click();
         break;
       case 'r':
-        askForRerun();
+        askFor('rerun');
+        break;
+      case 'd':
+        askFor('discard');
         break;
       case '?':
         openKeys();

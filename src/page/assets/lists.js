@@ -1,4 +1,4 @@
-// Lists of events: rows that stand still, a search that goes on by itself, and what is chosen.
+// Lists of events: rows that stand still, and a search that goes on by itself.
 (() => {
   'use strict';
 
@@ -162,7 +162,6 @@
 
   function arrived() {
     document.dispatchEvent(new Event('rows'));
-    showChoice();
   }
 
   // ---- A search goes on by itself until the page is full or all was looked at. ----
@@ -250,43 +249,7 @@
   // Nobody waits for what a page that was left asks for. Who comes back to it finds it as it was.
   addEventListener('pagehide', () => going?.abort());
 
-  // ---- What is chosen ----
-
-  const boxes = () => [...list.querySelectorAll('input[name="event"]')];
   const isChosen = (row) => row.querySelector('input[name="event"]')?.checked === true;
-  let lastClicked = null;
 
-  list.addEventListener('click', (event) => {
-    const box = event.target;
-    if (box.name !== 'event') return;
-    const all = boxes();
-    const from = all.indexOf(lastClicked);
-    if (event.shiftKey && from !== -1) {
-      const to = all.indexOf(box);
-      for (const each of all.slice(Math.min(from, to), Math.max(from, to) + 1)) each.checked = box.checked;
-    }
-    lastClicked = box;
-  });
-
-  list.addEventListener('change', (event) => {
-    if (event.target.id === 'choose-all') for (const box of boxes()) box.checked = event.target.checked;
-    showChoice();
-  });
-
-  function showChoice() {
-    const bar = byId('chosen');
-    const all = byId('choose-all');
-    if (bar === null || all === null) return;
-    const chosen = boxes().filter((box) => box.checked).length;
-    all.hidden = false;
-    all.checked = chosen > 0 && chosen === boxes().length;
-    all.indeterminate = chosen > 0 && !all.checked;
-    bar.hidden = chosen === 0;
-    byId('chosen-count').textContent = `${chosen} chosen:`;
-  }
-
-  // A browser that comes back to a page remembers its boxes.
-  addEventListener('pageshow', showChoice);
-  showChoice();
   begin();
 })();

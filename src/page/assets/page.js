@@ -1,4 +1,5 @@
 // Live updates and copying. Without the page's scripts everything can be read and all forms work.
+import './choice.js';
 import './keys.js';
 import './lists.js';
 
@@ -124,7 +125,7 @@ import './lists.js';
     if (focused !== null && focused !== document.activeElement && focused.isConnected) {
       focused.focus({ preventScroll: true });
     }
-    showCopyButtons();
+    document.dispatchEvent(new Event('rows'));
   }
 
   /** what belongs to whoever looks, and not to the server */
@@ -182,7 +183,6 @@ import './lists.js';
     for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
   }
   showCopyButtons();
-  // Rows that have come without a look at the page.
   document.addEventListener('rows', showCopyButtons);
 
   document.addEventListener('click', (event) => {

@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { StatsStep } from '../../ops/stats.ts';
-import { shortTime } from '../../ops/words/format.ts';
+import { axisTime } from '../../ops/words/format.ts';
 
 // All charts are as wide as there is room: what stands in them is placed by percent across and by pixels down, so that
 // neither strokes nor texts are stretched. They are styled by class only; the page allows no inline styles.
@@ -81,13 +81,13 @@ export function TimeAxis({ steps, stepMs, now, baseLine = BASE_LINE }: Span & { 
     <g class="axis">
       <line x1="0" x2="100%" y1={baseLine} y2={baseLine} />
       <text x="0" y={y}>
-        {shortTime(first, now)}
+        {axisTime(first, now)}
       </text>
-      <text x="50%" y={y} text-anchor="middle">
-        {shortTime(middle, now)}
+      <text class="middle" x="50%" y={y} text-anchor="middle">
+        {axisTime(middle, now)}
       </text>
       <text x="100%" y={y} text-anchor="end">
-        {shortTime(end, now)} UTC
+        {axisTime(end, now)} UTC
       </text>
     </g>
   );

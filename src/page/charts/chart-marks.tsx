@@ -9,6 +9,8 @@ import { across, type Span } from './chart-frame.tsx';
 /** So many of the newest have a line: more would be a wall. */
 const MOST_LINES = 12;
 const MOST_LISTED = 6;
+/** Room for the name of the newest above the plots, whose labels it would cover. */
+export const MARK_ROW = 16;
 
 /** A line from top to bottom where something began. */
 export function MarkLines({
@@ -30,10 +32,10 @@ export function MarkLines({
               {shortTime(mark.at, now)}: {markInWords(mark)}
             </title>
             <line x1={x} x2={x} y1={0} y2={height} />
-            <circle cx={x} cy={4} r="4" />
+            <circle cx={x} cy={8} r="4" />
             {/* Of all it would be on top of one another; beneath, each has its name. */}
             {n === shown.length - 1 && (
-              <text x={x} dx={part > 0.5 ? -8 : 8} y={9} text-anchor={part > 0.5 ? 'end' : 'start'}>
+              <text x={x} dx={part > 0.5 ? -8 : 8} y={12} text-anchor={part > 0.5 ? 'end' : 'start'}>
                 {mark.kind === 'release' ? oneLine(mark.name, 16) : 'new secret'}
               </text>
             )}

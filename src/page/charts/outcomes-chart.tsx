@@ -1,9 +1,9 @@
 import type { Mark } from '../../inbox/operator/marks.ts';
 import type { StatsStep } from '../../ops/stats.ts';
-import { number, shortTime } from '../../ops/words/format.ts';
+import { age, number, shortTime } from '../../ops/words/format.ts';
 import { outcomeHref, type StepLinks } from '../parts/outcome-links.ts';
 import { Bar, Patterns } from './chart-bar.tsx';
-import { MarkLines, MarkList } from './chart-marks.tsx';
+import { MARK_ROW, MarkLines, MarkList } from './chart-marks.tsx';
 import { across, ChartFigure, Level, TimeAxis, type Span } from './chart-frame.tsx';
 import { barHeight, countOf, OUTCOME_WORDS, outcomes, placedPlots, type Outcome, type PlacedPlot } from './plots.ts';
 
@@ -20,7 +20,8 @@ interface Outcomes extends Span {
 export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
   const totals = totalsOf(steps);
   const spoken = outcomes.map((outcome) => `${number(totals[outcome])} ${OUTCOME_WORDS[outcome]}`).join(', ');
-  const { plots, height } = placedPlots(steps);
+  const { plots, height } = placedPlots(steps, marks.length === 0 ? 0 : MARK_ROW);
+  const step = age(stepMs);
   const last = plots.at(-1)?.baseLine ?? 0;
   return (
     <ChartFigure
@@ -52,7 +53,7 @@ export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
           {steps.map((step, n) => (
             <StepBars plot={plot} step={step} n={n} of={steps.length} links={{ base, stepMs }} now={now} />
           ))}
-          <Level y={plot.baseLine - plot.height} label={`${number(plot.top)} ${plot.name}`} />
+          <Level y={plot.baseLine - plot.height} label={`${number(plot.top)} in ${step}: ${plot.name}`} />
           <line class="base" x1="0" x2="100%" y1={plot.baseLine} y2={plot.baseLine} />
         </g>
       ))}

@@ -36,13 +36,20 @@ export interface PlacedPlot extends Plot {
   readonly top: number;
 }
 
-/** The plots of a chart, one below the other, and how high all are. */
-export function placedPlots(steps: readonly StatsStep[]): {
+/**
+ * The plots of a chart, one below the other, and how high all are.
+ *
+ * @param above - room for what stands above them, in pixels
+ */
+export function placedPlots(
+  steps: readonly StatsStep[],
+  above: number,
+): {
   readonly plots: readonly PlacedPlot[];
   readonly height: number;
 } {
   const wasRefused = steps.some(({ rejected }) => rejected > 0);
-  let baseLine = 0;
+  let baseLine = above;
   const plots = [WENT_WELL, WENT_WRONG, ...(wasRefused ? [REFUSED] : [])].map((plot) => {
     const highest = Math.max(
       0,

@@ -1,4 +1,4 @@
-import { isSlower, isWorse, type TypeChange } from '../../ops/type-changes.ts';
+import { comparisonOf, type Comparison, type TypeChange } from '../../ops/type-changes.ts';
 import { failedPart, verdict } from '../../ops/words/change-words.ts';
 import { latency, number, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
@@ -8,10 +8,12 @@ import { ListTable } from '../parts/list-table.tsx';
 export function TypeChanges({
   changes,
   spans,
+  isReleaseUnnamed,
 }: {
   readonly changes: readonly TypeChange[];
   /** which spans these are, as in `since release 42 began, beside the 3 h before` */
   readonly spans: string;
+  readonly isReleaseUnnamed: boolean;
 }) {
   return (
     <section class="panel" id="types">
@@ -29,6 +31,12 @@ export function TypeChanges({
             </details>
           )}
         </>
+      )}
+      {isReleaseUnnamed && (
+        <p class="muted" id="no-release">
+          No release was ever named. Give receivers and processors the option <code>release</code>, such as a version or
+          the hash of a commit: then this is since it began.
+        </p>
       )}
     </section>
   );
@@ -49,6 +57,7 @@ function Table({ changes, caption }: { readonly changes: readonly TypeChange[]; 
 
 function Row({ change }: { readonly change: TypeChange }) {
   const { type, before, after } = change;
+  const { failures, durations } = comparisonOf(change);
   return (
     <tr>
       <th scope="row">
@@ -63,20 +72,29 @@ function Row({ change }: { readonly change: TypeChange }) {
       </th>
       <td data-label="runs">{number(after.ended)}</td>
       <td data-label="failed">
-        <Figure now={failedPart(after)} before={failedPart(before)} worse={isWorse(change)} />
+        <Figure now={failedPart(after)} before={failedPart(before)} compared={failures} />
       </td>
       <td data-label="dead">{number(after.dead)}</td>
       <td data-label="half took">
-        <Figure now={latency(after.handlerMs.p50)} before={latency(before.handlerMs.p50)} worse={isSlower(change)} />
+        <Figure now={latency(after.handlerMs.p50)} before={latency(before.handlerMs.p50)} compared={durations} />
       </td>
     </tr>
   );
 }
 
-function Figure({ now, before, worse }: { readonly now: string; readonly before: string; readonly worse: boolean }) {
+function Figure({
+  now,
+  before,
+  compared,
+}: {
+  readonly now: string;
+  readonly before: string;
+  readonly compared: Comparison;
+}) {
   return (
     <>
-      {worse ? <strong class="worse">{now} ▲</strong> : now} <span class="muted">was {before}</span>
+      {compared === 'worse' ? <strong class="worse">{now} ▲</strong> : now}{' '}
+      <span class="muted">{compared === 'too few' ? 'too few to tell' : `was ${before}`}</span>
     </>
   );
 }

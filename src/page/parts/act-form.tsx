@@ -5,6 +5,7 @@ import type { Visit } from '../visit.ts';
 export function ActForm({
   visit,
   to,
+  id,
   label,
   enctype,
   children,
@@ -12,6 +13,8 @@ export function ActForm({
   readonly visit: Pick<Visit, 'visitor' | 'base' | 'csrf'>;
   /** the path below the base, such as `/bulks` */
   readonly to: string;
+  /** for boxes that stand outside of it */
+  readonly id?: string;
   /** the accessible name of the form */
   readonly label: string;
   /** for a form that sends a file */
@@ -19,7 +22,7 @@ export function ActForm({
 }>) {
   if (visit.visitor.role !== 'operator') return <></>;
   return (
-    <form method="post" action={`${visit.base}${to}`} aria-label={label} enctype={enctype}>
+    <form id={id} method="post" action={`${visit.base}${to}`} aria-label={label} enctype={enctype}>
       <input type="hidden" name="csrf" value={visit.csrf} />
       {children}
     </form>

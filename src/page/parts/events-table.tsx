@@ -1,8 +1,11 @@
 import type { SearchOrder } from '../../inbox/operator/filter.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Wait } from '../../inbox/operator/waits.ts';
+import { WaitInBrief } from './why-it-waits.tsx';
 import { number, plural, relative, shortTime, timestamp } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import type { Visit } from '../visit.ts';
+import { ChooseHead } from './choose-head.tsx';
 import { ROWS, orderedQuery } from './list-query.ts';
 import { eventHref, eventPath, eventsHref } from './screen-links.ts';
 import { Shortened } from './shortened.tsx';
@@ -12,6 +15,7 @@ import { StoredText } from './stored-text.tsx';
 /** What only some events have; a column that none of those shown has anything in is left out. */
 const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
   endpoint: ({ endpoint }) => endpoint !== 'default',
+  waits: ({ state }) => state === 'pending',
   about: ({ entity }) => entity !== null,
   again: ({ redeliveries, conflicts }) => redeliveries > 0 || conflicts > 0,
   attempts: ({ attempts }) => attempts > 0,
@@ -21,13 +25,15 @@ const SELDOM: Readonly<Record<string, (event: EventSummary) => boolean>> = {
 
 interface TableParts {
   readonly events: readonly EventSummary[];
+  /** why those that are pending wait, by their `seq` */
+  readonly waits: ReadonlyMap<number, Wait | null>;
   readonly visit: Visit;
   /** `null` where there is no choice */
   readonly order: SearchOrder | null;
 }
 
 /** Events, a line for each. Every row has all columns, so that rows which come later fit in. */
-export function EventsTable({ events, visit, order }: TableParts) {
+export function EventsTable({ events, waits, visit, order }: TableParts) {
   const without = Object.entries(SELDOM).flatMap(([column, has]) => (events.some(has) ? [] : [column]));
   const mayChoose = visit.visitor.role === 'operator';
   return (
@@ -36,8 +42,7 @@ export function EventsTable({ events, visit, order }: TableParts) {
         <tr>
           {mayChoose && (
             <th scope="col" data-col="choose">
-              <input type="checkbox" id="choose-all" aria-label="Choose all that are shown" hidden />
-              <span class="unseen">choose</span>
+              <ChooseHead />
             </th>
           )}
           <th scope="col">event</th>
@@ -46,6 +51,9 @@ export function EventsTable({ events, visit, order }: TableParts) {
             endpoint
           </th>
           <th scope="col">state</th>
+          <th scope="col" data-col="waits">
+            why it waits
+          </th>
           <th scope="col" data-col="about">
             about
           </th>
@@ -64,7 +72,7 @@ export function EventsTable({ events, visit, order }: TableParts) {
       </thead>
       <tbody>
         {events.map((event) => (
-          <EventRow event={event} visit={visit} mayChoose={mayChoose} />
+          <EventRow event={event} wait={waits.get(event.seq) ?? null} visit={visit} mayChoose={mayChoose} />
         ))}
       </tbody>
     </table>
@@ -91,10 +99,12 @@ function Sorted({
 
 function EventRow({
   event,
+  wait,
   visit: { base, now },
   mayChoose,
 }: {
   readonly event: EventSummary;
+  readonly wait: Wait | null;
   readonly visit: Visit;
   readonly mayChoose: boolean;
 }) {
@@ -124,6 +134,9 @@ function EventRow({
       <td data-col="endpoint">{endpoint !== 'default' && <Shortened text={endpoint} atMost={16} />}</td>
       <td data-col="state">
         <State summary={event} />
+      </td>
+      <td data-col="waits">
+        <WaitInBrief wait={wait} base={base} now={now} />
       </td>
       <td data-col="about">
         {entity !== null && (

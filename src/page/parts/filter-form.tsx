@@ -1,6 +1,11 @@
 import type { Child } from 'hono/jsx';
 import { eventTypes } from '../../events/event-types.ts';
 import { deadReasons, eventStates } from '../../inbox/state.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
+import { parseDuration } from '../../ops/words/read-time.ts';
+import { shortTime, timestamp } from '../../ops/words/format.ts';
+import type { Visit } from '../visit.ts';
+import { GroupName } from './group-name.tsx';
 import { FIELDS } from './filter-query.ts';
 import { StoredText } from './stored-text.tsx';
 
@@ -8,10 +13,15 @@ import { StoredText } from './stored-text.tsx';
 export function FilterForm({
   action,
   fields,
+  filter,
+  visit,
   isOpen,
 }: {
   readonly action: string;
   readonly fields: URLSearchParams;
+  /** what was read in these, as far as it could be */
+  readonly filter: EventFilter;
+  readonly visit: Visit;
   /** something in it cannot be read */
   readonly isOpen: boolean;
 }) {
@@ -25,7 +35,8 @@ export function FilterForm({
         Filter
         {set.map(([name, value]) => (
           <span class="set">
-            <span class="muted">{LABELS.get(name) ?? name}</span> <StoredText text={value} atMost={40} />
+            <span class="muted">{LABELS.get(name) ?? name}</span>{' '}
+            <SetValue name={name} value={value} filter={filter} visit={visit} />
           </span>
         ))}
       </summary>
@@ -73,6 +84,38 @@ export function FilterForm({
       </form>
     </details>
   );
+}
+
+/** What a field says, where its form is folded away. */
+function SetValue({
+  name,
+  value,
+  filter,
+  visit,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly filter: EventFilter;
+  readonly visit: Visit;
+}) {
+  if (name === 'fingerprint' && value === filter.fingerprint) {
+    const { retrying = false, bulk } = filter;
+    return <GroupName place={{ fingerprint: value, retrying, ...(bulk !== undefined && { bulk }) }} visit={visit} />;
+  }
+  const at = isTime(name) ? filter[name] : undefined;
+  if (at === undefined) return <StoredText text={value} atMost={40} />;
+  return (
+    <time datetime={at.toISOString()} title={timestamp(at)}>
+      {/* What is counted back from now is said as it was asked for. */}
+      {parseDuration(value) !== null ? `${value} ago` : `${shortTime(at, visit.now)} UTC`}
+    </time>
+  );
+}
+
+const TIMES = ['since', 'until', 'failedSince', 'failedUntil', 'ignoredSince'] as const;
+
+function isTime(name: string): name is (typeof TIMES)[number] {
+  return TIMES.some((time) => time === name);
 }
 
 /** How a field is called where its form is folded away, unless by its name in the URL. */

@@ -1,5 +1,7 @@
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { timestamp, number } from '../../ops/words/format.ts';
+import type { GroupPlace } from '../../ops/group-samples.ts';
+import { GroupName } from './group-name.tsx';
 import { eventHref } from './screen-links.ts';
 import { MASKED } from '../../ops/body/mask.ts';
 import { LongText, StoredText } from './stored-text.tsx';
@@ -35,7 +37,16 @@ const DEEPEST = 4;
  * What an act was about, as names and values: a filter, ids, criteria or a file. Audit lines hold what this or another
  * version of hookbox has written, so nothing is taken for granted.
  */
-export function FilterWords({ filter, visit }: { readonly filter: unknown; readonly visit: Visit }) {
+export function FilterWords({
+  filter,
+  visit,
+  bulk = numberIn(filter, 'bulk'),
+}: {
+  readonly filter: unknown;
+  readonly visit: Visit;
+  /** the bulk act whose filter it is, where it does not say so itself */
+  readonly bulk?: number | undefined;
+}) {
   const fields = fieldsOf(filter);
   if (fields.length === 0) return <AllEvents />;
   return (
@@ -46,7 +57,7 @@ export function FilterWords({ filter, visit }: { readonly filter: unknown; reado
             <Label name={name} />
           </dt>
           <dd>
-            <Value name={name} value={value} of={filter} visit={visit} depth={1} />
+            <Value name={name} value={value} of={filter} visit={visit} bulk={bulk} depth={1} />
           </dd>
         </div>
       ))}
@@ -55,7 +66,7 @@ export function FilterWords({ filter, visit }: { readonly filter: unknown; reado
 }
 
 /** Fields within a field stand in the same line. */
-function Within({ of, visit, depth }: Pick<ValueParts, 'of' | 'visit' | 'depth'>) {
+function Within({ of, visit, bulk, depth }: Omit<ValueParts, 'name' | 'value'>) {
   const fields = fieldsOf(of);
   if (fields.length === 0) return <AllEvents />;
   return (
@@ -66,7 +77,7 @@ function Within({ of, visit, depth }: Pick<ValueParts, 'of' | 'visit' | 'depth'>
           <span class="muted">
             <Label name={name} />
           </span>{' '}
-          <Value name={name} value={value} of={of} visit={visit} depth={depth + 1} />
+          <Value name={name} value={value} of={of} visit={visit} bulk={bulk} depth={depth + 1} />
         </>
       ))}
     </>
@@ -87,10 +98,11 @@ interface ValueParts {
   /** what it is a field of */
   readonly of: unknown;
   readonly visit: Visit;
+  readonly bulk: number | undefined;
   readonly depth: number;
 }
 
-function Value({ name, value, of, visit, depth }: ValueParts) {
+function Value({ name, value, of, visit, bulk, depth }: ValueParts) {
   if (Array.isArray(value)) {
     const shown: readonly unknown[] = value.slice(0, SHOWN);
     const between = name === 'payload' ? ' and ' : ', ';
@@ -99,7 +111,7 @@ function Value({ name, value, of, visit, depth }: ValueParts) {
         {shown.map((one, n) => (
           <>
             {n > 0 && between}
-            <Value name={name} value={one} of={of} visit={visit} depth={depth + 1} />
+            <Value name={name} value={one} of={of} visit={visit} bulk={bulk} depth={depth + 1} />
           </>
         ))}
         {value.length > SHOWN && ` and ${number(value.length - SHOWN)} more`}
@@ -112,7 +124,9 @@ function Value({ name, value, of, visit, depth }: ValueParts) {
   // The command line searches for what is masked here, too.
   if (name === 'merchant' && typeof value === 'string' && isMasked({ merchant: value }, visit)) return <>{MASKED}</>;
   if (isRecord(value) && !(value instanceof Date) && depth < DEEPEST)
-    return <Within of={value} visit={visit} depth={depth} />;
+    return <Within of={value} visit={visit} bulk={bulk} depth={depth} />;
+  if (name === 'fingerprint' && typeof value === 'string')
+    return <GroupName place={placeOf(value, of, bulk)} visit={visit} />;
   return <LongText text={TIMES.has(name) ? timeOf(value) : asText(value)} atMost={VALUE_CHARACTERS} />;
 }
 
@@ -142,6 +156,19 @@ function EventLink({ id, of, base }: { readonly id: string; readonly of: unknown
   const endpoint = isRecord(of) ? of['endpoint'] : undefined;
   const text = <StoredText text={id} atMost={VALUE_CHARACTERS} />;
   return typeof endpoint === 'string' ? <a href={eventHref(base, { endpoint, id })}>{text}</a> : text;
+}
+
+function placeOf(fingerprint: string, of: unknown, bulk: number | undefined): GroupPlace {
+  return {
+    fingerprint,
+    ...(isRecord(of) && of['retrying'] === true && { retrying: true }),
+    ...(bulk !== undefined && { bulk }),
+  };
+}
+
+function numberIn(of: unknown, name: string): number | undefined {
+  const value = isRecord(of) ? of[name] : undefined;
+  return typeof value === 'number' ? value : undefined;
 }
 
 function timeOf(value: unknown): string {

@@ -2,27 +2,37 @@ import type { PropsWithChildren } from 'hono/jsx';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
 import type { Visit } from '../visit.ts';
+import { askedByFilter } from '../../inbox/rules/operator-acts.ts';
+import { actOnAll, type ActedOn } from '../../ops/words/act-words.ts';
 import { ActForm } from './act-form.tsx';
+import { ExportMenu } from './export-menu.tsx';
 import { asksForAll } from './filter-query.ts';
 import { filterFields } from './screen-links.ts';
 
 /** Each leads to a preview, which says how many events they are before anything happens. */
-export function ActsOnAll({ visit, filter }: { readonly visit: Visit; readonly filter: EventFilter }) {
-  const query = new URLSearchParams(filterFields(filter)).toString();
-  const all = asksForAll(filter) ? 'all events' : 'all that match';
+export function ActsOnAll({
+  visit,
+  filter,
+  actedOn,
+}: {
+  readonly visit: Visit;
+  readonly filter: EventFilter;
+  readonly actedOn: Readonly<Record<ActName, ActedOn>>;
+}) {
   if (visit.visitor.role !== 'operator') return <></>;
   // No field of a form says that nothing is meant: without one, all would be.
   if (filter.states?.length === 0) return <></>;
   return (
     <section class="actions" id="acts" aria-label="What can be done with all of them">
-      <BulkForm visit={visit} filter={filter} act="rerun" label={`Rerun ${all}…`} />
-      <BulkForm visit={visit} filter={filter} act="discard" label={`Discard ${all}…`} />
-      {mayWaitForRetry(filter) && <BulkForm visit={visit} filter={filter} act="hurry" label={`Try ${all} now…`} />}
-      {!visit.masks && (
-        <a href={`${visit.base}/maintenance/export${query === '' ? '' : `?${query}`}`} download>
-          Export {all}
-        </a>
-      )}
+      <BulkForm visit={visit} filter={filter} act="rerun" actedOn={actedOn.rerun} />
+      <BulkForm visit={visit} filter={filter} act="discard" actedOn={actedOn.discard} />
+      {mayWaitForRetry(filter) && <BulkForm visit={visit} filter={filter} act="hurry" actedOn={actedOn.hurry} />}
+      <ExportMenu
+        visit={visit}
+        id="export-all"
+        what={asksForAll(filter) ? 'all events' : 'all that match'}
+        filter={filter}
+      />
     </section>
   );
 }
@@ -36,13 +46,21 @@ function BulkForm({
   visit,
   filter,
   act,
-  label,
+  actedOn,
 }: {
   readonly visit: Visit;
   readonly filter: EventFilter;
   readonly act: ActName;
-  readonly label: string;
+  readonly actedOn: ActedOn;
 }) {
+  const isNone = actedOn.count?.count === 0;
+  // Of what was processed or ignored a rerun has to be asked for by the box; neither is tried again by itself.
+  const mayForce =
+    act === 'rerun' &&
+    filter.retrying !== true &&
+    askedByFilter(act, true, filter).states.some((state) => state !== 'dead');
+  if (isNone && !mayForce) return <></>;
+  const label = isNone ? 'Rerun…' : `${actOnAll(act, actedOn, asksForAll(filter))}…`;
   return (
     <ActForm visit={visit} to="/bulks" label={label}>
       <input type="hidden" name="act" value={act} />
@@ -50,15 +68,15 @@ function BulkForm({
         <input type="hidden" name={name} value={value} />
       ))}
       <button type="submit">{label}</button>
-      {act === 'rerun' && <Force />}
+      {mayForce && <Force isRequired={isNone} />}
     </ActForm>
   );
 }
 
-function Force() {
+function Force({ isRequired }: { readonly isRequired: boolean }) {
   return (
     <label>
-      <input type="checkbox" name="force" value="yes" /> ignored and processed ones too
+      <input type="checkbox" name="force" value="yes" required={isRequired} /> ignored and processed ones too
     </label>
   );
 }
@@ -95,6 +113,7 @@ export function ActsOnChosen({
           <label>
             <input type="checkbox" name="force" value="yes" /> rerun processed ones too
           </label>
+          <ExportMenu visit={visit} id="export-chosen" what="" />
         </div>
       </ActForm>
     </div>

@@ -5,11 +5,22 @@ export function pageOf(url: URL): { readonly before: number | null } {
   return { before };
 }
 
-/** To what comes after the last row of this page. */
-export function OlderLink({ before }: { readonly before: number }) {
+/**
+ * To what comes after the last row of this page.
+ *
+ * @param among - what else the URL says: what the list is of
+ */
+export function OlderLink({
+  before,
+  among = [],
+}: {
+  readonly before: number;
+  readonly among?: readonly [name: string, value: string][];
+}) {
+  const query = new URLSearchParams([...among, ['before', String(before)]]);
   return (
     <p class="pages" id="older">
-      <a href={`?before=${before}`} rel="next">
+      <a href={`?${query.toString()}`} rel="next">
         Older
       </a>
     </p>

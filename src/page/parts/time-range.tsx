@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-interface Range {
+export interface Range {
   /** as it stands in the URL, and on the page */
   readonly name: string;
   readonly label: string;

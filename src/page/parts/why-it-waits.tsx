@@ -1,6 +1,6 @@
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
-import { blockerInWords, waitInWords } from '../../ops/words/wait-words.ts';
+import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
 import { eventHref } from './screen-links.ts';
 import { StoredText } from './stored-text.tsx';
 
@@ -31,15 +31,27 @@ export function Culprit({ event, wait, base, now }: Waiting) {
 
 /** What an event waits for, after its name; the event that it waits behind is a link. */
 export function WhyItWaits({ event, wait, base, now }: Waiting) {
+  return <Words words={waitInWords(event, wait, now)} base={base} />;
+}
+
+/** The same where there is little room. */
+export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
+  return <Words words={waitInBrief(wait, now)} base={base} />;
+}
+
+function Words({ words, base }: { readonly words: WaitWords; readonly base: string }) {
   return (
     <>
-      {waitInWords(event, wait, now).map((part) =>
+      {words.map((part) =>
         typeof part === 'string' ? (
           <StoredText text={part} atMost={500} />
         ) : (
-          <a href={eventHref(base, part)}>
-            <StoredText text={part.id} atMost={60} />
-          </a>
+          <>
+            {/* In a list each text is a box, at whose end a space is none. */}{' '}
+            <a href={eventHref(base, part)}>
+              <StoredText text={part.id} atMost={60} />
+            </a>
+          </>
         ),
       )}
     </>

@@ -1,12 +1,14 @@
-import type { AuditLine } from '../../inbox/operator/audit.ts';
+import type { AuditFilter, AuditLine, AuditPage } from '../../inbox/operator/audit.ts';
 import { auditLines } from '../../ops/audit.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { oneLine } from '../../printable.ts';
+import { noneInWords } from '../../ops/words/audit-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { OlderLink, pageOf } from '../parts/older-link.tsx';
 import { LongText, StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
+import { AuditFilterForm, auditFields, auditHref, auditQuery, type AuditQuery } from './audit-filter.tsx';
 
 const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as const satisfies Record<
   AuditLine['via'],
@@ -15,45 +17,85 @@ const VIA = { code: 'a program', cli: 'the command line', page: 'this page' } as
 
 /** What operators did, the newest first. */
 export async function auditScreen(visit: Visit): Promise<Screen> {
-  const { before } = pageOf(visit.url);
-  const { lines, next } = await auditLines(visit.operated.inbox, { before, limit: 50 });
+  const { base, now, url } = visit;
+  const query = auditQuery(url);
   return {
     title: 'Audit',
     current: '/audit',
     content: (
-      <div id="live">
-        {lines.length === 0 ? (
-          <p class="notice" id="none">
-            {before === null
-              ? 'No operator has done anything yet. Each rerun, discard, hurry, prune, erase, export, import and backup will stand here.'
-              : 'There are no older lines.'}
+      <>
+        <AuditFilterForm query={query} base={base} now={now} />
+        {query.filter === null ? (
+          <p class="warning" role="alert" id="problems">
+            <bdi>{oneLine(query.day, 40)}</bdi> is no day. Write it as 2026-01-31.
           </p>
         ) : (
-          <table class="list" id="audit">
-            <thead>
-              <tr>
-                <th scope="col">when</th>
-                <th scope="col">act</th>
-                <th scope="col">by</th>
-                <th scope="col">about</th>
-                <th scope="col">outcome</th>
-                <th scope="col">why</th>
-              </tr>
-            </thead>
-            <tbody>
-              {lines.map((line) => (
-                <AuditRow line={line} visit={visit} />
-              ))}
-            </tbody>
-          </table>
+          <Lines query={query} filter={query.filter} page={await pageOfAudit(visit, query.filter)} visit={visit} />
         )}
-        {next !== null && <OlderLink before={next} />}
-      </div>
+      </>
     ),
   };
 }
 
-function AuditRow({ line, visit }: { readonly line: AuditLine; readonly visit: Visit }) {
+function pageOfAudit({ url, operated }: Visit, filter: AuditFilter): Promise<AuditPage> {
+  return auditLines(operated.inbox, { ...filter, before: pageOf(url).before, limit: 50 });
+}
+
+function Lines({
+  query,
+  filter,
+  page: { lines, next },
+  visit,
+}: {
+  readonly query: AuditQuery;
+  readonly filter: AuditFilter;
+  readonly page: AuditPage;
+  readonly visit: Visit;
+}) {
+  const isFiltered = Object.keys(filter).length > 0;
+  const isFurther = pageOf(visit.url).before !== null;
+  return (
+    <div id="live">
+      {lines.length === 0 ? (
+        <p class="notice" id="none">
+          {noneInWords({ isFiltered, isFurther, next })}
+          {!isFiltered &&
+            !isFurther &&
+            ' Each rerun, discard, hurry, prune, erase, export, import and backup will stand here.'}
+        </p>
+      ) : (
+        <table class="list" id="audit">
+          <thead>
+            <tr>
+              <th scope="col">when</th>
+              <th scope="col">act</th>
+              <th scope="col">by</th>
+              <th scope="col">about</th>
+              <th scope="col">outcome</th>
+              <th scope="col">why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.map((line) => (
+              <AuditRow line={line} query={query} visit={visit} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {next !== null && <OlderLink before={next} among={auditFields(query)} />}
+    </div>
+  );
+}
+
+function AuditRow({
+  line,
+  query,
+  visit,
+}: {
+  readonly line: AuditLine;
+  readonly query: AuditQuery;
+  readonly visit: Visit;
+}) {
   const { seq, at, act, actor, via, filter, counts, reason } = line;
   return (
     <tr id={`audit-${seq}`}>
@@ -64,7 +106,10 @@ function AuditRow({ line, visit }: { readonly line: AuditLine; readonly visit: V
         <StoredText text={act} atMost={60} />
       </th>
       <td data-label="by">
-        <StoredText text={actor} atMost={60} /> <span class="muted">through {VIA[via]}</span>
+        <a href={auditHref(visit.base, auditFields(query, { actor }))}>
+          <StoredText text={actor} atMost={60} />
+        </a>{' '}
+        <span class="muted">through {VIA[via]}</span>
       </td>
       <td data-label="about">
         <FilterWords filter={filter} visit={visit} />

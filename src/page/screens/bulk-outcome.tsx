@@ -1,5 +1,6 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
-import type { BulkOutcome } from '../../ops/bulk-outcome.ts';
+import type { BulkFate } from '../../inbox/operator/bulk-outcome.ts';
+import type { BulkOutcome, OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
 import { fateInWords, filterOfFate, outcomeInWords, presentFates } from '../../ops/words/outcome-words.ts';
 import { eventsHref } from '../parts/screen-links.ts';
@@ -61,14 +62,49 @@ function Counts({
         {isWhole ? outcomeInWords(act, outcome) : `${number(found)} of ${number(acted)} are counted so far.`}
       </p>
       <ul>
-        {fates.map((fate) => {
-          const filter = filterOfFate(id, fate);
-          const words = `${number(counts[fate])} ${fateInWords(act, fate)}`;
-          return (
-            <li id={`fate-${fate}`}>{filter === null ? words : <a href={eventsHref(base, filter)}>{words}</a>}</li>
-          );
-        })}
+        {fates.map((fate) => (
+          <li id={`fate-${fate}`}>
+            <Fate bulk={{ id, act }} fate={fate} count={counts[fate]} base={base} />
+          </li>
+        ))}
       </ul>
+    </>
+  );
+}
+
+interface FateParts {
+  readonly bulk: Pick<Bulk, 'id' | 'act'>;
+  readonly base: string;
+}
+
+/** So many of its events stand so, with the way to them. */
+function Fate({
+  bulk: { id, act },
+  fate,
+  count,
+  base,
+}: FateParts & { readonly fate: BulkFate; readonly count: number }) {
+  const filter = filterOfFate(id, fate);
+  const words = `${number(count)} ${fateInWords(act, fate)}`;
+  return <>{filter === null ? words : <a href={eventsHref(base, filter)}>{words}</a>}</>;
+}
+
+/** What became of its events in a few words, for a list of bulks. */
+export function OutcomeInShort({ bulk, found, base }: FateParts & { readonly found: OutcomeAtFirst | null }) {
+  if (found === null) return <span class="muted">not run</span>;
+  const { outcome, ofFirst } = found;
+  const fates = presentFates(outcome);
+  if (outcome.acted === 0) return <span class="muted">nothing was done</span>;
+  if (fates.length === 0) return <span class="muted">not known any more</span>;
+  return (
+    <>
+      {ofFirst !== null && <span class="muted">of the first {number(ofFirst)}: </span>}
+      {fates.map((fate, n) => (
+        <>
+          {n > 0 && ', '}
+          <Fate bulk={bulk} fate={fate} count={outcome.counts[fate]} base={base} />
+        </>
+      ))}
     </>
   );
 }

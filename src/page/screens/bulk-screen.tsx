@@ -10,6 +10,7 @@ import { Outcome } from './bulk-outcome.tsx';
 import { countedOutcome } from './count-outcome.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { age, number, percent, plural } from '../../ops/words/format.ts';
+import { isBegun } from '../parts/begun-run.ts';
 import { eventsHref } from '../parts/screen-links.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
@@ -41,6 +42,11 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     current: '/bulks',
     content: (
       <div id="live">
+        {isBegun(visit.url) && !hasEnded(bulk) && (
+          <p class="notice" role="status" id="begun">
+            The run has begun. It goes on when you leave this page.
+          </p>
+        )}
         <p id="sentence" class={bulk.state === 'previewed' ? 'notice' : undefined}>
           {sentenceOf(bulk)}
         </p>

@@ -1,20 +1,28 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
+import { outcomeAtFirst, type OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { listBulks } from '../../ops/bulks.ts';
+import { OutcomeInShort } from './bulk-outcome.tsx';
 import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';
 import { OlderLink, pageOf } from '../parts/older-link.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
+import { oneLine } from '../../printable.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 
-const PAGE = 50;
+/** Of each it is counted what became of its events. */
+const PAGE = 20;
 
 /** Acts on all events that a filter found, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { before } = pageOf(visit.url);
   const bulks = await listBulks(visit.operated.inbox, { before, limit: PAGE });
   const last = bulks.at(-1);
+  const { inbox } = visit.operated;
+  const outcomes = new Map(
+    await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(inbox, bulk)] as const)),
+  );
   return {
     title: 'Bulk reruns',
     current: '/bulks',
@@ -27,7 +35,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
               : 'There are no older ones.'}
           </p>
         ) : (
-          <BulksTable bulks={bulks} visit={visit} />
+          <BulksTable bulks={bulks} outcomes={outcomes} visit={visit} />
         )}
         {last !== undefined && bulks.length === PAGE && <OlderLink before={last.id} />}
       </div>
@@ -35,7 +43,15 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
   };
 }
 
-function BulksTable({ bulks, visit }: { readonly bulks: readonly Bulk[]; readonly visit: Visit }) {
+function BulksTable({
+  bulks,
+  outcomes,
+  visit,
+}: {
+  readonly bulks: readonly Bulk[];
+  readonly outcomes: ReadonlyMap<Bulk['id'], OutcomeAtFirst | null>;
+  readonly visit: Visit;
+}) {
   const { base, now } = visit;
   return (
     <table class="list" id="bulks">
@@ -44,8 +60,10 @@ function BulksTable({ bulks, visit }: { readonly bulks: readonly Bulk[]; readonl
           <th scope="col">act</th>
           <th scope="col">state</th>
           <th scope="col">events</th>
+          <th scope="col">what became of them</th>
           <th scope="col">which</th>
           <th scope="col">by</th>
+          <th scope="col">why</th>
           <th scope="col">previewed</th>
         </tr>
       </thead>
@@ -59,11 +77,17 @@ function BulksTable({ bulks, visit }: { readonly bulks: readonly Bulk[]; readonl
             </th>
             <td data-label="state">{stateInWords(bulk)}</td>
             <td data-label="events">{number(bulk.total)}</td>
+            <td data-label="what became of them">
+              <OutcomeInShort bulk={bulk} found={outcomes.get(bulk.id) ?? null} base={base} />
+            </td>
             <td data-label="which">
               <FilterWords filter={bulk.filter} visit={visit} />
             </td>
             <td data-label="by">
-              <StoredText text={bulk.actor} atMost={60} />
+              <InShort text={bulk.actor} atMost={60} />
+            </td>
+            <td data-label="why">
+              {bulk.reason === null ? <span class="muted">not said</span> : <InShort text={bulk.reason} atMost={80} />}
             </td>
             <td data-label="previewed">
               <Time at={bulk.createdAt} now={now} />
@@ -73,4 +97,9 @@ function BulksTable({ bulks, visit }: { readonly bulks: readonly Bulk[]; readonl
       </tbody>
     </table>
   );
+}
+
+/** Its screen has the whole of it; here it is as long as this also where each character is shown by its number. */
+function InShort({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+  return <StoredText text={oneLine(text, atMost)} atMost={atMost} />;
 }

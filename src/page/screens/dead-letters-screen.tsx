@@ -1,9 +1,11 @@
 import type { DeadGroup } from '../../inbox/operator/search.ts';
 import { deadGroups } from '../../ops/find.ts';
+import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { oneLine } from '../../printable.ts';
 import { plural } from '../../ops/words/format.ts';
 import { ErrorGroups } from '../parts/error-groups.tsx';
+import { ExportMenu, mayExport } from '../parts/export-menu.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
 import { withDead } from '../../ops/words/tab-words.ts';
 import { Time } from '../parts/time-and-age.tsx';
@@ -11,9 +13,6 @@ import type { Screen, Visit } from '../visit.ts';
 import { retryGroups } from '../../ops/retry-groups.ts';
 import { RetryGroups } from './retry-groups.tsx';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-
-/** As many groups as are told apart. */
-const MOST_GROUPS = 200;
 
 /** Dead events by what their last errors said, the largest group first; then those that are tried again. */
 export async function deadLettersScreen(visit: Visit): Promise<Screen> {
@@ -40,7 +39,13 @@ export async function deadLettersScreen(visit: Visit): Promise<Screen> {
                 These are the {plural(groups.length, 'group')} that were found first; there may be more of them.
               </p>
             )}
+            {mayExport(visit) && (
+              <section class="actions" id="acts" aria-label="What can be done with all of them">
+                <ExportMenu visit={visit} id="export-all" what="all dead events" filter={{ states: ['dead'] }} />
+              </section>
+            )}
             <Groups visit={visit} groups={groups} />
+            <ChosenGroups visit={visit} />
           </>
         )}
         {retries.length > 0 && <RetryGroups visit={visit} groups={retries} />}
@@ -61,6 +66,7 @@ function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: rea
       id="groups"
       groups={groups}
       between={['reason', 'oldest received']}
+      {...(mayExport(visit) && { choiceOf: CHOICE })}
       rowOf={(group) => {
         const { fingerprint, reason, oldest } = group;
         const cause = causeOfDeath(group);
@@ -73,11 +79,40 @@ function Groups({ visit, groups }: { readonly visit: Visit; readonly groups: rea
             <>
               <GroupForm visit={visit} fingerprint={fingerprint} act="rerun" cause={cause} />
               <GroupForm visit={visit} fingerprint={fingerprint} act="discard" cause={cause} />
+              <ExportMenu
+                visit={visit}
+                id={`export-${fingerprint}`}
+                what="group"
+                label={oneLine(cause, 80)}
+                filter={{ states: ['dead'], fingerprint }}
+              />
             </>
           ),
         };
       }}
     />
+  );
+}
+
+/** The form of the boxes. */
+const CHOICE = 'choice';
+
+/** What can be done with the groups that are chosen: what each of them has, in one file. */
+function ChosenGroups({ visit }: { readonly visit: Visit }) {
+  if (!mayExport(visit)) return <></>;
+  return (
+    <ActForm
+      visit={visit}
+      to="/maintenance/export"
+      id={CHOICE}
+      label="What can be done with the groups that are chosen"
+    >
+      <input type="hidden" name="state" value="dead" />
+      <div class="actions chosen" id="chosen">
+        <span id="chosen-count">Chosen:</span>
+        <ExportMenu visit={visit} id="export-chosen" what="" />
+      </div>
+    </ActForm>
   );
 }
 

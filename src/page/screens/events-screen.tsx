@@ -6,6 +6,9 @@ import { filterFields } from '../parts/screen-links.ts';
 import { TakenFor, NothingFits } from '../parts/text-reading.tsx';
 import { number, percent, plural } from '../../ops/words/format.ts';
 import type { EventCount } from '../../inbox/operator/search.ts';
+import type { Act } from '../../inbox/operator/acts.ts';
+import type { ActedOn } from '../../ops/words/act-words.ts';
+import { actedOn } from './act-counts.ts';
 import type { Screen, Visit } from '../visit.ts';
 import { findListing, type Listed, type Listing } from './listing.ts';
 
@@ -14,13 +17,20 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
   const { base, url } = visit;
   const listing = await findListing(visit);
   const { filter, reading, problems, listed } = listing;
+  const acts = await actsOn(listing, visit);
   const fields = reading === null ? url.searchParams : new URLSearchParams(filterFields(filter));
   return {
     title: 'Events',
     current: '/events',
     content: (
       <>
-        <FilterForm action={`${base}/events`} fields={fields} isOpen={problems.length > 0} />
+        <FilterForm
+          action={`${base}/events`}
+          fields={fields}
+          filter={filter}
+          visit={visit}
+          isOpen={problems.length > 0}
+        />
         {problems.length > 0 && (
           <div class="warning" role="alert" id="problems">
             <ul>
@@ -35,7 +45,7 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
         {reading !== null && <TakenFor reading={reading} visit={visit} />}
         {listed !== null && (
           <>
-            <ActsOnAll visit={visit} filter={filter} />
+            {acts !== null && <ActsOnAll visit={visit} filter={filter} actedOn={acts} />}
             <div id="live" data-list>
               <Tally count={listed.count} />
               <Found listing={listing} listed={listed} visit={visit} />
@@ -46,6 +56,18 @@ export async function eventsScreen(visit: Visit): Promise<Screen> {
       </>
     ),
   };
+}
+
+/** What each act on all that match would be done to; `null` where nobody is offered any. */
+async function actsOn(listing: Listing, visit: Visit): Promise<Readonly<Record<Act, ActedOn>> | null> {
+  // It stands beside what is brought up to date.
+  if (listing.listed === null || visit.visitor.role !== 'operator' || visit.liveOnly === true) return null;
+  const [rerun, discard, hurry] = await Promise.all([
+    actedOn('rerun', listing, visit),
+    actedOn('discard', listing, visit),
+    actedOn('hurry', listing, visit),
+  ]);
+  return { rerun, discard, hurry };
 }
 
 /** How many there are, and room for what the script says of new ones: nothing below it moves. */
@@ -65,7 +87,7 @@ function counted({ count, more, cut }: EventCount): string {
 
 function Found({
   listing: { reading, order, isFurther },
-  listed: { events, next, suggestions },
+  listed: { events, waits, next, suggestions },
   visit,
 }: {
   readonly listing: Listing;
@@ -82,7 +104,7 @@ function Found({
   }
   return (
     <ActsOnChosen visit={visit} mayHurry={events.some(({ state, failures }) => state === 'pending' && failures > 0)}>
-      <EventsTable events={events} visit={visit} order={reading === null ? order : null} />
+      <EventsTable events={events} waits={waits} visit={visit} order={reading === null ? order : null} />
     </ActsOnChosen>
   );
 }

@@ -10,6 +10,8 @@ import {
   type Suggestion,
   type TextReading,
 } from '../../ops/find-by-text.ts';
+import type { Wait } from '../../inbox/operator/waits.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
 import { newestSeq } from '../../ops/stored-events.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { readListQuery, ROWS, type ListQuery } from '../parts/list-query.ts';
@@ -29,6 +31,8 @@ export interface Listing extends Pick<ListQuery, 'order' | 'isFurther'> {
 /** A page of events. */
 export interface Listed {
   readonly events: readonly EventSummary[];
+  /** why those that are pending wait, by their `seq` */
+  readonly waits: ReadonlyMap<number, Wait | null>;
   readonly next: FindPlace | number | null;
   readonly nextAt?: Date;
   readonly examined: number;
@@ -87,6 +91,7 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
   return {
     ...page,
     limit,
+    waits: await waitsOf(visit, page.events),
     looked: isCut ? await lookedAt(visit, order, page.next) : null,
     count: await countOf(visit, query, filter, page),
     suggestions: [],
@@ -107,6 +112,7 @@ async function byText(visit: Visit, query: ListQuery, text: string): Promise<Lis
   const listed: Listed = {
     ...page,
     limit,
+    waits: await waitsOf(visit, page.events),
     looked: isCut ? (next.among === 'others' ? await lookedAt(visit, 'newest', next.before) : 0) : null,
     count: await countOf(visit, query, reading.filter, page),
     suggestions: next === null && page.events.length === 0 ? await suggestionsFor(operated.inbox, text, kinds) : [],
@@ -126,6 +132,14 @@ async function lookedAt({ operated }: Visit, order: SearchOrder, seq: number | n
   if (seq === null) return 0;
   const share = order === 'newest' ? 1 - (seq - 1) / newest : seq / newest;
   return Math.min(Math.max(share, 0), 1);
+}
+
+/** Asked for all of a page at once. */
+async function waitsOf({ operated, now }: Visit, events: readonly EventSummary[]): Promise<Listed['waits']> {
+  const pending = events.filter(({ state }) => state === 'pending');
+  if (pending.length === 0) return new Map();
+  const waits = await operationsOf(operated.inbox).waits(pending, now.getTime());
+  return new Map(pending.map(({ seq }, n) => [seq, waits[n] ?? null]));
 }
 
 /** A script that goes on by itself has told the count before, and takes no other. */

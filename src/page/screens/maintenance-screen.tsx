@@ -1,6 +1,7 @@
 import { eventTypes } from '../../events/event-types.ts';
 import { prunableStates } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { ExportMenu } from '../parts/export-menu.tsx';
 import { number } from '../../ops/words/format.ts';
 import { copyInPostgres } from '../../ops/words/shell-commands.ts';
 import { LOSES, Preview, type MaintenancePreview } from './maintenance-preview.tsx';
@@ -105,7 +106,7 @@ function Erase({ visit }: { readonly visit: Visit }) {
 const NO_COPIES =
   'This page masks some fields, so it hands out no copy that has them. Use the command on the machine itself: ';
 
-function Export({ visit: { base, masks } }: { readonly visit: Visit }) {
+function Export({ visit }: { readonly visit: Visit }) {
   return (
     <section class="panel" id="export">
       <h2>Export</h2>
@@ -113,27 +114,20 @@ function Export({ visit: { base, masks } }: { readonly visit: Visit }) {
         Writes each event with its exact bytes, its state and its attempts as a line of JSON; tombstones too.{' '}
         {LOSES.export}
       </p>
-      {masks ? (
+      {visit.masks ? (
         <p>
           {NO_COPIES}
           <code>hookbox events export</code>
         </p>
       ) : (
-        <p class="actions">
-          <a href={`${base}/maintenance/export`} download>
-            Export all events
-          </a>{' '}
-          <a href={`${base}/maintenance/export?format=csv`} download>
-            for a spreadsheet (CSV)
-          </a>{' '}
-          <a href={`${base}/maintenance/export?format=json`} download>
-            as JSON to read
-          </a>{' '}
-          <span class="muted">
-            The first of these alone can be imported. For some events only: set a filter on{' '}
-            <a href={`${base}/events`}>Events</a> and export from there.
-          </span>
-        </p>
+        <>
+          <ExportMenu visit={visit} id="export-all" what="all events" filter={{}} isOpen />
+          <p class="muted">
+            The exact one alone can be imported. For some events only: set a filter on{' '}
+            <a href={`${visit.base}/events`}>Events</a>, or begin on <a href={`${visit.base}/dead`}>Dead letters</a>,
+            and export from there.
+          </p>
+        </>
       )}
     </section>
   );

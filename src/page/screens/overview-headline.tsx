@@ -1,52 +1,90 @@
 import type { DeadGroup } from '../../inbox/operator/search.ts';
 import type { Stats } from '../../ops/stats.ts';
+import type { Changes } from '../../ops/what-changed.ts';
+import { brokenInWords } from '../../ops/words/change-words.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { age, bounded, number, plural, shortTime } from '../../ops/words/format.ts';
-import { calmText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
+import { bounded, number, plural } from '../../ops/words/format.ts';
+import { calmText, sinceText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
 import { Culprit } from '../parts/why-it-waits.tsx';
-import { whatIsStuck, type Stuck } from './stuck-events.ts';
+import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
+import { troublesOf, type Trouble } from './troubles.ts';
 
 interface HeadlineParts {
   readonly visit: Visit;
   readonly figures: Stats;
   readonly stuck: Stuck;
   readonly groups: readonly DeadGroup[];
+  readonly changes: Changes;
+  readonly rangeLabel: string;
 }
 
 /** What an operator wants to know at 3 a.m., in words: what is wrong, the worst first; and what comes in, and who handles it. */
-export function Headline({ rangeLabel, ...parts }: HeadlineParts & { readonly rangeLabel: string }) {
-  const { visit, figures, stuck } = parts;
+export function Headline({ visit, figures, stuck, groups, changes, rangeLabel }: HeadlineParts) {
   const { base, now, operated } = visit;
   const { traffic, unhandled } = figures;
+  const { dead } = figures.now;
   const watch = { traffic, unhandled, ...figures.processing };
   const warnings = warningsOf(watch, operated.inbox, now);
-  const isWell = warnings.length === 0 && stuck.waiting.length === 0 && figures.now.dead.count === 0;
+  const troubles = troublesOf({ dead, groups, warnings, changes, stuck });
   return (
-    <div class={`${isWell ? 'notice' : 'warning'} headline`} id="watch">
-      {warnings.length > 0 && (
-        <ul id="alarms">
-          {warnings.map((warning) => (
+    <div class={`${troubles.length === 0 ? 'notice' : 'warning'} headline`} id="watch">
+      {troubles.length > 0 && (
+        <ul id="headline">
+          {troubles.map((trouble) => (
             <li>
-              <strong>
-                <StoredText text={warning.text} />
-              </strong>{' '}
-              <WayOn warning={warning} base={base} />
+              <InWords trouble={trouble} base={base} now={now} />
             </li>
           ))}
         </ul>
       )}
-      <p id="headline">
-        <StuckInWords {...parts} isAlarmed={warnings.length > 0} />
-      </p>
+      {troubles.length === 0 && (
+        <p id="headline">Nothing is stuck: no event has been pending for more than a minute, and none is dead.</p>
+      )}
       <p class="muted" id="vital">
+        {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
+        {troubles.length > 0 && stuck.waiting.length === 0 && 'No event has been pending for more than a minute. '}
         {calmText(watch, now)}
         <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />
       </p>
     </div>
   );
+}
+
+interface At {
+  readonly base: string;
+  readonly now: Date;
+}
+
+function InWords({ trouble, base, now }: At & { readonly trouble: Trouble }) {
+  switch (trouble.what) {
+    case 'dead':
+      return <Dead {...trouble} base={base} now={now} />;
+    case 'alarm':
+      return (
+        <>
+          <strong>
+            <StoredText text={trouble.warning.text} />
+          </strong>{' '}
+          <WayOn warning={trouble.warning} base={base} />
+        </>
+      );
+    case 'release':
+      return (
+        <>
+          <strong>
+            <StoredText text={brokenInWords(trouble.changes, trouble.release)} />
+          </strong>{' '}
+          <a href="#types">By type</a>
+        </>
+      );
+    case 'blocked':
+      return <Blocked {...trouble} base={base} now={now} />;
+    case 'retries':
+      return <Retries {...trouble} base={base} now={now} />;
+  }
 }
 
 /** Where to go on from a warning. */
@@ -64,60 +102,76 @@ function WayOn({ warning: { alarm, endpoint, types }, base }: { readonly warning
   }
 }
 
-function StuckInWords({
-  visit: { base, now },
-  figures,
-  stuck,
-  groups,
-  isAlarmed,
-}: HeadlineParts & { readonly isAlarmed: boolean }) {
-  const { dead } = figures.now;
-  const [longest] = stuck.waiting;
-  if (longest === undefined && dead.count === 0) {
-    const nothing = 'o event has been pending for more than a minute, and none is dead.';
-    return <>{isAlarmed ? `N${nothing}` : `Nothing is stuck: n${nothing}`}</>;
-  }
+const GROUPS_NAMED = 3;
+
+function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { what: 'dead' }>, 'what'>) {
+  const named = groups.slice(0, GROUPS_NAMED);
   return (
     <>
-      {longest === undefined ? (
-        'Nothing waits: no event has been pending for more than a minute. '
-      ) : (
-        <>
-          <strong>
-            {whatIsStuck(stuck)} {stuck.waiting.length === 1 ? 'is' : 'are'} stuck
-          </strong>
-          : {stuck.first !== null && <Culprit {...stuck.first} base={base} now={now} />}. The{' '}
-          <a href={eventHref(base, longest.oldest)}>oldest pending event</a> has waited since{' '}
-          <time datetime={longest.oldest.receivedAt.toISOString()}>{shortTime(longest.oldest.receivedAt, now)}</time>{' '}
-          UTC ({age(now.getTime() - longest.oldest.receivedAt.getTime())}).{' '}
-        </>
+      <strong>
+        <a href={`${base}/dead`}>
+          {bounded(dead)} {dead.count === 1 ? 'event is' : 'events are'} dead
+        </a>
+      </strong>
+      {groups.length > 0 && ` in ${plural(groups.length, 'group')}`}
+      {since !== null && `, the first since ${sinceText(since, now)}`}
+      {named.length > 0 && (
+        <ul>
+          {named.map((group) => (
+            <li>
+              {bounded(group)}
+              {groups.length > 1 &&
+                group.oldest.settledAt !== null &&
+                ` since ${sinceText(group.oldest.settledAt, now)}`}
+              :{' '}
+              <a href={eventsHref(base, { states: ['dead'], fingerprint: group.fingerprint })}>
+                <StoredText text={causeOfDeath(group)} atMost={160} />
+              </a>
+            </li>
+          ))}
+          {groups.length > named.length && <li>and {plural(groups.length - named.length, 'smaller group')}</li>}
+        </ul>
       )}
-      <DeadInWords base={base} dead={dead} groups={groups} />
     </>
   );
 }
 
-function DeadInWords({
-  base,
-  dead,
-  groups,
-}: {
-  readonly base: string;
-  readonly dead: Stats['now']['dead'];
-  readonly groups: readonly DeadGroup[];
-}) {
-  const [largest] = groups;
-  if (dead.count === 0 || largest === undefined) return <>No event is dead.</>;
+function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters; readonly more: boolean }) {
+  const [longest] = blocked.waiting;
   return (
     <>
-      <a href={`${base}/dead`}>
-        {bounded(dead)} {dead.count === 1 ? 'event is' : 'events are'} dead
-      </a>{' '}
-      in {plural(groups.length, 'group')}
-      {groups.length > 1 ? `, the largest (${bounded(largest)}): ` : ': '}
-      <a href={eventsHref(base, { states: ['dead'], fingerprint: largest.fingerprint })}>
-        <StoredText text={causeOfDeath(largest)} atMost={160} />
-      </a>
+      <strong>
+        {whatWaits(blocked, more)} {blocked.waiting.length === 1 ? 'is' : 'are'} stuck
+      </strong>
+      {blocked.first !== null && (
+        <>
+          : <Culprit {...blocked.first} base={base} now={now} />
+        </>
+      )}
+      .
+      {longest !== undefined && (
+        <>
+          {' '}
+          The <a href={eventHref(base, longest.oldest)}>oldest of them</a> has waited since{' '}
+          <time datetime={longest.oldest.receivedAt.toISOString()}>{sinceText(longest.oldest.receivedAt, now)}</time>.
+        </>
+      )}
+    </>
+  );
+}
+
+function Retries({ retries, more, base, now }: At & { readonly retries: Waiters; readonly more: boolean }) {
+  const isOne = retries.waiting.length === 1;
+  return (
+    <>
+      <a href={eventsHref(base, { states: ['pending'], retrying: true })}>{whatWaits(retries, more)}</a>{' '}
+      {isOne ? 'has failed and is' : 'have failed and are'} tried again
+      {retries.first !== null && (
+        <>
+          : <Culprit {...retries.first} base={base} now={now} />
+        </>
+      )}
+      .
     </>
   );
 }

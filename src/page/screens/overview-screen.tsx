@@ -44,10 +44,17 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
       <>
         <Ranges current={range} />
         <div id="live">
-          <Headline visit={visit} figures={figures} stuck={stuck} groups={groups} rangeLabel={range.label} />
+          <Headline
+            visit={visit}
+            figures={figures}
+            stuck={stuck}
+            groups={groups}
+            changes={changes}
+            rangeLabel={range.label}
+          />
           <div class="answers">
             <OutcomesChart {...span} base={visit.base} marks={changes.marks} />
-            <TypeChanges changes={changes.types} spans={changes.spans} />
+            <TypeChanges changes={changes.types} spans={changes.spans} isReleaseUnnamed={changes.isReleaseUnnamed} />
           </div>
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
           <PausedTypes visit={visit} pauses={pauses} />

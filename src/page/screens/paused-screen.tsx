@@ -3,6 +3,7 @@ import type { Pause } from '../../inbox/operator/pauses.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { ListTable } from '../parts/list-table.tsx';
 import { PausedType } from '../parts/paused-types.tsx';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
@@ -36,56 +37,48 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
 function PausesTable({ pauses, visit }: { readonly pauses: readonly Pause[]; readonly visit: Visit }) {
   const { base, now, visitor } = visit;
   return (
-    <table class="list" id="pauses">
-      <thead>
-        <tr>
-          <th scope="col">type</th>
-          <th scope="col">since</th>
-          <th scope="col">by</th>
-          <th scope="col">why</th>
-          <th scope="col">waiting</th>
-          {visitor.role === 'operator' && <th scope="col">resume</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {pauses.map((pause) => (
-          <tr id={`pause-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`}>
-            <th scope="row">
-              <PausedType pause={pause} />
-            </th>
-            <td data-label="since">
-              <Time at={pause.since} now={now} />
-            </td>
-            <td data-label="by">
-              <StoredText text={pause.actor} atMost={60} />
-            </td>
-            <td data-label="why">
-              {pause.reason === null ? (
-                <span class="muted">not said</span>
-              ) : (
-                <StoredText text={pause.reason} atMost={300} />
-              )}
-            </td>
-            <td data-label="waiting">
-              <a href={eventsHref(base, { endpoint: pause.endpoint, types: [pause.type], states: ['pending'] })}>
-                {bounded({ count: pause.waiting, more: pause.more })}
-              </a>
-            </td>
-            {visitor.role === 'operator' && (
-              <td data-label="resume">
-                <ActForm visit={visit} to="/paused/resume" label={`Resume ${pause.type}`}>
-                  <input type="hidden" name="type" value={pause.type} />
-                  <input type="hidden" name="endpoint" value={pause.endpoint} />
-                  <button type="submit" class="primary" data-confirm>
-                    Resume
-                  </button>
-                </ActForm>
-              </td>
+    <ListTable
+      id="pauses"
+      columns={['type', 'since', 'by', 'why', 'waiting', ...(visitor.role === 'operator' ? ['resume'] : [])]}
+    >
+      {pauses.map((pause) => (
+        <tr id={`pause-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`}>
+          <th scope="row">
+            <PausedType pause={pause} />
+          </th>
+          <td data-label="since">
+            <Time at={pause.since} now={now} />
+          </td>
+          <td data-label="by">
+            <StoredText text={pause.actor} atMost={60} />
+          </td>
+          <td data-label="why">
+            {pause.reason === null ? (
+              <span class="muted">not said</span>
+            ) : (
+              <StoredText text={pause.reason} atMost={300} />
             )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+          </td>
+          <td data-label="waiting">
+            <a href={eventsHref(base, { endpoint: pause.endpoint, types: [pause.type], states: ['pending'] })}>
+              {bounded({ count: pause.waiting, more: pause.more })}
+            </a>
+          </td>
+          {visitor.role === 'operator' && (
+            <td data-label="resume">
+              <ActForm visit={visit} to="/paused/resume" label={`Resume ${pause.type}`}>
+                <input type="hidden" name="type" value={pause.type} />
+                <input type="hidden" name="endpoint" value={pause.endpoint} />
+                <ReasonField />
+                <button type="submit" class="primary" data-confirm>
+                  Resume
+                </button>
+              </ActForm>
+            </td>
+          )}
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 

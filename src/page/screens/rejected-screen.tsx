@@ -2,23 +2,28 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
-import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
+import { rangeOf, Ranges, stepsOf, type Range } from '../parts/time-range.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
+import { eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ListTable } from '../parts/list-table.tsx';
 
 const SHOWN = 100;
+/** As many lines as are kept: those of one reason are found among them. */
+const KEPT = 1_000;
 
 /** Deliveries that were not taken in: why, and what to do about it. */
 export async function rejectedScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url, '24h');
-  const [figures, rejections] = await Promise.all([
+  const only = visit.url.searchParams.get('reason');
+  const [figures, latest] = await Promise.all([
     stats(inbox, { ...stepsOf(range, visit.now), steps: 1 }),
-    rejectedDeliveries(inbox, SHOWN),
+    rejectedDeliveries(inbox, only === null ? SHOWN + 1 : KEPT),
   ]);
+  const rejections = only === null ? latest : latest.filter(({ reason }) => reason === only);
   return {
     title: 'Rejected',
     current: '/rejected',
@@ -30,8 +35,8 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
         </p>
         <Ranges current={range} />
         <div id="live">
-          <Rates figures={figures} rangeLabel={range.label} inbox={inbox} />
-          <Latest rejections={rejections} now={visit.now} inbox={inbox} />
+          <Rates figures={figures} range={range} inbox={inbox} />
+          <Latest rejections={rejections} only={only} range={range} visit={visit} />
         </div>
       </>
     ),
@@ -40,11 +45,11 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
 
 function Rates({
   figures: { rejectedByReason, rejectionRate, totals },
-  rangeLabel,
+  range,
   inbox,
 }: {
   readonly figures: Stats;
-  readonly rangeLabel: string;
+  readonly range: Range;
   readonly inbox: Inbox;
 }) {
   const reasons = Object.entries(rejectedByReason)
@@ -52,7 +57,7 @@ function Rates({
     .sort(([, one], [, other]) => other - one);
   return (
     <section class="panel" id="rates">
-      <h2>In the last {rangeLabel}</h2>
+      <h2>In the last {range.label}</h2>
       {reasons.length === 0 ? (
         <p>No delivery was rejected.</p>
       ) : (
@@ -60,13 +65,18 @@ function Rates({
           <p>
             {plural(totals.rejected, 'delivery was', 'deliveries were')} rejected: {percent(rejectionRate)} of all.
           </p>
-          <ListTable columns={['reason', 'deliveries', 'of the rejected', 'what it means, and what to do']}>
+          <ListTable
+            id="reasons"
+            columns={['reason', 'deliveries', 'of the rejected', 'what it means, and what to do']}
+          >
             {reasons.map(([reason, count]) => (
-              <tr id={`reason-${reason}`}>
+              <tr id={`reason-${reason}`} data-href={ofReason(reason, range)}>
                 <th scope="row">
-                  <code>
-                    <StoredText text={reason} atMost={80} />
-                  </code>
+                  <a href={ofReason(reason, range)}>
+                    <code>
+                      <StoredText text={reason} atMost={80} />
+                    </code>
+                  </a>
                 </th>
                 <td data-label="deliveries">{number(count)}</td>
                 <td data-label="of the rejected">{percent(count / totals.rejected)}</td>
@@ -82,59 +92,85 @@ function Rates({
   );
 }
 
-function Latest({
-  rejections,
-  now,
-  inbox,
-}: {
+/** The lines of one reason, below. */
+function ofReason(reason: string, { name }: Range): string {
+  return `?${new URLSearchParams({ range: name, reason: reason.toWellFormed() }).toString()}#latest`;
+}
+
+interface LatestParts {
   readonly rejections: readonly RejectedDelivery[];
-  readonly now: Date;
-  readonly inbox: Inbox;
-}) {
+  /** the reason that is asked for */
+  readonly only: string | null;
+  readonly range: Range;
+  readonly visit: Visit;
+}
+
+function Latest(parts: LatestParts) {
+  const { rejections, only, range } = parts;
   return (
     <section class="panel" id="latest">
       <h2>The latest</h2>
+      {only !== null && (
+        <p id="only">
+          Only{' '}
+          <code>
+            <StoredText text={only} atMost={80} />
+          </code>
+          . <a href={`?range=${range.name}#latest`}>All reasons</a>
+        </p>
+      )}
       {rejections.length === 0 ? (
-        <p>No rejected delivery is kept.</p>
+        <p class="notice" id="none">
+          {only === null ? 'No rejected delivery is kept.' : 'No delivery that was rejected for this is kept.'}
+        </p>
       ) : (
-        <table class="list">
-          {rejections.length >= SHOWN && <caption>The latest {number(SHOWN)}; there may be more.</caption>}
-          <thead>
-            <tr>
-              <th scope="col">cause</th>
-              <th scope="col">times</th>
-              <th scope="col">last</th>
-              <th scope="col">first</th>
-              <th scope="col">endpoint</th>
-              <th scope="col">source</th>
-              <th scope="col">body</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rejections.map((rejection) => (
-              <RejectionRow rejection={rejection} now={now} cause={causeOfRejection(rejection.reason, inbox).cause} />
-            ))}
-          </tbody>
-        </table>
+        <LatestTable {...parts} />
       )}
     </section>
   );
 }
 
+const COLUMNS = ['cause', 'times', 'last', 'first', 'endpoint', 'source', 'body'];
+
+function LatestTable({ rejections, range, visit }: LatestParts) {
+  const shown = rejections.slice(0, SHOWN);
+  return (
+    <ListTable id="rejections" columns={COLUMNS} caption={counted(shown, rejections.length > shown.length)}>
+      {shown.map((rejection) => (
+        <RejectionRow rejection={rejection} range={range} visit={visit} />
+      ))}
+    </ListTable>
+  );
+}
+
+/** How many deliveries are listed, and whether there are others. */
+function counted(shown: readonly RejectedDelivery[], more: boolean): string {
+  const deliveries = plural(
+    shown.reduce((sum, { count }) => sum + count, 0),
+    'delivery',
+    'deliveries',
+  );
+  if (more) return `The latest ${number(shown.length)} lines, of ${deliveries}. There are more.`;
+  return `${deliveries} in ${plural(shown.length, 'line')}.`;
+}
+
 function RejectionRow({
   rejection,
-  now,
-  cause,
+  range,
+  visit: { base, now, operated },
 }: {
   readonly rejection: RejectedDelivery;
-  readonly now: Date;
-  readonly cause: string;
+  readonly range: Range;
+  readonly visit: Visit;
 }) {
-  const { seq, count, firstAt, lastAt, endpoint, source, bytes: size, sha256 } = rejection;
+  const { seq, reason, count, firstAt, lastAt, endpoint, source, bytes: size, sha256 } = rejection;
+  const href = ofReason(reason, range);
   return (
-    <tr id={`rejection-${seq}`}>
+    <tr id={`rejection-${seq}`} data-href={href}>
       <th scope="row">
-        <StoredText text={cause} />
+        <a href={href}>
+          <StoredText text={causeOfRejection(reason, operated.inbox).cause} />
+        </a>
       </th>
       <td data-label="times">{number(count)}</td>
       <td data-label="last">
@@ -144,7 +180,9 @@ function RejectionRow({
         <Time at={firstAt} now={now} />
       </td>
       <td data-label="endpoint">
-        <StoredText text={endpoint} atMost={60} />
+        <a href={eventsHref(base, { endpoint })}>
+          <StoredText text={endpoint} atMost={60} />
+        </a>
       </td>
       <td data-label="source">{source === null ? 'not known' : <StoredText text={source} atMost={80} />}</td>
       <td data-label="body">

@@ -3,6 +3,7 @@ import { causeOfRetry } from '../../ops/words/event-words.ts';
 import { oneLine } from '../../printable.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { ErrorGroups } from '../parts/error-groups.tsx';
+import { ExportMenu } from '../parts/export-menu.tsx';
 import { eventsHref } from '../parts/screen-links.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import type { Visit } from '../visit.ts';
@@ -25,12 +26,21 @@ export function RetryGroups({ visit, groups }: { readonly visit: Visit; readonly
             cause,
             cells: [nextDueAt === null ? <span class="muted">–</span> : <Time at={nextDueAt} now={visit.now} />],
             acts: (
-              <ActForm visit={visit} to="/bulks" label={`Try group now: ${oneLine(cause, 80)}`}>
-                <input type="hidden" name="act" value="hurry" />
-                <input type="hidden" name="retrying" value="yes" />
-                <input type="hidden" name="fingerprint" value={fingerprint} />
-                <button type="submit">Try group now…</button>
-              </ActForm>
+              <>
+                <ActForm visit={visit} to="/bulks" label={`Try group now: ${oneLine(cause, 80)}`}>
+                  <input type="hidden" name="act" value="hurry" />
+                  <input type="hidden" name="retrying" value="yes" />
+                  <input type="hidden" name="fingerprint" value={fingerprint} />
+                  <button type="submit">Try group now…</button>
+                </ActForm>
+                <ExportMenu
+                  visit={visit}
+                  id={`export-retry-${fingerprint}`}
+                  what="group"
+                  label={oneLine(cause, 80)}
+                  filter={{ retrying: true, fingerprint }}
+                />
+              </>
             ),
           };
         }}

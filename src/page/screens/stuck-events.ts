@@ -29,13 +29,23 @@ export interface Cause {
   readonly wait: Wait | null;
 }
 
+/** Some of what is pending. */
+export interface Waiters {
+  /** what has waited the longest first */
+  readonly waiting: readonly Waiting[];
+  /** what has to be looked at first: of what has failed that which holds up most, else what has waited the longest */
+  readonly first: Cause | null;
+}
+
 export interface Stuck {
   /** what has waited the longest first */
   readonly waiting: readonly Waiting[];
   /** what the first of them wait for, in the same order; beyond these by what has failed */
   readonly causes: ReadonlyMap<Waiting, Cause>;
-  /** what has to be looked at first: of what has failed that which holds up most, else what has waited the longest */
-  readonly first: Cause | null;
+  /** what waits for more than its next attempt */
+  readonly blocked: Waiters;
+  /** what has failed, is tried again, and holds up nothing */
+  readonly retries: Waiters;
   /** there may be more of them */
   readonly more: boolean;
 }
@@ -72,7 +82,26 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
     return one.oldest.receivedAt.getTime() - other.oldest.receivedAt.getTime();
   });
   const causes = await causesOf(inbox, waiting, now);
-  return { waiting, causes, first: firstOf([...causes.values()]), more: page.next !== null };
+  const some = (isMeant: (one: Waiting) => boolean): Waiters => {
+    const meant = waiting.filter(isMeant);
+    return { waiting: meant, first: firstOf(meant.flatMap((one) => causes.get(one) ?? [])) };
+  };
+  const isRetry = (one: Waiting): boolean => isTriedAgain(one, causes.get(one));
+  return {
+    waiting,
+    causes,
+    blocked: some((one) => !isRetry(one)),
+    retries: some(isRetry),
+    more: page.next !== null,
+  };
+}
+
+const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
+
+/** It has failed, goes on by itself, and nothing waits for it. Of many it is not asked what they wait for. */
+function isTriedAgain({ hasFailed, count }: Waiting, cause: Cause | undefined): boolean {
+  if (!hasFailed || count > 1) return false;
+  return cause === undefined || (GOES_ON.has(cause.wait?.reason) && heldUpBy(cause).count === 0);
 }
 
 async function causesOf(inbox: Inbox, waiting: readonly Waiting[], now: Date): Promise<Stuck['causes']> {
@@ -106,7 +135,7 @@ const ALONE = ['event', 'events'] as const;
 const NAMED_OTHERWISE = ['entity', 'entities'] as const;
 
 /** `2 orders and 1 cart` */
-export function whatIsStuck({ waiting, more }: Stuck): string {
+export function whatWaits({ waiting }: Waiters, more: boolean): string {
   const counts = new Map<readonly [one: string, many: string], number>();
   for (const { entity } of waiting) {
     const nouns = entity === null ? ALONE : nounsOf(entity);

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { sqliteInbox } from 'hookbox/sqlite';
 import type { Bench } from '../bench.ts';
-import { atMost } from '../goals.ts';
+import { atMost, NOT_SLOWER } from '../goals.ts';
 import { table, whole } from '../markdown.ts';
 import { cells, undisturbed } from '../marks.ts';
 import { median } from '../median.ts';
-import { questions } from '../operators/questions.ts';
+import { openAskedFile, type AskedFile } from '../operators/asked-file.ts';
 import { runProcess } from '../run-process.ts';
 import type { Table } from '../table.ts';
 
@@ -14,6 +13,8 @@ interface QuestionTime {
   readonly title: string;
   readonly smallMs: number;
   readonly largeMs: number;
+  /** with many, of the commit before: what both have */
+  readonly beforeMs: number | undefined;
 }
 
 const SMALL = 10_000;
@@ -22,25 +23,34 @@ const LARGE = 1_000_000;
 export const operators: Table = {
   name: 'operators',
   async measure(bench) {
+    const { against, quickRounds } = bench.options;
     const [small, large] = [await shopFile(bench, SMALL), await shopFile(bench, LARGE)];
-    const { value: times, disturbed } = await bench.disturbance.alone(() =>
-      measure(small, large, bench.options.quickRounds),
-    );
-    const lines = times.map(({ title, smallMs, largeMs }) => [
+    const before = against === undefined ? undefined : await shopFile(bench, LARGE, against);
+    const { value: times, disturbed } = await bench.disturbance.alone(async () => {
+      await using smallFile = await openAskedFile(small);
+      await using largeFile = await openAskedFile(large);
+      await using beforeFile = before === undefined ? undefined : await openAskedFile(before, against);
+      return await measure(smallFile, largeFile, beforeFile, quickRounds);
+    });
+    const lines = times.map(({ title, smallMs, largeMs, beforeMs }) => [
       title,
       ...cells(bench, { disturbed, fault: null }, [
         smallMs.toFixed(2),
         largeMs.toFixed(2),
         (largeMs / smallMs).toFixed(2),
+        ...(before === undefined
+          ? []
+          : [beforeMs?.toFixed(2) ?? '–', beforeMs ? (largeMs / beforeMs).toFixed(2) : '–']),
       ]),
     ]);
     const worst = Math.max(...times.map(({ smallMs, largeMs }) => largeMs / smallMs));
+    const ofBefore = before === undefined ? [] : ['The commit before', 'Of that'];
     return {
       text: [
         '### What operators ask',
-        `Medians in milliseconds with ${whole(SMALL)} and with ${whole(LARGE)} stored events, asked in turns, in one ` +
-          'process. One event in a hundred is dead. A page of a list looks at 5,000 events at most and says where to go on.',
-        table(['Question', `${whole(SMALL)} events`, `${whole(LARGE)} events`, 'Ratio'], lines),
+        `Medians in milliseconds with ${whole(SMALL)} and with ${whole(LARGE)} stored events, asked in turns, each file by ` +
+          'a process of its own. One event in a hundred is dead. A page of a list looks at 5,000 events at most and says where to go on.',
+        table(['Question', `${whole(SMALL)} events`, `${whole(LARGE)} events`, 'Ratio', ...ofBefore], lines),
       ].join('\n\n'),
       goals: [
         atMost(
@@ -48,6 +58,9 @@ export const operators: Table = {
           { wanted: 3 },
           undisturbed(bench, disturbed, worst),
         ),
+        ...(before === undefined
+          ? []
+          : notSlower(times).map(([goal, ratio]) => atMost(goal, NOT_SLOWER, undisturbed(bench, disturbed, ratio)))),
       ],
       disturbed,
       data: times,
@@ -55,37 +68,49 @@ export const operators: Table = {
   },
 };
 
-async function shopFile(bench: Bench, count: number): Promise<string> {
-  bench.progress(`making a shop's file of ${count} events`);
-  const file = join(bench.folder, `shop-${count}.db`);
-  await runProcess(new URL('../filled-file/shop-file.ts', import.meta.url), [file, String(count)]);
+/** What was asked of both, in sum: by the functions, and by the page. */
+function notSlower(times: readonly QuestionTime[]): readonly (readonly [goal: string, ratio: number])[] {
+  const both = times.filter(({ beforeMs }) => beforeMs !== undefined);
+  return [true, false].map((ofPage) => {
+    const asked = both.filter(({ title }) => title.startsWith('page: ') === ofPage);
+    const sum = (of: (time: QuestionTime) => number): number => asked.reduce((total, time) => total + of(time), 0);
+    const what = ofPage ? 'its screens' : 'its questions';
+    return [
+      `operators: 1,000,000 events, ${what} in sum, of the commit before`,
+      sum(({ largeMs }) => largeMs) / sum(({ beforeMs }) => beforeMs ?? 0),
+    ];
+  });
+}
+
+async function shopFile(bench: Bench, count: number, checkout?: string): Promise<string> {
+  bench.progress(`making a shop's file of ${count} events${checkout === undefined ? '' : ', of the commit before'}`);
+  const file = join(bench.folder, `shop-${count}${checkout === undefined ? '' : '-before'}.db`);
+  await runProcess(new URL('../filled-file/shop-file.ts', import.meta.url), [file, String(count)], { checkout });
   return file;
 }
 
-/** Each question to both files in turns, so that a slower moment of the machine falls on both. */
-async function measure(smallFile: string, largeFile: string, rounds: number): Promise<readonly QuestionTime[]> {
-  await using small = sqliteInbox(smallFile);
-  await using large = sqliteInbox(largeFile);
-  const ofLarge = await questions(large);
+/** Each question to all files in turns, so that a slower moment of the machine falls on each. */
+async function measure(
+  small: AskedFile,
+  large: AskedFile,
+  before: AskedFile | undefined,
+  rounds: number,
+): Promise<readonly QuestionTime[]> {
   const times: QuestionTime[] = [];
-  for (const [index, question] of (await questions(small)).entries()) {
-    const other = ofLarge[index];
-    if (other === undefined) throw new Error('Both files are asked the same.');
-    const smallMs: number[] = [];
-    const largeMs: number[] = [];
+  for (const title of large.titles) {
+    const asked = [small, large, before].map((file) => {
+      const question = file?.titles.indexOf(title) ?? -1;
+      return file === undefined || question === -1 ? undefined : { file, question, ms: [] as number[] };
+    });
     for (let round = -2; round < rounds; round += 1) {
-      const [first, second] = [await timeOf(question.ask), await timeOf(other.ask)];
-      if (round < 0) continue; // compiled, and what is always needed is in memory
-      smallMs.push(first);
-      largeMs.push(second);
+      for (const each of asked) {
+        const ms = await each?.file.timeOf(each.question);
+        if (round >= 0 && ms !== undefined) each?.ms.push(ms); // before: compiled, and what is always needed is in memory
+      }
     }
-    times.push({ title: question.title, smallMs: median(smallMs), largeMs: median(largeMs) });
+    const [smallMs, largeMs, beforeMs] = asked.map((each) => (each === undefined ? undefined : median(each.ms)));
+    if (smallMs === undefined || largeMs === undefined) throw new Error('Both files are asked the same.');
+    times.push({ title, smallMs, largeMs, beforeMs });
   }
   return times;
-}
-
-async function timeOf(ask: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await ask();
-  return performance.now() - startedAt;
 }

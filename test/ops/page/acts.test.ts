@@ -187,6 +187,11 @@ describe('all that match', () => {
     const run = await post('/bulks/1/run', { rate: '1000', reason: 'now' });
     expect(leadsTo(run)).toBe('/bulks/1?done=running');
     await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+    // Whoever asks for the same page again is not told any more that it has begun.
+    const after = await html(leadsTo(run) ?? '');
+    expect(after).not.toContain('has begun');
+    expect(textOf(partOf(after, 'sentence'))).toMatch(/^Reran 2 events/);
+    expect(textOf(partOf(after, 'outcome'))).toContain('2 are waiting for a handler');
     expect(await Promise.all(['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => stateOf(inbox, id)))).toEqual([
       'pending',
       'pending',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   age,
+  axisTime,
   bounded,
   bytes,
   latency,
@@ -103,4 +104,11 @@ describe('times', () => {
   ] as const)('seen on 14 March 2026, %s is %s', ([at, words]) => {
     expect(shortTime(new Date(at), new Date('2026-03-14T03:59:07Z'))).toBe(words);
   });
+});
+
+test('an axis has no room for the year', () => {
+  const newYear = new Date('2026-01-01T00:10:00Z');
+  expect(axisTime(new Date('2026-01-01T00:05:00Z'), newYear)).toBe('00:05');
+  expect(axisTime(new Date('2025-12-31T23:55:00Z'), newYear)).toBe('31 Dec 23:55');
+  expect(shortTime(new Date('2025-12-31T23:55:00Z'), newYear)).toBe('31 Dec 2025 23:55');
 });

@@ -69,9 +69,9 @@ test('all that a filter finds are previewed, and run', async () => {
   const { inbox, html, post } = openedPage();
   await handled(inbox, inMinutes(60), orderEvent('evt_1'), orderEvent('evt_2'));
   await handled(inbox, inMinutes(-1), orderEvent('evt_due'));
-  expect(await html('/events?retrying=yes')).toContain('Try all that match now…');
-  expect(await html('/events?state=pending')).toContain('Try all that match now…');
-  expect(await html('/events?state=dead')).not.toContain('Try all');
+  expect(await html('/events?retrying=yes')).toContain('Try these 2 pending events now…');
+  expect(await html('/events?state=pending')).toContain('Try these 2 pending events now…');
+  expect(await html('/events?state=dead')).not.toContain(' now…');
   expect(await html('/events')).not.toContain('Try all');
 
   expect(leadsTo(await post('/bulks', { act: 'hurry', retrying: 'yes' }))).toBe('/bulks/1');

@@ -88,9 +88,31 @@ test('r goes to no button that does something else', async () => {
   const { page, inbox, origin } = await opened();
   await store(inbox, orderEvent('evt_1'));
   await page.goto(`${origin}/ops/events/default/evt_1`);
-  await page.locator('#discard summary').click();
+  await page.locator('#discard summary').focus();
+  await page.keyboard.press('Enter');
   await page.keyboard.press('r');
   expect(await asks(page, 'document.activeElement.localName')).toBe('summary');
+});
+
+test('d goes to where a discard is confirmed, and no further; a click there leads to the reason', async () => {
+  const { page, inbox, origin } = await opened('evt_1', 'evt_2');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.keyboard.press('d');
+  expect(await asks(page, 'document.activeElement.textContent.trim()')).toBe('Discard this event');
+  await page.reload();
+  await page.locator('#discard summary').click();
+  await page.locator('#discard input[name=reason]:focus').waitFor();
+
+  await page.goto(`${origin}/ops/dead`);
+  await page.keyboard.press('j');
+  await page.keyboard.press('d');
+  await page.getByText('Will discard 2 events').waitFor();
+  // In a preview it is no key: that may be of a rerun.
+  await page.locator('h1').click();
+  await page.evaluate('document.activeElement.blur()');
+  await page.keyboard.press('d');
+  expect(await asks(page, 'document.activeElement.localName')).toBe('body');
+  expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('dead');
 });
 
 test('the server rests after each update, for several times as long as it took', async () => {

@@ -7,7 +7,7 @@ import { orderEvent, store } from '../../helpers/order-event.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import { failure, FAILED, handleAgain, handled, invalidThen } from '../events-in-states.ts';
 import { openedPage, signedIn, VIC } from './opened-page.ts';
-import { partOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
 
 const ADA = { actor: 'ada', reason: 'the shop is up' };
 
@@ -89,8 +89,18 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   expect(seen).not.toContain('method="post"');
   expect((await post('/paused/pause', { type: '' })).status).toBe(400);
 
-  const resumed = await post('/paused/resume', { type: 'order.created', endpoint: 'default' });
+  // Who ends it says why, as who began it did.
+  const sent = tagsOf(partOf(await html('/paused'), 'pauses')).filter(({ name }) => name === 'input');
+  expect(sent.map(({ attributes }) => attributes['name'])).toEqual(['csrf', 'type', 'endpoint', 'reason']);
+  const resumed = await post('/paused/resume', {
+    type: 'order.created',
+    endpoint: 'default',
+    reason: 'the till is back',
+  });
   expect(resumed.headers.get('location')).toContain('done=resumed');
+  expect(textOf(partOf(await html('/audit'), 'audit'))).toMatch(
+    /resume ada through this page .*order\.created.* the till is back .*pause ada through this page .* the till is down$/,
+  );
   expect(textOf(partOf(await html('/paused'), 'none'))).toBe('Nothing is paused.');
   expect(await html('')).not.toContain('id="paused"');
 });

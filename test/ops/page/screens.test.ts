@@ -52,7 +52,7 @@ describe('Overview', () => {
     expect(partOf(html, 'waiting')).toBe('');
   });
 
-  test('names first what fails and holds up others, not what came first, with links', async () => {
+  test('names what is dead before what holds up others, and of that not what came first, with links', async () => {
     const waits = summary({ seq: 1, id: 'evt_1', receivedAt: ago(47) });
     const lastError = { name: 'TypeError', message: 'no vat' };
     const failing = summary({
@@ -87,15 +87,18 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
-        'The oldest pending event has waited since 03:12 UTC (47 min). 14 events are dead in 2 groups, ' +
-        'the largest (12): TypeError: Cannot read properties of undefined',
+      '14 events are dead in 2 groups, the first since 03:29 UTC (30 min) ' +
+        '12 since 03:29 UTC (30 min): TypeError: Cannot read properties of undefined ' +
+        '2 since 03:29 UTC (30 min): the process ended three times while it was handled ' +
+        '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
+        'The oldest of them has waited since 03:12 UTC (47 min).',
     );
     expect(hrefsOf(partOf(html, 'headline'))).toEqual([
-      '/ops/events/default/evt_5',
-      '/ops/events/default/evt_1',
       '/ops/dead',
       '/ops/events?state=dead&fingerprint=0123456789abcdef',
+      '/ops/events?state=dead&fingerprint=crashed',
+      '/ops/events/default/evt_5',
+      '/ops/events/default/evt_1',
     ]);
     expect(textOf(partOf(html, 'waiting-1'))).toContain('order:mer_7:ord_42 2 2026-03-14 03:12:07 UTC (47 min ago)');
     expect(hrefsOf(partOf(html, 'waiting-1'))).toEqual([
@@ -121,10 +124,11 @@ describe('Overview', () => {
       }),
       waits: async (keys) => keys.map(() => ({ reason: 'no taker', lastSeen: null })),
     });
-    const headline = await textOfPart(overviewScreen(visit), 'headline');
+    const html = await htmlOf(await overviewScreen(visit));
+    const headline = textOf(partOf(html, 'headline'));
     expect(headline).toContain('At least 1 event, 1 cart, 1 product and 1 entity are stuck');
     expect(headline).toContain('evt_1 waits; no processor that handles order.created was ever seen.');
-    expect(headline).toContain('No event is dead.');
+    expect(textOf(partOf(html, 'vital'))).toMatch(/^No event is dead\. Last received 47 min ago\./);
   });
 
   test('takes in the oldest pending events when the search has looked at newer ones only', async () => {
@@ -145,9 +149,10 @@ describe('Overview', () => {
       gauges: async () => ({ ...noGauges, oldestPending: waits(oldest), oldest: [waits(oldest), waits(next)] }),
     });
     const html = await htmlOf(await overviewScreen(visit));
-    expect(textOf(partOf(html, 'headline'))).toContain('At least 4 orders are stuck: evt_50 has failed twice; ');
-    expect(textOf(partOf(html, 'headline'))).toContain(
-      'The oldest pending event has waited since 13 Mar 17:59 UTC (10 h)',
+    expect(textOf(partOf(html, 'headline'))).toBe(
+      'At least 3 orders are stuck: evt_old was put off; tried in 5 min. ' +
+        'The oldest of them has waited since 13 Mar 17:59 UTC (10 h). ' +
+        'At least 1 order has failed and is tried again: evt_50 has failed twice; tried in 5 min.',
     );
     const told = textOf(partOf(html, 'waiting'));
     const places = ['ord_1 1+', 'ord_2 1+', 'ord_900 1+'].map((words) => told.indexOf(words));
@@ -231,7 +236,14 @@ describe('Dead letters', () => {
     const row = partOf(await htmlOf(await deadLettersScreen(visit)), 'group-0123456789abcdef');
     expect(textOf(row)).toContain('TypeError: Cannot read properties of undefined 10,000+ failed');
     expect(textOf(row)).toContain('2026-03-14 00:39:07 UTC (3 h 20 min ago)');
-    expect(hrefsOf(row)).toEqual(['/ops/events?state=dead&fingerprint=0123456789abcdef', '/ops/events/default/evt_9']);
+    const exported = '/ops/maintenance/export?state=dead&fingerprint=0123456789abcdef';
+    expect(hrefsOf(row)).toEqual([
+      '/ops/events?state=dead&fingerprint=0123456789abcdef',
+      '/ops/events/default/evt_9',
+      exported,
+      `${exported}&format=json`,
+      `${exported}&format=csv`,
+    ]);
     expect(tagsOf(row)[0]?.attributes['data-href']).toBe('/ops/events?state=dead&fingerprint=0123456789abcdef');
   });
 
@@ -247,6 +259,8 @@ describe('Dead letters', () => {
           { ...fields, act: 'discard' },
         ],
       ],
+      // What is chosen is sent by the boxes.
+      ['/ops/maintenance/export', [{ csrf: 'token-of-ada', state: 'dead' }]],
     ]);
   });
 
@@ -312,6 +326,11 @@ describe('Rejected', () => {
         `default 203.0.113.7 812 bytes SHA-256 ${'a3'.repeat(32)}`,
     );
     expect(textOf(partOf(html, 'rejection-5'))).toMatch(/default not known not read$/);
+    expect(textOf(partOf(html, 'rejections'))).toMatch(/^215 deliveries in 2 lines\. cause times last/);
+    // A row that keys can open leads to all of its kind; its endpoint to what came in there.
+    const href = '?range=24h&reason=signature-missing#latest';
+    expect(tagsOf(partOf(html, 'rejection-4'))[0]?.attributes['data-href']).toBe(href);
+    expect(hrefsOf(partOf(html, 'rejection-4'))).toEqual([href, '/ops/events?endpoint=default']);
   });
 
   test('there are words for every reason a delivery is refused for, and for unknown ones', () => {
@@ -361,20 +380,73 @@ describe('Bulk reruns', () => {
 
   test('lists them, and leads to older ones only when the page is full', async () => {
     const asked: PageRequest[] = [];
-    const bulks = Array.from({ length: 50 }, (_, n) => bulkOf({ id: 90 - n }));
+    const bulks = Array.from({ length: 20 }, (_, n) => bulkOf({ id: 90 - n }));
     const answered = async (page: PageRequest) => {
       asked.push(page);
       return page.before === null ? bulks : bulks.slice(0, 3);
     };
     const html = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks' })));
     expect(textOf(partOf(html, 'bulk-90'))).toBe(
-      'rerun 90 previewed, not run 128 state dead group 0123456789abcdef ada 2026-03-14 03:54:07 UTC (5 min ago)',
+      'rerun 90 previewed, not run 128 not run state dead group an error that is gone (0123456789abcdef) ada not said 2026-03-14 03:54:07 UTC (5 min ago)',
     );
-    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=41']);
-    const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=41' })));
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
+    const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
     expect(partOf(last, 'older')).toBe('');
     await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=-1%20OR%201' }));
-    expect(asked.map(({ before }) => before)).toEqual([null, 41, null]);
+    expect(asked.map(({ before }) => before)).toEqual([null, 71, null]);
+  });
+
+  test.for([
+    [{ processed: 463, dead: 60 }, 523, null, '463 processed, 60 dead again'],
+    [
+      { waiting: 900, retrying: 1, processed: 99 },
+      4_000,
+      777,
+      'of the first 1,000: 99 processed, 900 waiting for a handler, 1 failed again and tried again later',
+    ],
+    [{}, 12, null, 'not known any more'],
+    [{}, 0, null, 'nothing was done'],
+  ] as const)('the list tells what became of them: %j of %i', async ([counts, done, next, told]) => {
+    const asked: unknown[] = [];
+    const bulk = bulkOf({
+      state: 'done',
+      startedAt: ago(4),
+      endedAt: ago(3),
+      counts: { done },
+      reason: 'the shop is up',
+    });
+    const visit = stubVisit({
+      bulks: async () => [bulk, bulkOf({ id: 6 })],
+      outcomePart: async (...args) => (asked.push(args), { counts, again: 0, next }),
+    });
+    const html = await htmlOf(await bulksScreen(visit));
+    const row = textOf(partOf(html, 'bulk-7'));
+    expect(row).toContain(` ${told} state dead`);
+    expect(row).toContain(' ada the shop is up ');
+    // However many events it has, and none for a preview.
+    expect(asked).toEqual([[7, 0, 1_000]]);
+    const links = hrefsOf(partOf(html, 'bulk-7')).filter((href) => href.includes('bulk=7'));
+    expect(links).toHaveLength(Object.keys(counts).length);
+  });
+
+  test.for([
+    ['previewed', true],
+    ['running', true],
+    ['done', false],
+    ['cancelled', false],
+  ] as const)('one that was just begun and is %s', async ([state, isSaid]) => {
+    const ended = state === 'done' || state === 'cancelled';
+    const bulk = bulkOf({
+      state,
+      ...(state !== 'previewed' && { startedAt: ago(1) }),
+      ...(ended && { endedAt: ago(0) }),
+    });
+    const said = async (path: string) => {
+      const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulk }, { path }), 7));
+      return html.includes('The run has begun.');
+    };
+    expect(await said('/bulks/7?done=running')).toBe(isSaid);
+    expect(await said('/bulks/7')).toBe(false);
   });
 
   test('an unknown one is a 404 that leads back', async () => {
@@ -488,8 +560,61 @@ describe('Audit', () => {
       '2026-03-14 03:49:07 UTC (10 min ago) rerun grace@shop-1 through the command line ' +
         'endpoint default events evt_1, evt 2/3 1 done, 1 not needed the tax service is back',
     );
-    expect(hrefsOf(partOf(html, 'audit-12'))).toEqual(['/ops/events/default/evt_1', '/ops/events/default/evt%202%2F3']);
+    expect(hrefsOf(partOf(html, 'audit-12'))).toEqual([
+      '/ops/audit?actor=grace%40shop-1',
+      '/ops/events/default/evt_1',
+      '/ops/events/default/evt%202%2F3',
+    ]);
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=12']);
+  });
+
+  test('the URL says of whom and of which day, and links keep it', async () => {
+    const asked: unknown[] = [];
+    const visit = stubVisit(
+      { lines: async (request) => (asked.push(request), { lines: [line], next: 12 }) },
+      { path: '/audit?actor=+grace%40shop-1+&day=2026-03-13&before=40' },
+    );
+    const html = await htmlOf(await auditScreen(visit));
+    expect(asked).toEqual([
+      {
+        actor: 'grace@shop-1',
+        since: new Date('2026-03-13T00:00:00Z'),
+        until: new Date('2026-03-14T00:00:00Z'),
+        before: 40,
+        limit: 50,
+      },
+    ]);
+    expect(hrefsOf(partOf(html, 'older'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13&before=12']);
+    expect(hrefsOf(partOf(html, 'audit-12'))[0]).toBe('/ops/audit?actor=grace%40shop-1&day=2026-03-13');
+    const days = tagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes['href']?.includes('audit'));
+    expect(days.slice(0, 3).map(({ attributes }) => [attributes['href'], attributes['aria-current']])).toEqual([
+      ['/ops/audit?actor=grace%40shop-1', undefined],
+      ['/ops/audit?actor=grace%40shop-1&day=2026-03-14', undefined],
+      ['/ops/audit?actor=grace%40shop-1&day=2026-03-13', 'true'],
+    ]);
+  });
+
+  test.for([
+    ['/audit?day=2026-03-13', null, 'No line fits.'],
+    ['/audit?day=2026-03-13', 900, 'None of 5,000 lines fits. There are older ones.'],
+    ['/audit?actor=ada&before=900', null, 'No older line fits.'],
+    ['/audit?before=900', null, 'There are no older lines.'],
+  ] as const)('%s has words for nothing, where the next page is at %s', async ([path, next, words]) => {
+    const visit = stubVisit({ lines: async () => ({ lines: [], next }) }, { path });
+    const html = await htmlOf(await auditScreen(visit));
+    expect(textOf(partOf(html, 'none'))).toBe(words);
+    expect(partOf(html, 'older') === '').toBe(next === null);
+  });
+
+  test.for(['2026-02-31', 'yesterday', '2026-3-1', '0000-00-00', '<b>'])('%s is no day', async (day) => {
+    const asked: unknown[] = [];
+    const visit = stubVisit(
+      { lines: async (request) => (asked.push(request), { lines: [line], next: null }) },
+      { path: `/audit?day=${encodeURIComponent(day)}` },
+    );
+    const html = await htmlOf(await auditScreen(visit));
+    expect(textOf(partOf(html, 'problems'))).toBe(`${day} is no day. Write it as 2026-01-31.`);
+    expect(asked).toEqual([]);
   });
 
   test.for([

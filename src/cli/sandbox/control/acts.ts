@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Delivery, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
+import type { Delivery, EventByHand, NewKey, OrderStatus, Sandbox } from '../../../sandbox/index.ts';
 import { CommandError, EXIT } from '../../shared/exit.ts';
 import { addFault, OF_DELIVERIES } from '../fault-text.ts';
 import { registerEndpoint } from '../register-endpoint.ts';
@@ -15,6 +15,8 @@ export const actSchema = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('webhook'), url: z.string(), secret: z.string().nullable(), unsigned: z.boolean() }),
   z.strictObject({ act: z.literal('unhook'), url: z.string() }),
   z.strictObject({ act: z.literal('key'), permissions: z.array(z.string()) }),
+  z.strictObject({ act: z.literal('send'), type: z.string(), data: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ act: z.literal('under-way') }),
   z.strictObject({ act: z.literal('list'), what: z.enum(LISTS) }),
 ]);
 
@@ -55,11 +57,53 @@ export async function perform(sandbox: Sandbox, act: Act): Promise<unknown> {
     }
     case 'key':
       return sandbox.keys.create(act.permissions.length === 0 ? {} : (act as NewKey)); // which checks them
+    case 'send':
+      return send(sandbox, act);
+    case 'under-way':
+      return underWay(sandbox);
     case 'list':
       return listed(sandbox, act.what);
     default:
       return act satisfies never;
   }
+}
+
+/** An event that was sent by hand. */
+export interface SentByHand {
+  readonly event: string;
+  readonly type: string;
+  /** to how many endpoints */
+  readonly deliveries: number;
+  /** whether somebody has to move the clock first */
+  readonly waits: boolean;
+}
+
+function send({ events, deliveries, clock }: Sandbox, { type, data }: EventByHand): SentByHand {
+  const before = deliveries.list({ limit: 1 })[0]?.id ?? 0;
+  const event = events.send({ type, data });
+  const made = (deliveries.list({ limit: 1 })[0]?.id ?? 0) - before;
+  return { event, type, deliveries: made, waits: clock.kind === 'frozen' && made > 0 };
+}
+
+/** A try that waits for its answer. */
+export interface UnderWay {
+  readonly delivery: number;
+  readonly number: number;
+  readonly event: string;
+  readonly type: string;
+  /** `null` for a receiver in code */
+  readonly url: string | null;
+}
+
+function underWay({ deliveries, webhooks }: Sandbox): readonly UnderWay[] {
+  const urls = new Map(webhooks.list().map(({ id, url }) => [id, url]));
+  return deliveries.underWay().map(({ id, tries, event, endpoint }) => ({
+    delivery: id,
+    number: tries + 1,
+    event: event.id,
+    type: event.type,
+    url: urls.get(endpoint) ?? null,
+  }));
 }
 
 /** What became of a delivery that was to be tried once more. */

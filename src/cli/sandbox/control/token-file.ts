@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { OWNER_ONLY } from '../../../host/owner-only.ts';
@@ -12,9 +12,10 @@ import { OWNER_ONLY } from '../../../host/owner-only.ts';
 export function keepToken(port: number, token: string): string | null {
   try {
     makeFolder();
+    removeLeft();
     const file = fileOf(port);
-    rmSync(file, { force: true }); // of one that was killed
-    writeFileSync(file, token, { mode: OWNER_ONLY, flag: 'wx' });
+    rmSync(file, { force: true }); // of one that was killed: it had the port
+    writeFileSync(file, [token, process.pid, namespace()].join('\n'), { mode: OWNER_ONLY, flag: 'wx' });
     return null;
   } catch (failure) {
     return messageOf(failure);
@@ -33,14 +34,57 @@ export function dropToken(port: number, token: string): void {
 export function tokenOf(port: number): string | null {
   try {
     refuseFolderOfOthers();
-    return readFileSync(fileOf(port), 'utf8');
+    return read(fileOf(port)).token;
   } catch {
     return null;
   }
 }
 
 function fileOf(port: number): string {
-  return join(folder(), `sandbox-${port}`);
+  return join(folder(), NAME + port);
+}
+
+const NAME = 'sandbox-';
+
+/** Takes away what sandboxes have left that were killed; one whose process cannot be asked about stays. */
+function removeLeft(): void {
+  for (const name of readdirSync(folder())) {
+    if (!name.startsWith(NAME)) continue;
+    const file = join(folder(), name);
+    try {
+      if (isLeft(file)) rmSync(file, { force: true });
+    } catch {
+      continue; // another has taken it away meanwhile, or it is no file
+    }
+  }
+}
+
+function isLeft(file: string): boolean {
+  const { pid, seenFrom } = read(file);
+  return Number.isSafeInteger(pid) && pid > 0 && seenFrom === namespace() && !isAlive(pid);
+}
+
+/** Its own lines: what opens it, and the process that has put it there, as it is seen from where that is. */
+function read(file: string): { readonly token: string; readonly pid: number; readonly seenFrom: string } {
+  const [token = '', pid = '', seenFrom = ''] = readFileSync(file, 'utf8').split('\n');
+  return { token, pid: Number(pid), seenFrom };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (failure) {
+    return (failure as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/** Containers may share a temporary folder, and do not see each other's processes. */
+function namespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return hostname();
+  }
 }
 
 function folder(): string {

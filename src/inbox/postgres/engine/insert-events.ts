@@ -1,6 +1,6 @@
 import type { EventKey, IncomingEvent } from '../../event.ts';
 import { firstStateOf } from '../../rules/first-state.ts';
-import { countedType } from '../../rules/tally.ts';
+import { foldedType } from '../../rules/counted-types.ts';
 import type { Session } from '../driver/session.ts';
 import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { keyOrNull } from '../sql/keys.ts';
@@ -10,14 +10,14 @@ import type { Scene } from './scene.ts';
 /**
  * Stores events whose keys are new, in their order, by one statement that is a transaction of its own unless it is in one.
  *
- * @param countedAt - the minute that they are counted in; `null` where whoever asks counts them
+ * @param counted - the minute that they are counted in, and which types handlers name; `null` where whoever asks counts them
  * @returns of each whether it was stored; of those with one key, the first
  */
 export async function insertEvents(
   session: Session,
   moves: Scene['moves'],
   events: readonly IncomingEvent[],
-  countedAt: number | null,
+  counted: { readonly at: number; readonly named: ReadonlySet<string> } | null,
 ): Promise<readonly boolean[]> {
   const column = (value: (event: IncomingEvent) => unknown): unknown[] => events.map(value);
   const rows = await session.rows<EventKey>(moves.insert, [
@@ -34,8 +34,8 @@ export async function insertEvents(
     column(({ type }) => keyOrNull(type)),
     column(({ entity }) => keyOrNull(entity)),
     column((event) => firstStateOf(event).state === 'pending'),
-    column(({ type }) => countedType(type)),
-    countedAt,
+    column(({ type }) => (counted === null ? null : toText(foldedType(type, counted.named)))),
+    counted?.at ?? null,
     column(({ trace }) => textOrNull(trace ?? null)),
   ]);
   const stored = new Set(rows.map(({ endpoint, id }) => keyOf({ endpoint: fromText(endpoint), id: fromText(id) })));

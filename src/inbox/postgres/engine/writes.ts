@@ -1,5 +1,6 @@
 import type { Attempt } from '../../work.ts';
 import type { RunningEvent } from '../../rules/engine.ts';
+import { foldTypes, hasOwnType } from '../../rules/counted-types.ts';
 import { Tally } from '../../rules/tally.ts';
 import type { DatabaseTime } from '../database-time.ts';
 import type { Session } from '../driver/session.ts';
@@ -9,6 +10,7 @@ import { inOneStatement, type Write } from '../sql/in-one-statement.ts';
 import { keyOrNull } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { movesOf } from '../moves.ts';
+import { namedTypes } from './named-types.ts';
 
 /** What no statement of the same rule looks for, or only candidates do: it is written together, once for many events. */
 export interface Writes {
@@ -70,7 +72,8 @@ export function writesOf(
         const text = `DELETE FROM ${t.conflicts} WHERE seq = ANY($1::bigint[])`;
         writes.push({ text, values: [withoutConflict] });
       }
-      const counted = counts.take();
+      const taken = counts.take();
+      const counted = hasOwnType(taken) ? foldTypes(taken, await namedTypes(session, t)) : taken;
       if (counted.length > 0) {
         const at = Date.now();
         const rows = counted.map((sum) => ({ at, ...sum }));

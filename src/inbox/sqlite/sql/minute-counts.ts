@@ -1,6 +1,9 @@
+import type { CountTotal } from '../../operator/counts.ts';
+import { foldTypes, hasOwnType, NamedTypes } from '../../rules/counted-types.ts';
 import { Tally } from '../../rules/tally.ts';
 import type { SqliteDatabase } from '../opening/database.ts';
 import { addCount } from './add-count.ts';
+import { statement } from './prepared-statement.ts';
 
 /**
  * Counts what one transaction does, and writes the sums with it: one row a minute for each kind, however many events share
@@ -10,6 +13,7 @@ export class MinuteCounts extends Tally {
   readonly #database: SqliteDatabase;
   /** one for each transaction, so that what it takes back goes from the minute it went to */
   #at: number | null = null;
+  readonly #named = new NamedTypes();
 
   constructor(database: SqliteDatabase) {
     super();
@@ -18,10 +22,15 @@ export class MinuteCounts extends Tally {
 
   /** Writes the sums; call it before the commit. */
   write(): void {
-    const sums = this.take();
+    const sums = this.#byKnownType(this.take());
     if (sums.length === 0) return;
     this.#at ??= Date.now();
     for (const sum of sums) addCount(this.#database, { at: this.#at, ...sum });
+  }
+
+  #byKnownType(sums: readonly CountTotal[]): readonly CountTotal[] {
+    if (!hasOwnType(sums)) return sums;
+    return foldTypes(sums, this.#named.isFresh ? this.#named.names : this.#named.learn(handledTypes(this.#database)));
   }
 
   /** The transaction is over, one way or the other. */
@@ -29,4 +38,9 @@ export class MinuteCounts extends Tally {
     this.take();
     this.#at = null;
   }
+}
+
+function handledTypes(database: SqliteDatabase): readonly string[] {
+  const rows = statement(database, 'SELECT DISTINCT type FROM hookbox_handling').all() as { readonly type: string }[];
+  return rows.map(({ type }) => type);
 }

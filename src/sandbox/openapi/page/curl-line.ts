@@ -28,11 +28,20 @@ export function exampleRequest(
 }
 
 /** A line for a shell, where `$KEY` has the key, and `$id` and the like what stands in the path. */
-export function curlLine(server: string, { method, path, search, body }: ExampleRequest): string {
+export function curlLine(server: string, request: ExampleRequest): string {
+  return wordsOf(server, request, '$KEY').join(' \\\n  ');
+}
+
+/** The same without breaks, for what is shown on one line. @param key - the API key; `$KEY` has it unless it is given */
+export function unbrokenCurlLine(server: string, request: ExampleRequest, key = '$KEY'): string {
+  return wordsOf(server, request, key).join(' ');
+}
+
+function wordsOf(server: string, { method, path, search, body }: ExampleRequest, key: string): readonly string[] {
   const url = `"${server}${path.replaceAll(/\{(\w+)\}/g, '$$$1')}${search}"`;
-  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${url}`, `-H "Authorization: $KEY"`];
-  if (body !== undefined) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
-  return lines.join(' \\\n  ');
+  const words = [`curl ${method === 'GET' ? '' : `-X ${method} `}${url}`, `-H "Authorization: ${key}"`];
+  if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+  return words;
 }
 
 function quoted(text: string): string {

@@ -9,7 +9,10 @@ export function RetryButton({ visit, delivery }: { readonly visit: SandboxVisit;
   return (
     <div id={`retry-${id}`}>
       <SandboxForm visit={visit} to={`/deliveries/${id}/retry`} label={`Retry delivery ${id}`}>
-        <button type="submit" aria-label={`Retry ${event.type} of ${event.about}, delivery ${id}`}>
+        <button
+          type="submit"
+          aria-label={`Retry ${event.type}${event.about === null ? '' : ` of ${event.about}`}, delivery ${id}`}
+        >
           Retry
         </button>
       </SandboxForm>

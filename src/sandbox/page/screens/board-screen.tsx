@@ -5,6 +5,8 @@ import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { OrderSummary } from '../../order-list.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../../order-moves.ts';
+import { unbrokenCurlLine } from '../../openapi/page/curl-line.ts';
+import { PLACE_ORDER } from '../example-requests.ts';
 import { MoveButtons } from '../parts/move-buttons.tsx';
 import { hrefWith } from '../parts/pages.tsx';
 import { StateBadge, usd } from '../parts/words.tsx';
@@ -58,18 +60,10 @@ function Tiles({ visit: { sandbox, base, now } }: { readonly visit: SandboxVisit
 }
 
 function HowToOrder({ service }: { readonly service: string }) {
-  const body = {
-    customer: { name: 'Ada' },
-    items: [{ product_id: 'prod_country_loaf', quantity: 1 }],
-    location_id: 'loc_bakery_pier',
-    fulfillment_method: 'Pickup',
-  };
   return (
     <section class="notice" id="none">
       <p>There are no orders. Make an API key, put it into the variable KEY, and place one:</p>
-      <Copyable
-        text={`curl ${service}/order -H "Authorization: $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`}
-      />
+      <Copyable text={unbrokenCurlLine(service, PLACE_ORDER)} />
       <p>
         It moves by the clock once it is paid for. <a href={`${service}/interface`}>The interface</a> has a line like
         this for that and for each other operation.

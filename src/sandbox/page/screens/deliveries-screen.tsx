@@ -141,7 +141,7 @@ function DeliveriesTable({
       hrefOf={hrefOf}
       columns={[
         { label: 'event', cell: (delivery) => <a href={hrefOf(delivery)}>{delivery.event.type}</a> },
-        { label: 'about', cell: ({ event }) => <StoredText text={event.about} atMost={60} /> },
+        { label: 'about', cell: ({ event }) => <StoredText text={event.about ?? '–'} atMost={60} /> },
         { label: 'happened', cell: ({ event }) => <Time at={event.createdAt} now={now} /> },
         {
           label: 'endpoint',

@@ -17,7 +17,8 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
   const { sandbox, base, now, url } = visit;
   const { id, event, state, nextAt, body } = delivery;
   const endpoint = sandbox.webhooks.list().find((one) => one.id === delivery.endpoint);
-  const about = <StoredText text={event.about} atMost={60} />;
+  const about = <StoredText text={event.about ?? '–'} atMost={60} />;
+  const isOrder = event.about !== null && sandbox.orders.find(event.about) !== null;
   const href = `${base}/deliveries/${id}`;
   return {
     title: `Delivery ${number(id)}: ${event.type}`,
@@ -31,7 +32,7 @@ export function deliveryScreen(visit: SandboxVisit, delivery: DeliveryRecord): S
               'next try': nextAt && <Time at={nextAt} now={now} />,
               event: <StoredText text={event.id} atMost={60} />,
               happened: <Time at={event.createdAt} now={now} />,
-              about: event.type.startsWith('order.') ? <a href={`${base}/orders/${event.about}`}>{about}</a> : about,
+              about: isOrder ? <a href={`${base}/orders/${event.about}`}>{about}</a> : about,
               endpoint: <EndpointName endpoint={endpoint} />,
             }}
           />

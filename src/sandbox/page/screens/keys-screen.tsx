@@ -3,7 +3,9 @@ import { StoredText } from '../../../page/parts/stored-text.tsx';
 import { Time } from '../../../page/parts/time-and-age.tsx';
 import type { Screen } from '../../../page/visit.ts';
 import type { CreatedKey, KeyRecord } from '../../keys.ts';
+import { unbrokenCurlLine } from '../../openapi/page/curl-line.ts';
 import { PERMISSIONS } from '../../service-operations.ts';
+import { exampleFor } from '../example-requests.ts';
 import { ListTable, type Column } from '../parts/list-table.tsx';
 import { hrefWith, NextPage, pageOfAll } from '../parts/pages.tsx';
 import { Confirmed, SandboxForm } from '../parts/sandbox-form.tsx';
@@ -134,6 +136,7 @@ function permissionsInWords(permissions: KeyRecord['permissions']): string {
 
 /** The one time that a key is shown. */
 export function createdKeyScreen(visit: SandboxVisit, { key, name, permissions }: CreatedKey): Screen {
+  const request = exampleFor(permissions);
   return {
     title: 'A new API key',
     current: '/keys',
@@ -142,7 +145,7 @@ export function createdKeyScreen(visit: SandboxVisit, { key, name, permissions }
         value={key}
         what={`The key ${name}`}
         note={`It has ${permissions.length === PERMISSIONS.length ? 'all permissions' : plural(permissions.length, 'permission')}. It is the value of the header Authorization, without a word before it:`}
-        example={`curl ${visit.service}/merchant -H 'Authorization: ${key}'`}
+        {...(request !== null && { example: unbrokenCurlLine(visit.service, request, key) })}
         back={{ href: `${visit.base}/keys`, label: 'To the keys' }}
       />
     ),

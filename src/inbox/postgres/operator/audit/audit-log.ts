@@ -1,9 +1,9 @@
 import type { Audit, AuditLine } from '../../../operator/audit.ts';
 import { eventActOf, MOST_ACTS, type EventActRow } from '../../../operator/event-act.ts';
 import { authorOf } from '../../../operator/author.ts';
-import { pageBounds } from '../../../operator/page-bounds.ts';
+import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
 import { awaited } from '../../../rules/steps.ts';
-import { fromText, toText } from '../../driver/values.ts';
+import { fromText, textOrNull, toText } from '../../driver/values.ts';
 import { rowOf } from '../../sql/tables.ts';
 import type { Access } from '../access.ts';
 import { auditLines } from './audit-line.ts';
@@ -48,19 +48,25 @@ export function audit({ store, ask }: Access): Audit {
           work: (session) => awaited(auditLines({ session, t }).recountAuditLine(seq, counts)),
         }),
       ),
-    async lines(page) {
-      const { before, limit } = pageBounds(page);
+    async lines(request) {
+      const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
+      const beyond = `SELECT seq FROM ${t.audit} WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET ${LINES_LOOKED_AT}`;
       const text = `
         SELECT seq, at_ms, actor, via, act, reason, filter, counts FROM ${t.audit}
-        WHERE seq < $1 ORDER BY seq DESC LIMIT $2`;
-      const rows = await ask(() =>
+        WHERE seq > $1 AND seq < $2
+          AND ($3::text IS NULL OR actor = $3) AND ($4::bigint IS NULL OR at_ms >= $4) AND ($5::bigint IS NULL OR at_ms < $5)
+        ORDER BY seq DESC LIMIT $6`;
+      const at = (ms: number | null) => (ms === null ? null : time.toDatabase(ms));
+      const found = await ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          return session.rows<AuditRow>(text, [before, limit + 1]);
+          const unseen = isFiltered ? await session.row<Pick<AuditRow, 'seq'>>(beyond, [before]) : undefined;
+          const values = [textOrNull(actor), at(since), at(until), limit + 1];
+          return { unseen, rows: await session.rows<AuditRow>(text, [unseen?.seq ?? -1, before, ...values]) };
         }),
       );
-      const lines = rows.slice(0, limit).map((row) => auditLine(row, time.toCaller(row.at_ms)));
-      return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };
+      const lines = found.rows.map((row) => auditLine(row, time.toCaller(row.at_ms)));
+      return auditPage(lines, limit, found.unseen?.seq ?? null);
     },
     async actsOn({ id, endpoint }) {
       const text = `

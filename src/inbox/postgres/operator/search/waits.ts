@@ -1,4 +1,5 @@
 import type { Waits } from '../../../operator/waits.ts';
+import { askedOnce } from '../../../rules/asked-once.ts';
 import { asked, awaited } from '../../../rules/steps.ts';
 import { toldWait, whyWaiting, type Standing, type StandingEvent, type Why } from '../../../rules/why-waiting.ts';
 import type { EventKey } from '../../../event.ts';
@@ -40,7 +41,7 @@ export function waits({ store, ask }: Access): Waits {
       ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          const engine = standing(scene(session, NO_LEASES));
+          const engine = askedOnce(standing(scene(session, NO_LEASES)));
           const found: (Why | null)[] = [];
           for (const key of keys) found.push(await awaited(whyWaiting(engine, key, time.toDatabase(now))));
           const blockers = found.flatMap((why) => (why?.reason === 'behind' ? why.seq : []));

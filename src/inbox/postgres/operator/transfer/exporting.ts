@@ -22,17 +22,15 @@ export function exporting(access: Access, search: Search['search']): Pick<Transf
     exportPages(filter) {
       // At once: what is stored from now on is not among them. What has a lower number and was not stored yet may be or not;
       // whatever was answered for is, so this need not wait for who writes just now.
-      const newest = ask(() =>
+      const before = ask(() =>
         database.read((session) =>
-          session.row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${t.events}`).then((row) => row?.seq ?? 0),
+          session
+            .row<{ seq: number | null }>(`SELECT max(seq) AS seq FROM ${t.events}`)
+            .then((row) => (row?.seq ?? 0) + 1),
         ),
       );
-      newest.catch(() => {}); // told to who reads the first page
-      return exportPagesBefore(
-        exportSource(access, search),
-        filter,
-        newest.then((seq) => seq + 1),
-      );
+      before.catch(() => {}); // told to who reads the first page
+      return exportPagesBefore(exportSource(access, search), filter, before);
     },
   };
 }

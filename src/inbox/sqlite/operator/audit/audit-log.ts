@@ -5,7 +5,8 @@ import type { Access } from '../access.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 import { auditLines } from './audit-line.ts';
 import { atCommit, authorOf } from '../../../operator/author.ts';
-import { pageBounds } from '../../../operator/page-bounds.ts';
+import { auditBounds, auditPage, LINES_LOOKED_AT } from '../../../operator/audit-request.ts';
+import type { SqliteDatabase } from '../../opening/database.ts';
 
 /** A row of hookbox_audit; its CHECKs hold the union and that the texts are JSON. */
 interface AuditRow {
@@ -31,15 +32,18 @@ export function audit(access: Access): Audit {
     async recount(seq, counts) {
       await access.write(({ database }) => atOnce(auditLines(database).recountAuditLine(seq, counts)));
     },
-    async lines(page) {
-      const { before, limit } = pageBounds(page);
+    async lines(request) {
+      const { before, limit, actor, since, until, isFiltered } = auditBounds(request);
+      const unseen = isFiltered ? beyond(access.database(), before) : undefined;
       const rows = statement(
         access.database(),
         `SELECT seq, at_ms, actor, via, act, reason, filter, counts FROM hookbox_audit
-         WHERE seq < ? ORDER BY seq DESC LIMIT +?`,
-      ).all(before, limit + 1) as AuditRow[];
-      const lines = rows.slice(0, limit).map(auditLine);
-      return { lines, next: rows.length > limit ? (lines.at(-1)?.seq ?? null) : null };
+         WHERE seq > :unseen AND seq < :before
+           AND (:actor IS NULL OR actor = :actor)
+           AND (:since IS NULL OR at_ms >= :since) AND (:until IS NULL OR at_ms < :until)
+         ORDER BY seq DESC LIMIT +:limit`,
+      ).all({ unseen: unseen ?? -1, before, actor, since, until, limit: limit + 1 }) as AuditRow[];
+      return auditPage(rows.map(auditLine), limit, unseen ?? null);
     },
     async actsOn({ id, endpoint }) {
       const rows = statement(
@@ -51,6 +55,15 @@ export function audit(access: Access): Audit {
       return rows.map(eventActOf).toReversed();
     },
   };
+}
+
+/** The first line that is not looked at for a page. */
+function beyond(database: SqliteDatabase, before: number): number | undefined {
+  const row = statement(
+    database,
+    `SELECT seq FROM hookbox_audit WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${LINES_LOOKED_AT}`,
+  ).get(before) as Pick<AuditRow, 'seq'> | undefined;
+  return row?.seq;
 }
 
 function auditLine({ seq, at_ms, actor, via, act, reason, filter, counts }: AuditRow): AuditLine {

@@ -1,4 +1,6 @@
+import type { EventSummary } from '../../../operator/search.ts';
 import type { Waits } from '../../../operator/waits.ts';
+import { askedOnce } from '../../../rules/asked-once.ts';
 import { answer, atOnce } from '../../../rules/steps.ts';
 import { toldWait, whyWaiting, type Standing } from '../../../rules/why-waiting.ts';
 import type { EventState } from '../../../state.ts';
@@ -49,8 +51,14 @@ export function waits(access: Access): Waits {
   return {
     async waits(keys, now) {
       const database = access.database();
-      const engine = standing(database);
-      const told = { at: (ms: number) => new Date(ms), summary: (seq: number) => summaryOfSeq(database, seq) };
+      const engine = askedOnce(standing(database));
+      // Many wait behind the same one.
+      const blockers = new Map<number, EventSummary | undefined>();
+      const summary = (seq: number): EventSummary | undefined => {
+        if (!blockers.has(seq)) blockers.set(seq, summaryOfSeq(database, seq));
+        return blockers.get(seq);
+      };
+      const told = { at: (ms: number) => new Date(ms), summary };
       return readTogether(database, () =>
         keys.map((key) => {
           const why = atOnce(whyWaiting(engine, key, now));

@@ -1,0 +1,86 @@
+import { MOST_GROUPS } from '../../inbox/rules/dead-groups.ts';
+import { exportEvents, exportOfEach } from '../../ops/export.ts';
+import { readableLines } from '../../ops/readable-export.ts';
+import { readableFormats } from '../../ops/words/readable-formats.ts';
+import { readFilter } from '../parts/filter-query.ts';
+import { fieldsOf } from '../safety/posted-form.ts';
+import type { PageContext, Shell } from '../shell.tsx';
+import { attachment, masked, stamp } from './attachment.ts';
+
+/** What a browser takes each format for. */
+const FILES = {
+  exact: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  json: { type: 'application/x-ndjson', ending: 'ndjson', end: '\n' },
+  csv: { type: 'text/csv', ending: 'csv', end: '\r\n' },
+} as const;
+
+/** What is chosen in a form by boxes: events, or groups of them. */
+export async function chosenExport(c: PageContext, shell: Shell): Promise<Response> {
+  if (shell.mask.masks) return masked(c, shell);
+  const fields = fieldsOf(c.get('form'));
+  // Without any of them it would be an export of all events.
+  if (!fields.has('event') && !fields.has('fingerprint')) {
+    return shell.problem(c, 400, 'Nothing is chosen', 'Choose first, each by its box. Nothing was exported.');
+  }
+  return exportAnswer(c, shell, fields);
+}
+
+/** What fits the filter in the fields of a URL or a form, as a file; of several groups each, one after the other. */
+export async function exportAnswer(c: PageContext, shell: Shell, fields: URLSearchParams): Promise<Response> {
+  const { inbox } = shell.operated;
+  const { visitor, now } = shell.visitOf(c);
+  const { filter, problems } = readFilter(fields, now);
+  const groups = [...new Set(fields.getAll('fingerprint'))];
+  const wrong =
+    groups.length > MOST_GROUPS ? [`${groups.length} groups at once; ${MOST_GROUPS} is the most.`] : problems;
+  if (wrong.length > 0) return shell.problem(c, 400, 'The filter cannot be read', wrong.join(' '));
+  const ended = new AbortController();
+  const by = { actor: visitor.name, via: 'page' } as const;
+  const { signal } = ended;
+  const [fingerprint, ...others] = groups;
+  const exact =
+    fingerprint === undefined || others.length === 0
+      ? exportEvents(inbox, by, filter, { signal })
+      : exportOfEach(
+          inbox,
+          by,
+          [{ ...filter, fingerprint }, ...others.map((other) => ({ ...filter, fingerprint: other }))],
+          { ...filter, fingerprint: groups },
+          { signal },
+        );
+  const format = readableFormats.find((each) => each === fields.get('format'));
+  const lines = format === undefined ? exact : readableLines(format, exact);
+  const { type, ending, end } = FILES[format ?? 'exact'];
+  // What fails at once is said on a page, and not by a file that ends early.
+  const first = await lines.next();
+  return c.body(streamOf(first, lines, end, ended), 200, {
+    'Content-Type': `${type}; charset=utf-8`,
+    'Content-Disposition': attachment(`hookbox-${format === undefined ? 'export' : 'events'}-${stamp(now)}.${ending}`),
+  });
+}
+
+/** Asks for the next line only when the client has taken the one before. */
+function streamOf(
+  first: IteratorResult<string, void>,
+  lines: AsyncGenerator<string, void>,
+  end: string,
+  ended: AbortController,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next: IteratorResult<string, void> | null = first;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = next ?? (await lines.next());
+        next = null;
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(`${value}${end}`));
+      },
+      async cancel() {
+        ended.abort();
+        await lines.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

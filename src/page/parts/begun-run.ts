@@ -1,0 +1,11 @@
+// That a run has begun is true until it has ended, so the screen says it and not the act: however often it is asked again.
+
+/** The screen of a bulk act whose run has just begun. */
+export function begunHref(href: string): string {
+  return `${href}?done=running`;
+}
+
+/** Whether a visitor comes from the button that began it. */
+export function isBegun({ searchParams }: URL): boolean {
+  return searchParams.get('done') === 'running';
+}

@@ -1,0 +1,9 @@
+/** The head of a column of boxes: with the script, a box for all that are shown. */
+export function ChooseHead() {
+  return (
+    <>
+      <input type="checkbox" id="choose-all" aria-label="Choose all that are shown" hidden />
+      <span class="unseen">choose</span>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Act } from '../../inbox/operator/acts.ts';
+import type { EventFilter } from '../../inbox/operator/filter.ts';
+import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
+import { countEvents } from '../../ops/find.ts';
+import type { ActedOn } from '../../ops/words/act-words.ts';
+import type { Visit } from '../visit.ts';
+import type { Listing } from './listing.ts';
+
+/** What an act on all that match would be done to, as its preview would find it now. */
+export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, visit: Visit): Promise<ActedOn> {
+  const asked = askedByFilter(act, false, filter);
+  if (listed !== null && listed.next === null && !isFurther) {
+    const events = listed.events.filter((event) => mayBeDone(asked, summaryAt(event, visit.now)));
+    const states = asked.states.filter((state) => events.some((event) => event.state === state));
+    return { states, count: { count: events.length, more: false } };
+  }
+  const { states } = asked;
+  if (states.length === 0) return { states, count: { count: 0, more: false } };
+  // What is due by now is hurried no more, and no filter tells it apart. And bodies are read for a list once, and not for each act.
+  if (act === 'hurry' || filter.payload !== undefined) return { states, count: null };
+  const acted = withBodies(act, searchedFor(asked, filter));
+  const counted = isSame(acted, filter) && listed !== null ? listed.count : null;
+  const { count, more, cut } = counted ?? (await countEvents(visit.operated.inbox, acted, { signal: visit.signal }));
+  return { states, count: cut ? null : { count, more } };
+}
+
+/** A dead event without a body is not rerun. A filter that asks when an event has failed, or of which group it is, finds none. */
+function withBodies(act: Act, filter: EventFilter): EventFilter {
+  const isDeadOnly = filter.states?.every((state) => state === 'dead') === true;
+  const asksAlready = (filter.fingerprint ?? filter.failedSince ?? filter.failedUntil) !== undefined;
+  return act === 'rerun' && isDeadOnly && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;
+}
+
+/** Whether the list is of just these: then it is counted already. */
+function isSame(acted: EventFilter, filter: EventFilter): boolean {
+  const { states = [], ...others } = acted;
+  const { states: listed, ...rest } = filter;
+  return listed?.length === states.length && Object.keys(others).length === Object.keys(rest).length;
+}

@@ -1,0 +1,53 @@
+import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { DeadGroup } from '../../inbox/operator/search.ts';
+import type { TypeChange } from '../../ops/type-changes.ts';
+import type { Changes } from '../../ops/what-changed.ts';
+import { failingMore } from '../../ops/words/change-words.ts';
+import type { Warning } from '../../ops/words/watch-words.ts';
+import type { Stuck, Waiters } from './stuck-events.ts';
+
+/** Something that an operator should see to. */
+export type Trouble =
+  | { readonly what: 'dead'; readonly dead: Gauge; readonly groups: readonly DeadGroup[]; readonly since: Date | null }
+  /** nothing comes, all is refused, or nobody handles what came */
+  | { readonly what: 'alarm'; readonly warning: Warning }
+  /** what fails more often since a release, the worst first */
+  | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: string }
+  /** what waits and has not merely failed: what holds it up */
+  | { readonly what: 'blocked'; readonly blocked: Waiters; readonly more: boolean }
+  /** what has failed, is tried again, and holds up nothing */
+  | { readonly what: 'retries'; readonly retries: Waiters; readonly more: boolean };
+
+export interface Seen {
+  readonly dead: Gauge;
+  /** the largest first */
+  readonly groups: readonly DeadGroup[];
+  /** the worst first */
+  readonly warnings: readonly Warning[];
+  readonly changes: Pick<Changes, 'types' | 'release'>;
+  readonly stuck: Stuck;
+}
+
+/**
+ * What there is to see to, the worst first: what is lost unless somebody acts, then what concerns every event, then what a
+ * release has broken, then what holds up others, and last what goes on by itself.
+ */
+export function troublesOf({ dead, groups, warnings, changes, stuck }: Seen): readonly Trouble[] {
+  const { blocked, retries, more } = stuck;
+  const { release } = changes;
+  const broken = failingMore(changes.types);
+  return [
+    ...(dead.count === 0 ? [] : [{ what: 'dead', dead, groups, since: firstDeath(groups) } as const]),
+    ...warnings.map((warning) => ({ what: 'alarm', warning }) as const),
+    ...(release === null || broken.length === 0 ? [] : [{ what: 'release', changes: broken, release } as const]),
+    ...(blocked.waiting.length === 0 ? [] : [{ what: 'blocked', blocked, more } as const]),
+    ...(retries.waiting.length === 0 ? [] : [{ what: 'retries', retries, more } as const]),
+  ];
+}
+
+/** When the first of those that are dead died; `null` where nobody can tell. */
+function firstDeath(groups: readonly DeadGroup[]): Date | null {
+  return groups
+    .map(({ oldest }) => oldest.settledAt)
+    .reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
+}

@@ -1,0 +1,111 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
+import { openBrowser } from './browser.ts';
+import { outageDay } from './inboxes/outage-day.ts';
+import { HOUR, MINUTE, operationsIn } from './inboxes/passed-time.ts';
+import { opsSite, type OpsSite } from './ops-site.ts';
+import { visitor } from './visitor.ts';
+
+const WIDTHS = [1280, 900, 390, 320];
+const RANGES = ['1h', '24h', '7d', '30d'];
+
+let browser: Browser;
+let site: OpsSite;
+beforeAll(async () => {
+  [browser, site] = await Promise.all([openBrowser(), opsSite({ handlers: {} })]);
+  await outageDay(site.inbox, systemClock);
+});
+afterAll(async () => {
+  await browser.close();
+  await site[Symbol.asyncDispose]();
+});
+
+/** Runs in the page. Of each chart which of its texts touch another one, or stand out of it. */
+const FIND = String.raw`(() => {
+  const faults = [];
+  const charts = [...document.querySelectorAll('main svg.chart')];
+  for (const chart of charts) {
+    const whole = chart.getBoundingClientRect();
+    const texts = [...chart.querySelectorAll('text')].map((text) => ({ says: text.textContent, box: text.getBoundingClientRect() })).filter(({ box }) => box.width > 0);
+    for (const [n, { says, box }] of texts.entries()) {
+      if (box.left < whole.left - 1 || box.right > whole.right + 1 || box.top < whole.top - 3 || box.bottom > whole.bottom + 3) {
+        faults.push(JSON.stringify(says) + ' stands out of its chart');
+      }
+      for (const other of texts.slice(n + 1)) {
+        const apart = box.right <= other.box.left || other.box.right <= box.left || box.bottom <= other.box.top || other.box.bottom <= box.top;
+        if (!apart) faults.push(JSON.stringify(says) + ' touches ' + JSON.stringify(other.says));
+      }
+    }
+  }
+  return { faults, texts: charts.reduce((sum, chart) => sum + chart.querySelectorAll('text').length, 0) };
+})()`;
+
+const WITH_LONG_TIMES = String.raw`(() => {
+  for (const text of document.querySelectorAll('main .axis text')) text.textContent = text.textContent.replace(/^.*?(?= UTC|$)/, '30 Nov 20:08');
+})()`;
+
+interface Found {
+  readonly faults: readonly string[];
+  readonly texts: number;
+}
+
+async function faultsAt(page: Page, open: (range: string) => Promise<void>): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const range of RANGES) {
+    await open(range);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      // The longest times there are, whatever the time is now.
+      await page.evaluate(WITH_LONG_TIMES);
+      const found = await page.evaluate<Found>(FIND);
+      expect(found.texts, range).toBeGreaterThan(12);
+      faults.push(...found.faults.map((fault) => `${range} at ${width} px: ${fault}`));
+    }
+  }
+  return faults;
+}
+
+describe('the labels of the charts', () => {
+  // The newest has its name in the chart, so each of these comes after the one before.
+  it.each([
+    ['nothing began', []],
+    ['a release began at the left of 30 days', [29.5 * 24 * HOUR]],
+    ['releases began at the left of 7 days, and in the middle of 30', [15 * 24 * HOUR, 6.9 * 24 * HOUR]],
+    ['a release began at the left of a day', [23.7 * HOUR]],
+    ['a release began in the middle of a day', [12 * HOUR]],
+    ['a release began at the left of an hour', [58 * MINUTE]],
+    ['releases began in the middle of an hour', [31 * MINUTE, 30 * MINUTE, 29 * MINUTE]],
+    ['a release began just now', [0]],
+  ])('never touch one another, at any range, at a desk and on a phone: %s', async (what, ago) => {
+    const now = Date.now();
+    for (const [n, each] of ago.entries()) {
+      const name = `2026.11.${n}-${what}`;
+      await operationsIn(site.inbox).noteRelease({ name, at: now - each, what: 'began' });
+    }
+    await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
+    const { page } = ada;
+    expect(await faultsAt(page, (range) => ada.open(`?range=${range}`))).toEqual([]);
+    expect(ada.troubles).toEqual([]);
+  });
+
+  it('say what an axis is in', async () => {
+    await using ada = await visitor(browser, site);
+    const { page } = ada;
+    for (const [range, step] of [
+      ['1h', '1 min'],
+      ['24h', '30 min'],
+      ['7d', '3 h'],
+      ['30d', '12 h'],
+    ] as const) {
+      await ada.open(`?range=${range}`);
+      const levels = await page.locator('#outcomes .level text').allTextContents();
+      expect(levels.length).toBeGreaterThan(1);
+      for (const level of levels) expect(level).toMatch(new RegExp(`^[\\d,]+ in ${step}: \\w+`));
+      for (const chart of ['#outcomes', '#latency']) {
+        const times = await page.locator(`${chart} .axis text`).allTextContents();
+        expect(times.at(-1)).toMatch(/ UTC$/);
+      }
+    }
+  });
+});

@@ -1,0 +1,202 @@
+/** What an operator comes for, from the overview on, each in at most five actions; docs/operations.md has their table. */
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
+import { auditLines, countEvents, deadGroups } from '../../src/ops/index.ts';
+import { openBrowser } from './browser.ts';
+import { countedActions, type CountedActions } from './counted-actions.ts';
+import { BLOCKED_ORDER, CHANGED_ORDER, outageDayAndMore, RELEASE, YESTERDAYS } from './inboxes/outage-day-and-more.ts';
+import { OUTAGE_BEGAN_AGO } from './inboxes/outage-day.ts';
+import { MINUTE } from './inboxes/passed-time.ts';
+import { silentShop } from './inboxes/silent-shop.ts';
+import { opsSite, type OpsSite } from './ops-site.ts';
+import { visitor } from './visitor.ts';
+
+const MOST = 5;
+
+/** What they are, and how many actions each takes, by the docs. */
+const TOLD = new Map(
+  readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+    .split('\n')
+    .map((line) => /^\| (.+\?|.+\.) +\| .+ \| +(\d+) +\|$/.exec(line))
+    .flatMap((row) => (row === null ? [] : [[row[1]?.trim() ?? '', Number(row[2])] as const])),
+);
+const tried = new Set<string>();
+
+let browser: Browser;
+let site: OpsSite;
+beforeAll(async () => {
+  browser = await openBrowser();
+  site = await outageSite();
+});
+afterAll(async () => {
+  await browser.close();
+  await site[Symbol.asyncDispose]();
+});
+
+/** A day with an outage, which is over; nothing is handled until it is started. */
+async function outageSite(): Promise<OpsSite> {
+  const made = await opsSite({
+    handlers: {
+      'order.created': ({ data }) => {
+        if ((data.id ?? '').endsWith('77')) throw new TypeError(`no tax rate for ${data.id ?? ''}`);
+      },
+      '*': () => {},
+    },
+  });
+  await outageDayAndMore(made, systemClock);
+  return made;
+}
+
+interface Task {
+  readonly page: Page;
+  readonly does: CountedActions;
+  readonly sees: (text: string | RegExp, within?: string) => Promise<void>;
+  /** asks the search box, from any screen: three actions */
+  readonly find: (text: string) => Promise<void>;
+}
+
+function task(name: string, work: (task: Task) => Promise<void>, ofSite = (): OpsSite => site): void {
+  tried.add(name);
+  it(name, async () => {
+    await using ada = await visitor(browser, ofSite());
+    const { page } = ada;
+    await ada.open('');
+    const does = countedActions(page);
+    await work({
+      page,
+      does,
+      async sees(text, within = 'main') {
+        await page.locator(within).filter({ hasText: text }).first().waitFor();
+      },
+      async find(text) {
+        await page.waitForLoadState();
+        await does.press('/');
+        await does.write(text);
+        await does.press('Enter');
+        await page.waitForURL('**/events?q=*');
+      },
+    });
+    expect(does.count()).toBe(TOLD.get(name));
+    expect(does.count()).toBeLessThanOrEqual(MOST);
+    expect(ada.troubles.filter((trouble) => !trouble.startsWith('a download: '))).toEqual([]);
+  });
+}
+
+task('Why is this order not shipped?', async ({ page, does, sees, find }) => {
+  await find('ord_day77');
+  await does.click(page.getByRole('link', { name: 'order.created', exact: true }));
+  await sees('no tax rate for ord_day77');
+});
+
+task('What began to fail at 14:00?', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: '24 h', exact: true }));
+  const began = Math.ceil((Date.now() - OUTAGE_BEGAN_AGO) / (30 * MINUTE)) * 30 * MINUTE;
+  const step = new Date(began).toISOString().slice(11, 16);
+  await does.click(page.locator('#outcomes a').filter({ hasText: new RegExp(`${step}: \\d+ dead`) }));
+  await sees('Error: connect ECONNREFUSED 10.0.3.14:5432', 'main tbody');
+  expect(await page.locator('main .state-dead').count()).toBeGreaterThan(20);
+});
+
+task('What blocks this order?', async ({ page, does, sees, find }) => {
+  await find(BLOCKED_ORDER);
+  await does.click(page.getByRole('link', { name: 'order.ready', exact: true }));
+  await sees(/It waits behind evt_blocker, which has failed once: Error: the stock system answered 503/, '#headline');
+});
+
+task('What differs between the two bodies?', async ({ page, does, sees, find }) => {
+  await find(CHANGED_ORDER);
+  await does.click(page.getByRole('link', { name: 'order.created', exact: true }));
+  await sees('EUR', '#diff');
+  await sees('CHF', '#diff');
+});
+
+task('Did the deployment break it?', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: '24 h', exact: true }));
+  await sees(new RegExp(`order\\.created.* since release ${RELEASE}`), '#watch');
+});
+
+task('Who reran something yesterday?', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Audit', exact: true }));
+  await sees(YESTERDAYS.reason, 'main tbody');
+});
+
+task('Give the dead to a colleague.', async ({ page, does }) => {
+  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  await does.click(page.getByText('Export all dead events…'));
+  const download = page.waitForEvent('download');
+  await does.click(page.locator('#export-all').getByRole('link', { name: 'CSV for a spreadsheet' }));
+  expect((await download).suggestedFilename()).toMatch(/^hookbox-events-.*\.csv$/);
+  const dead = await countEvents(site.inbox, { states: ['dead'] });
+  await expect
+    .poll(async () => (await auditLines(site.inbox)).lines[0])
+    .toMatchObject({ act: 'export', actor: 'ada', counts: { events: dead.count } });
+});
+
+task('Discard the poison.', async ({ page, does, sees }) => {
+  const poison = (await deadGroups(site.inbox)).find(({ sample }) => sample?.name === 'TaxError');
+  const count = poison?.count ?? 0;
+  expect(count).toBeGreaterThan(3);
+  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  const group = page.getByRole('row').filter({ hasText: 'TaxError' });
+  await does.click(group.getByRole('button', { name: 'Discard group…' }));
+  await sees(`Will discard ${count} events`);
+  expect(await countEvents(site.inbox, { states: ['ignored'] })).toMatchObject({ count: 0 });
+  await does.click(page.getByLabel(/^Reason/));
+  await does.write('test orders without a tax rate');
+  await does.press('Enter');
+  await sees(`Of ${count} events that were discarded, ${count} are ignored.`);
+});
+
+task('Discard one event.', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
+  await does.click(group.getByRole('link', { name: 'see the newest' }));
+  await does.click(page.locator('#discard > summary'));
+  await does.write('its order was cancelled');
+  await does.press('Enter');
+  await sees('The event is put away');
+  await sees('its order was cancelled', '#timeline');
+});
+
+task('Rerun what the outage has killed, and nothing else.', async ({ page, does, sees }) => {
+  await site.receiver.start();
+  const dead = await countEvents(site.inbox, { states: ['dead'] });
+  await does.click(page.getByRole('link', { name: 'Dead letters' }));
+  const group = page.getByRole('row').filter({ hasText: 'ECONNREFUSED' });
+  await does.click(group.getByRole('button', { name: 'Rerun group…' }));
+  await sees(/Will rerun \d+ events/);
+  await does.click(page.getByLabel(/^Reason/));
+  await does.write('the database is back');
+  await does.press('Enter');
+  await sees(/Of (\d+) events that were rerun, \1 are processed\./);
+  const [line] = (await auditLines(site.inbox)).lines;
+  expect(line).toMatchObject({ act: 'rerun', actor: 'ada', reason: 'the database is back' });
+  const left = await countEvents(site.inbox, { states: ['dead'] });
+  expect(dead.count - left.count).toBe(line?.counts['done']);
+});
+
+task('Did it succeed?', async ({ page, does, sees }) => {
+  await does.click(page.getByRole('link', { name: 'Bulk reruns', exact: true }));
+  await sees(/the database is back.*processed|processed.*the database is back/, 'main tbody tr');
+});
+
+let silent: OpsSite;
+beforeAll(async () => {
+  silent = await opsSite({ handlers: {} });
+  await silentShop(silent.inbox, systemClock);
+});
+afterAll(() => silent[Symbol.asyncDispose]());
+
+task(
+  'Nothing was received for two hours?',
+  async ({ sees }) => {
+    await sees(/Nothing was received since .*\(2 h\); at this hour one usually comes every 8 s\./, '#headline > li');
+  },
+  () => silent,
+);
+
+it('all that the docs tell of is tried', () => {
+  expect([...TOLD.keys()]).toEqual([...tried]);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { auditLines, deadGroups } from '../../../src/ops/index.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
+import { failure, FAILED, handled, RETRY } from '../events-in-states.ts';
+import { ADA, leadsTo, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
+
+/** Two groups of dead events, one that is tried again, and one that was not tried. */
+async function deadIn({ inbox }: OpenedPage): Promise<{ readonly down: string; readonly tax: string }> {
+  await handled(inbox, FAILED, orderEvent('evt_down1'), orderEvent('evt_down2'));
+  const noTax = { ...failure, name: 'TaxError', message: 'no tax rate for ord_7' };
+  await handled(inbox, { outcome: 'dead', reason: 'failed', error: noTax }, orderEvent('evt_tax'));
+  await handled(inbox, RETRY, orderEvent('evt_retry'));
+  await store(inbox, orderEvent('evt_new'));
+  const groups = await deadGroups(inbox);
+  const printOf = (name: string) => groups.find(({ sample }) => sample?.name === name)?.fingerprint ?? '';
+  return { down: printOf('Error'), tax: printOf('TaxError') };
+}
+
+/** What a menu of links has: where each leads, by its format. */
+function linksOf(html: string, id: string): readonly string[] {
+  return tagsOf(partOf(html, id)).flatMap(({ name, attributes }) =>
+    name === 'a' ? (attributes['href'] ?? '').replace(/^\/ops/, '') : [],
+  );
+}
+
+const idsIn = (text: string) => [...new Set(text.match(/evt_\w+/g))].sort();
+
+/** The ids of events in what each of three answers has in its format. */
+async function idsOf(answers: readonly Response[]): Promise<readonly (readonly string[])[]> {
+  const [exact, json, csv] = await Promise.all(answers.map((answer) => answer.text()));
+  expect(answers.map((answer) => answer.headers.get('content-type'))).toEqual([
+    'application/x-ndjson; charset=utf-8',
+    'application/x-ndjson; charset=utf-8',
+    'text/csv; charset=utf-8',
+  ]);
+  expect(csv?.startsWith('received,endpoint,id')).toBe(true);
+  return [exact ?? '', json ?? '', csv ?? ''].map(idsIn);
+}
+
+describe('Dead letters are exported', () => {
+  test('all of them, and each group, in each format', async () => {
+    const page = openedPage();
+    const { down, tax } = await deadIn(page);
+    const screen = await page.html('/dead');
+    for (const [menu, ids] of [
+      ['export-all', ['evt_down1', 'evt_down2', 'evt_tax']],
+      [`export-${down}`, ['evt_down1', 'evt_down2']],
+      [`export-${tax}`, ['evt_tax']],
+      [`export-retry-${down}`, ['evt_retry']],
+    ] as const) {
+      const answers = await Promise.all(linksOf(screen, menu).map((href) => page.get(href)));
+      expect(await idsOf(answers), menu).toEqual([ids, ids, ids]);
+    }
+    expect((await auditLines(page.inbox)).lines).toHaveLength(12);
+    // What each is an export of is heard, too.
+    expect(partOf(screen, `export-${tax}`)).toContain('aria-label="Export group: TaxError: no tax rate for ord_7"');
+  });
+
+  test('the groups that are chosen, in one file that can be imported, with one line in the audit', async () => {
+    const page = openedPage();
+    const { down, tax } = await deadIn(page);
+    const screen = await page.html('/dead');
+    const boxes = tagsOf(screen).filter(({ attributes }) => attributes['type'] === 'checkbox');
+    const form = tagsOf(screen).find(({ attributes }) => attributes['id'] === 'choice');
+    expect(form?.attributes).toMatchObject({ action: '/ops/maintenance/export', method: 'post' });
+    const chosen = boxes.filter(({ attributes }) => attributes['form'] === 'choice');
+    expect(new Set(chosen.map(({ attributes }) => attributes['value']))).toEqual(new Set([down, tax]));
+
+    const fields = { state: 'dead', fingerprint: [down, tax] };
+    const answers = [
+      await page.post('/maintenance/export', { ...fields, format: 'exact' }),
+      await page.post('/maintenance/export', { ...fields, format: 'json' }),
+      await page.post('/maintenance/export', { ...fields, format: 'csv' }),
+    ];
+    const exact = await answers[0]?.clone().text();
+    const ids = ['evt_down1', 'evt_down2', 'evt_tax'];
+    expect(await idsOf(answers)).toEqual([ids, ids, ids]);
+    const { lines } = await auditLines(page.inbox);
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatchObject({
+      act: 'export',
+      actor: 'ada',
+      filter: { states: ['dead'], fingerprint: [down, tax] },
+      counts: { events: 3 },
+    });
+
+    const audit = textOf(partOf(await page.html('/audit'), `audit-${lines[0]?.seq ?? 0}`));
+    for (const said of ['Error: the shop is down', 'TaxError: no tax rate for ord_7']) expect(audit).toContain(said);
+
+    const there = openedPage();
+    const upload = new FormData();
+    upload.set('file', new File([exact ?? ''], 'export.ndjson'));
+    expect(leadsTo(await there.post('/maintenance/import', upload))).toBe('/maintenance?done=imported&figures=3.0.0');
+  });
+
+  test('not where nothing is chosen, where too much is, or for what cannot be read', async () => {
+    const page = openedPage();
+    await deadIn(page);
+    const said = async (fields: Parameters<OpenedPage['post']>[1]) => {
+      const answer = await page.post('/maintenance/export', fields);
+      return [answer.status, textOf(await answer.text())];
+    };
+    const nothing = [400, expect.stringContaining('Choose first, each by its box. Nothing was exported.')];
+    expect(await said({ state: 'dead' })).toEqual(nothing);
+    expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
+    const many = Array.from({ length: 201 }, (_, n) => `print${n}`);
+    expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('200 is the most')]);
+    expect(await said({ event: 'no key' })).toEqual([400, expect.stringContaining('"no key" names no event')]);
+    expect((await auditLines(page.inbox)).lines).toEqual([]);
+  });
+
+  test('by operators alone, and nowhere where something is masked', async () => {
+    const page = openedPage();
+    await deadIn(page);
+    const seen = await (await page.get('/dead', signedIn(VIC))).text();
+    expect(seen).not.toContain('Export');
+    expect(seen).not.toContain('type="checkbox"');
+    const headers = { ...signedIn(VIC), origin: 'http://shop.example' };
+    const asked = { method: 'POST', headers, body: new FormData() };
+    expect((await page.app.request('http://shop.example/ops/maintenance/export', asked)).status).toBe(403);
+
+    const masking = openedPage({ mask: ['data.total'] });
+    await deadIn(masking);
+    expect(await masking.html('/dead')).not.toContain('maintenance/export');
+    expect(await masking.html('/events')).not.toContain('maintenance/export');
+    expect((await masking.post('/maintenance/export', { event: 'default/evt_tax' })).status).toBe(403);
+  });
+});
+
+test('events that are chosen are exported in each format, and no others', async () => {
+  const page = openedPage();
+  await deadIn(page);
+  const screen = await page.html('/events');
+  const buttons = tagsOf(partOf(screen, 'export-chosen')).filter(({ name }) => name === 'button');
+  expect(buttons.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual([
+    ['format', 'exact'],
+    ['format', 'json'],
+    ['format', 'csv'],
+  ]);
+  expect(screen).toContain('<form method="post" action="/ops/bulks" aria-label="What can be done with those');
+  const fields = { chosen: 'yes', event: ['default/evt_tax', 'default/evt_new'] };
+  const answers = [];
+  for (const format of ['exact', 'json', 'csv']) answers.push(await page.post('/bulks', { ...fields, format }));
+  const ids = ['evt_new', 'evt_tax'];
+  expect(await idsOf(answers)).toEqual([ids, ids, ids]);
+  const form = new FormData();
+  form.set('event', 'default/evt_tax');
+  const without = await page.app.request('http://shop.example/ops/bulks', {
+    method: 'POST',
+    headers: { ...signedIn(ADA), origin: 'http://shop.example' },
+    body: form,
+  });
+  expect([without.status, textOf(await without.text())]).toEqual([403, expect.stringContaining('out of date')]);
+});

@@ -1,0 +1,166 @@
+import { expect, it, onTestFinished, test } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { EventSummary } from '../../../src/inbox/operator/search.ts';
+import type { Wait } from '../../../src/inbox/operator/waits.ts';
+import type { TypeChange } from '../../../src/ops/type-changes.ts';
+import type { Warning } from '../../../src/ops/words/watch-words.ts';
+import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
+import { findStuck } from '../../../src/page/screens/stuck-events.ts';
+import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/troubles.ts';
+import { outageDay } from '../../browser/inboxes/outage-day.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { partOf, textOf } from './read-html.ts';
+import { ago, counting, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
+
+const nobody = { count: 0, more: false };
+const behind = { count: 63, more: false };
+
+/** What findStuck makes of some events that wait so. */
+async function stuckOf(...events: readonly (readonly [Partial<EventSummary>, Wait | null])[]): Promise<Seen['stuck']> {
+  const stored = events.map(([parts], n) => summary({ seq: n + 1, id: `evt_${n}`, entity: `order::${n}`, ...parts }));
+  const { inbox } = stubVisit({
+    search: async () => ({ events: stored, next: null, examined: stored.length }),
+    waits: async (keys) => keys.map(({ id }) => events[stored.findIndex((event) => event.id === id)]?.[1] ?? null),
+  }).operated;
+  return findStuck(inbox, [], NOW);
+}
+
+const later = (waiting = nobody): Wait => ({ reason: 'later', dueAt: ago(-5), waiting });
+const pause = { endpoint: 'default', type: 'order.created', actor: 'ada', reason: null, since: ago(9) };
+
+const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'Nothing was received.' };
+const refusing: Warning = { alarm: 'refusing', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
+const figures = (ended: number, failed: number): TypeChange['after'] => ({
+  ended,
+  failed,
+  dead: 0,
+  failedPart: failed / ended,
+  handlerMs: { count: 0, p50: null, p90: null, p99: null, max: null },
+});
+const broken: TypeChange = { type: 'order.shipped', before: figures(200, 2), after: figures(50, 19) };
+const well: TypeChange = { type: 'order.ready', before: figures(200, 2), after: figures(50, 0) };
+const untold: TypeChange = { type: 'order.created', before: figures(2, 0), after: figures(9, 9) };
+
+const dead = { dead: { count: 39, more: false }, groups: [deadGroup()] };
+const deployed = { changes: { types: [broken, well, untold], release: '2026.11.2' } };
+
+test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Trouble['what'][] }>([
+  { what: 'nothing', seen: async () => ({}), told: [] },
+  {
+    what: 'a retry that failed once, before 39 dead events',
+    seen: async () => ({ ...dead, stuck: await stuckOf([{ failures: 1 }, later()]) }),
+    told: ['dead', 'retries'],
+  },
+  {
+    what: 'everything at once',
+    seen: async () => ({
+      ...dead,
+      ...deployed,
+      warnings: [refusing, silent],
+      stuck: await stuckOf([{ failures: 1 }, later()], [{ failures: 15 }, later(behind)]),
+    }),
+    told: ['dead', 'alarm', 'alarm', 'release', 'blocked', 'retries'],
+  },
+  { what: 'silence alone', seen: async () => ({ warnings: [silent] }), told: ['alarm'] },
+  {
+    what: 'silence, and something dead for long',
+    seen: async () => ({ ...dead, warnings: [silent] }),
+    told: ['dead', 'alarm'],
+  },
+  {
+    what: 'dead events without a body, which are in no group',
+    seen: async () => ({ dead: dead.dead }),
+    told: ['dead'],
+  },
+  { what: 'what a release has broken', seen: async () => deployed, told: ['release'] },
+  {
+    what: 'a type that does worse, since nothing that has a name',
+    seen: async () => ({ changes: { types: [broken], release: null } }),
+    told: [],
+  },
+  {
+    what: 'a release that breaks nothing, or of which nobody can tell',
+    seen: async () => ({ changes: { types: [well, untold], release: '2026.11.2' } }),
+    told: [],
+  },
+  {
+    what: 'what fails and has another behind it, as is seen without asking',
+    seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, later()], [{ entity: 'order::0' }, null]) }),
+    told: ['blocked'],
+  },
+  { what: 'what was never tried', seen: async () => ({ stuck: await stuckOf([{}, later()]) }), told: ['blocked'] },
+  {
+    what: 'what has failed and is paused',
+    seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, { reason: 'paused', pause }]) }),
+    told: ['blocked'],
+  },
+  {
+    what: 'what has failed and nobody handles any more',
+    seen: async () => ({ stuck: await stuckOf([{ failures: 1 }, { reason: 'no taker', lastSeen: ago(99) }]) }),
+    told: ['blocked'],
+  },
+  {
+    what: 'more retries than are asked what they wait for',
+    seen: async () => ({
+      stuck: await stuckOf(...Array.from({ length: 30 }, () => [{ failures: 1 }, later()] as const)),
+    }),
+    told: ['retries'],
+  },
+])('the worst first: $what', async ({ seen, told }) => {
+  const calm: Seen = {
+    dead: nobody,
+    groups: [],
+    warnings: [],
+    changes: { types: [], release: null },
+    stuck: await stuckOf(),
+  };
+  expect(troublesOf({ ...calm, ...(await seen()) }).map(({ what }) => what)).toEqual(told);
+});
+
+it('names the one that holds up most, and of what goes on by itself another one', async () => {
+  const { blocked, retries } = await stuckOf(
+    [{ failures: 1, receivedAt: ago(90) }, later()],
+    [{ receivedAt: ago(80) }, { reason: 'no taker', lastSeen: null }],
+    [{ failures: 2 }, later({ count: 4, more: false })],
+    [{ failures: 2 }, later(behind)],
+  );
+  expect(blocked.first?.event.id).toBe('evt_3');
+  expect(blocked.waiting.map(({ oldest }) => oldest.id)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  expect(retries.first?.event.id).toBe('evt_0');
+});
+
+it('says when the first died, whichever group it is in', () => {
+  const groups = [200, 100, 300].map((minutes) =>
+    deadGroup({ oldest: summary({ receivedAt: ago(400), settledAt: ago(minutes) }) }),
+  );
+  const changes = { types: [], release: null };
+  const none = { waiting: [], first: null };
+  const stuck = { waiting: [], causes: new Map(), blocked: none, retries: none, more: false };
+  const [told] = troublesOf({ ...dead, groups, warnings: [], changes, stuck });
+  expect(told).toMatchObject({ since: ago(300) });
+});
+
+it('names the type that fails since the release, in the words of the comparison', async () => {
+  const row = (minute: number, what: 'processed' | 'failed', count: number) => {
+    return { at: Math.floor(ago(minute).getTime() / 60_000) * 60_000, what, detail: 'order.shipped', count };
+  };
+  const visit = stubVisit({
+    ...counting([row(50, 'processed', 198), row(50, 'failed', 2), row(5, 'processed', 31), row(5, 'failed', 19)]),
+    marks: async () => [{ kind: 'release', name: '2026.11.2', at: ago(20) }],
+  });
+  const html = await htmlOf(await overviewScreen(visit));
+  expect(textOf(partOf(html, 'headline'))).toBe('order.shipped fails 38% since release 2026.11.2, 1% before. By type');
+  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Fails more often: order\.shipped \(38%, before 1%\)/);
+});
+
+it('after a day with an outage it says first how many are dead, of what, and since when', async () => {
+  const inbox: Inbox = sqliteInbox(scratchFile());
+  onTestFinished(() => inbox.close());
+  const now = new Date();
+  await outageDay(inbox, { now: () => now.getTime() });
+  const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
+  expect(textOf(partOf(html, 'headline'))).toMatch(
+    /^\d+ events are dead in 2 groups, the first since .+ UTC \(\d+ h.*?\) \d+ since .+ UTC \(.+?\): Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+ since .+ TaxError: no tax rate for ord_day\d+/,
+  );
+});
