@@ -27,9 +27,9 @@ const host = '127.0.0.1';
  * @param errors - has it answer itself where something does not fit, and hold back requests
  */
 export async function prismBefore(upstream: string, file: string, { errors = false } = {}): Promise<Prism> {
-  const require = createRequire(part('@stoplight/prism-cli/package.json'));
-  (require('signale') as Console).disable();
-  const { createSingleProcessPrism } = require('./dist/util/createServer.js') as PrismCommand;
+  const requireAsPrism = createRequire(part('@stoplight/prism-cli/package.json'));
+  (requireAsPrism('signale') as Console).disable();
+  const { createSingleProcessPrism } = requireAsPrism('./dist/util/createServer.js') as PrismCommand;
   const port = await freePort();
   const asCommand = { cors: true, validateRequest: true, verboseLevel: 'silent' };
   const at = { document: file, upstream: new URL(upstream), host, port };
