@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { NumberedClaim } from './rules/leases.ts';
-import type { ClaimRequest, Lease } from './work.ts';
+import type { ClaimRequest, CrashedEvent, Lease, Settled, TellCrashed } from './work.ts';
 
 /** As many numbers as fit into a fence of SQLite; 0 is nobody's. */
 const NUMBERS = 2 ** 32;
@@ -11,24 +11,46 @@ const NUMBERS = 2 ** 32;
  */
 export class Unheard {
   #claims: readonly number[] = [];
+  /** of each of these what was told of it, as more than one of its steps may have been answered */
+  readonly #told = new Map<number, Set<string>>();
   readonly #settled = new WeakSet<Lease>();
 
-  /** A claim, which first gives back what was claimed for nobody. */
-  async claim<Answer>(request: ClaimRequest, ask: (claim: NumberedClaim) => Promise<Answer>): Promise<Answer> {
+  /**
+   * A claim, which first gives back what was claimed for nobody, and tells of what was found crashed and told to nobody.
+   *
+   * @param tell - told of each once
+   */
+  async claim<Answer>(
+    request: ClaimRequest,
+    tell: TellCrashed,
+    ask: (claim: NumberedClaim, tell: TellCrashed) => Promise<Answer>,
+  ): Promise<Answer> {
     const unheard = this.#claims;
     this.#claims = [];
     // A number is used again when its answer was lost, so there are never more of them than claims at a time.
     const number = unheard[0] ?? randomInt(1, NUMBERS);
+    const numbers = new Set([number, ...unheard]);
     try {
-      return await ask({ ...request, number, unheard });
+      const answer = await ask({ ...request, number, unheard }, (crashed) => tell(this.#untold(numbers, crashed)));
+      for (const each of numbers) this.#told.delete(each);
+      return answer;
     } catch (failure) {
       this.#claims = [...new Set([...this.#claims, ...unheard, number])];
       throw failure;
     }
   }
 
+  #untold(numbers: ReadonlySet<number>, crashed: readonly CrashedEvent[]): readonly CrashedEvent[] {
+    return crashed.filter(({ endpoint, id, attempt }) => {
+      const name = JSON.stringify([endpoint, id, attempt]);
+      if ([...numbers].some((number) => this.#told.get(number)?.has(name) === true)) return false;
+      for (const number of numbers) this.#told.set(number, (this.#told.get(number) ?? new Set()).add(name));
+      return true;
+    });
+  }
+
   /** The end of an attempt; `again` where this was asked for before. */
-  async settle(lease: Lease, ask: (again: boolean) => Promise<boolean>): Promise<boolean> {
+  async settle(lease: Lease, ask: (again: boolean) => Promise<Settled>): Promise<Settled> {
     try {
       return await ask(this.#settled.has(lease));
     } catch (failure) {

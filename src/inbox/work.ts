@@ -139,6 +139,9 @@ export interface CrashedEvent extends EventKey {
 /** Told of the attempts that a claim has found crashed, once that is durable. */
 export type TellCrashed = (crashed: readonly CrashedEvent[]) => void;
 
+/** What became of the end of an attempt; as of `WorkQueue.settle`. */
+export type Settled = boolean | 'committed alone';
+
 /** How an attempt ended. */
 export type Settlement =
   /** `skipped`: why its handler has let the event go by */
@@ -191,9 +194,10 @@ export interface WorkQueue<Database = DefaultDatabase> {
   renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
   /**
    * Ends an attempt, however late: its event is still in processing under its fence as long as nobody has taken it over.
-   * `false` when somebody has, and nothing was changed.
+   * `false` when somebody has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
+   * function given to `ctx.transaction` had committed by itself: the event is dead.
    */
-  settle(lease: Lease, settlement: Settlement, now: number): Promise<boolean>;
+  settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
    * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.
    *

@@ -6,7 +6,8 @@ import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
 import { askedByFilter, searchedFor } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { MAX_TIMER_MS, positive } from '../number-option.ts';
+import { positive } from '../number-option.ts';
+import { HEARD_EVERY_MS, judgedBulks, shownBulk } from './bulk-silence.ts';
 import { operationsOf } from './operations-of.ts';
 
 const PREVIEW_PAGE = 500;
@@ -75,13 +76,13 @@ export async function previewBulk(
     onProgress?.(examined, found);
     before = page.next;
   }
-  return operations.sealBulk(id);
+  return shownBulk(await operations.sealBulk(id));
 }
 
 export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
   /** at most so many events a second; 500 unless given, `Infinity` for no limit */
   readonly ratePerSecond?: number;
-  /** stops after the batch under way; the bulk stays `running` and can be resumed */
+  /** stops after the batch under way; the bulk stays `running`, is `stopped`, and can be resumed */
   readonly signal?: AbortSignal;
   readonly onProgress?: (bulk: Bulk) => void;
 }
@@ -121,24 +122,37 @@ export async function runBulk(inbox: Inbox, id: number, by: By, options: RunBulk
 
   const limit = Math.max(1, Math.floor(Math.min(BATCH, ratePerSecond)));
   let next = performance.now();
-  for (;;) {
-    if (signal?.aborted) return bulk;
-    const { worked } = bulk;
-    bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
-    onProgress?.(bulk);
-    if (bulk.state !== 'running') return bulk;
-    // What others have worked meanwhile counts too. Time that was lost is not caught up with.
-    next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
-    await until(next, signal);
+  let isOurs = false;
+  try {
+    for (;;) {
+      if (signal?.aborted) return { ...shownBulk(bulk), ...(isOurs && { stopped: 'told' }) };
+      const { worked } = bulk;
+      bulk = await operations.advanceBulk(id, limit, by, entity === undefined ? {} : { entity });
+      isOurs = bulk.state === 'running';
+      onProgress?.(shownBulk(bulk));
+      if (!isOurs) return shownBulk(bulk);
+      // What others have worked meanwhile counts too. Time that was lost is not caught up with.
+      next = Math.max(next + ((bulk.worked - worked) / ratePerSecond) * 1_000, performance.now());
+      await until(next, signal, () => operations.hearOfBulk(id, false));
+    }
+  } finally {
+    // Who cannot say so is not heard of any more.
+    if (isOurs) await operations.hearOfBulk(id, true).catch(() => {});
   }
 }
 
-/** Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them. */
-async function until(time: number, signal: AbortSignal | undefined): Promise<void> {
-  const ms = time - performance.now();
-  if (ms < 1) return;
-  // An aborted wait is no failure: the loop looks at the signal.
-  await sleep(Math.min(ms, MAX_TIMER_MS), undefined, signal && { signal }).catch(() => {});
+/**
+ * Where there is nothing to wait for, deliveries have their turn all the same: each batch waits for a commit with them.
+ *
+ * @param live - says, in a long wait, that it is still there
+ */
+async function until(time: number, signal: AbortSignal | undefined, live: () => Promise<void>): Promise<void> {
+  for (let ms = time - performance.now(); ms >= 1; ms = time - performance.now()) {
+    // An aborted wait is no failure: the loop looks at the signal. Nor is a word that could not be written.
+    await sleep(Math.min(ms, HEARD_EVERY_MS), undefined, signal && { signal }).catch(() => {});
+    if (signal?.aborted === true) return;
+    if (ms > HEARD_EVERY_MS) await live().catch(() => {});
+  }
 }
 
 /**
@@ -160,11 +174,12 @@ async function until(time: number, signal: AbortSignal | undefined): Promise<voi
  * ```
  */
 export async function cancelBulk(inbox: Inbox, id: number, by: By): Promise<Bulk> {
-  return operationsOf(inbox).cancelBulk(id, by);
+  return shownBulk(await operationsOf(inbox).cancelBulk(id, by));
 }
 
 /**
- * A bulk act as it stands, or `null` where there is none of this id.
+ * A bulk act as it stands, or `null` where there is none of this id. One whose process seems to have gone is looked at for
+ * three seconds before it counts as `stopped`, once.
  *
  * @example
  * ```ts
@@ -177,7 +192,10 @@ export async function cancelBulk(inbox: Inbox, id: number, by: By): Promise<Bulk
  * ```
  */
 export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
-  return operationsOf(inbox).bulk(id);
+  const [bulk] = await judgedBulks(inbox, async () =>
+    [await operationsOf(inbox).bulk(id)].filter((found) => found !== null),
+  );
+  return bulk ?? null;
 }
 
 /**
@@ -197,5 +215,5 @@ export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
  */
 export async function listBulks(inbox: Inbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
   assertOptions('listBulks', page, PAGE);
-  return operationsOf(inbox).bulks(page);
+  return judgedBulks(inbox, () => operationsOf(inbox).bulks(page));
 }

@@ -3,6 +3,7 @@ import type { CountSpan } from '../inbox/operator/counts.ts';
 import { Sums } from './counted-sums.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Percentiles } from './percentiles.ts';
+import type { Stats } from './stats.ts';
 
 /** How the handler of a type did in a span. */
 export interface TypeFigures {
@@ -25,14 +26,18 @@ export interface TypeChange {
 
 const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max: null };
 
-/** Rates of failure and durations by type, in two spans; first what fails more often than it did, then what failed most. */
-export async function typeChanges(inbox: Inbox, before: CountSpan, after: CountSpan): Promise<readonly TypeChange[]> {
-  const operations = operationsOf(inbox);
-  const [then, now] = [await operations.totals(before), await operations.totals(after)].map((totals) => {
-    const sums = new Sums();
-    for (const total of totals) sums.add(total);
-    return { byType: sums.byType(), ms: sums.msByType() };
-  }) as [Figures, Figures]; // one for each span
+/** What was counted of each type, as `stats` has it of a span. */
+export type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
+
+/** What was counted of each type in a span. */
+export async function typesIn(inbox: Inbox, span: CountSpan): Promise<TypesCounted> {
+  const sums = new Sums();
+  for (const total of await operationsOf(inbox).totals(span)) sums.add(total);
+  return { byType: sums.byType(), handlerMsByType: sums.msByType() };
+}
+
+/** Rates of failure and durations by type, of two spans; first what fails more often than it did, then what failed most. */
+export function typeChanges(then: TypesCounted, now: TypesCounted): readonly TypeChange[] {
   const types = new Set([...Object.keys(then.byType), ...Object.keys(now.byType)]);
   return Array.from(types, (type) => ({ type, before: figuresOf(then, type), after: figuresOf(now, type) }))
     .filter(({ type, before, after }) => type !== 'invalid' && before.ended + after.ended > 0)
@@ -41,12 +46,7 @@ export async function typeChanges(inbox: Inbox, before: CountSpan, after: CountS
     );
 }
 
-interface Figures {
-  readonly byType: ReturnType<Sums['byType']>;
-  readonly ms: ReturnType<Sums['msByType']>;
-}
-
-function figuresOf({ byType, ms }: Figures, type: string): TypeFigures {
+function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
   const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
   const ended = processed + failed + dead;
   return {
@@ -54,7 +54,7 @@ function figuresOf({ byType, ms }: Figures, type: string): TypeFigures {
     failed,
     dead,
     failedPart: ended === 0 ? null : (failed + dead) / ended,
-    handlerMs: ms[type] ?? UNMEASURED,
+    handlerMs: handlerMsByType[type] ?? UNMEASURED,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { Mark, Marks } from '../inbox/operator/marks.ts';
 import { operationsOf } from './operations-of.ts';
-import { typeChanges, type TypeChange } from './type-changes.ts';
+import type { Stats } from './stats.ts';
+import { typeChanges, typesIn, type TypeChange, type TypesCounted } from './type-changes.ts';
 import { age } from './words/format.ts';
 import { markInWords } from './words/change-words.ts';
 
@@ -23,27 +24,30 @@ const MINUTE_MS = 60_000;
  * How handlers have done since the newest release or secret of a span, beside as long before that as the span is; without one,
  * the span beside the one before.
  *
+ * @param counted - the span, and what was counted in it
  * @param label - how long the span is, in words
  */
 export async function changesOf(
   inbox: Inbox,
-  { since, until }: { readonly since: Date; readonly until: Date },
+  counted: Pick<Stats, 'since' | 'until'> & TypesCounted,
   label: string,
   now: Date,
 ): Promise<Changes> {
+  const { since, until } = counted;
   const operations = operationsOf(inbox);
   const marks = await operations.marks(since.getTime(), until.getTime());
   const length = until.getTime() - since.getTime();
   const newest = marks.at(-1);
   // Counts are by the minute: the one that it began in is already its own.
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
-  const before = { since: at - length, until: at };
-  const types = await typeChanges(inbox, before, { since: at, until: until.getTime() });
+  const before = await typesIn(inbox, { since: at - length, until: at });
+  const after = newest === undefined ? counted : await typesIn(inbox, { since: at, until: until.getTime() });
   const spans =
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
   const release = newest?.kind === 'release' ? newest.name : null;
+  const types = typeChanges(before, after);
   return { marks, types, spans, release, isReleaseUnnamed: !(await hasRelease(operations, marks)) };
 }
 

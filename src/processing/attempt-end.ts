@@ -5,8 +5,8 @@ import { oneLine } from '../printable.ts';
 /** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
 export type AttemptEnd =
   | Settlement
-  /** `isDead` where its function has committed by itself, so that the event is */
-  | { readonly outcome: 'committed'; readonly isDead?: boolean }
+  /** `isDead` where its function has committed by itself, so that the event is; `isUnsettled` while that has to be written */
+  | { readonly outcome: 'committed'; readonly isDead?: boolean; readonly isUnsettled?: boolean }
   | { readonly outcome: 'lost' };
 
 /** Which attempt a line is about. */

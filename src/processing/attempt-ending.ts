@@ -1,7 +1,8 @@
 import type { Clock } from '../host/clock.ts';
 import type { Inbox } from '../inbox/contract.ts';
+import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
 import { movedBack } from '../inbox/rules/set-back.ts';
-import type { ClaimedEvent, Lease, Settlement } from '../inbox/work.ts';
+import type { ClaimedEvent, Lease, Settled, Settlement } from '../inbox/work.ts';
 import type { Doubt } from './doubt.ts';
 import type { LeaseRenewal } from './lease-renewal.ts';
 import { AGAIN_MS, CLOSE_GRACE_MS, CLOSE_LIMIT_MS } from './limits.ts';
@@ -56,7 +57,7 @@ export function attemptEnding({
   const givingBack = new Set<Promise<void>>();
 
   /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
-  async function settle(lease: Lease, settlement: Settlement): Promise<boolean> {
+  async function settle(lease: Lease, settlement: Settlement): Promise<Settled> {
     const endedAt = clock.now();
     for (;;) {
       const now = clock.now();
@@ -91,10 +92,11 @@ export function attemptEnding({
     leases.letGo(lease);
     attempt.abort('closing');
     const end = attempt.abandon();
-    if (end.outcome === 'committed' || end.outcome === 'lost') return Promise.resolve();
-    const written = inbox.settle(lease, end, clock.now()).then((isHeld) => {
+    const settlement = settlementOf(end);
+    if (settlement === null) return Promise.resolve();
+    const written = inbox.settle(lease, settlement, clock.now()).then((settled) => {
       // Otherwise another write of the same end has come first, or nothing of it counts.
-      if (isHeld) told(attempt, end);
+      if (settled !== false) told(attempt, endAs(end, settled));
     });
     return whenGivenBack(written);
   }
@@ -111,8 +113,8 @@ export function attemptEnding({
     },
     async write(lease, attempt, end) {
       try {
-        if (end.outcome === 'committed' || end.outcome === 'lost') return told(attempt, end);
-        return told(attempt, (await settle(lease, end)) ? end : { outcome: 'lost' });
+        const settlement = settlementOf(end);
+        return told(attempt, settlement === null ? end : endAs(end, await settle(lease, settlement)));
       } finally {
         leases.letGo(lease);
       }
@@ -133,6 +135,18 @@ export function attemptEnding({
       await timers.atMost(CLOSE_GRACE_MS, Promise.all(left));
     },
   };
+}
+
+/** How an attempt has ended, by what became of that. */
+function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
+  if (settled === 'committed alone') return { outcome: 'committed', isDead: true };
+  return settled ? end : { outcome: 'lost' };
+}
+
+/** What is to be written of how an attempt ended; `null` where its own commit has, or another has taken its event over. */
+function settlementOf(end: AttemptEnd): Settlement | null {
+  if (end.outcome === 'committed') return end.isUnsettled === true ? COMMITTED_ALONE : null;
+  return end.outcome === 'lost' ? null : end;
 }
 
 /** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */

@@ -11,6 +11,7 @@ import type { Logger } from '../host/logger.ts';
 import { attemptError, skipReason } from './attempt-error.ts';
 import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
 import type { AttemptLog } from './attempt-log.ts';
+import { CommittedUnsettled } from '../inbox/rules/committed-alone.ts';
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
@@ -188,7 +189,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     if (committed) return { outcome: 'committed' };
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
       log.spoiled(about());
-      return { outcome: 'committed', isDead: true };
+      return { outcome: 'committed', isDead: true, isUnsettled: isInstance(spoiled, CommittedUnsettled) };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.

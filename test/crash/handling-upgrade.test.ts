@@ -105,7 +105,7 @@ it('a file of the first schema version keeps its events through the upgrade, and
 
 /** SQLite writes columns that a later version adds behind the last one. */
 const ADDED_COLUMNS =
-  /,\s*(?:fingerprint TEXT|erased_ms INTEGER|discarded_ms INTEGER|yields INTEGER [^,]*\(0, 1\)\)|trace TEXT)/g;
+  /,\s*(?:fingerprint TEXT|erased_ms INTEGER|discarded_ms INTEGER|yields INTEGER [^,]*\(0, 1\)\)|trace TEXT|cleared INTEGER [^,]*\(0, 1\)\))/g;
 
 it('that file is what the first version makes, in every table and index', async () => {
   const { database } = fileOfVersion1();
@@ -248,6 +248,11 @@ describe('while a deploy is under way, old and new processes share a file:', () 
       ALTER TABLE hookbox_takers DROP COLUMN others_ms;
       DROP TABLE hookbox_clock;
       DROP INDEX hookbox_events_yielding;
+      DROP INDEX IF EXISTS hookbox_events_holding;
+      DROP INDEX hookbox_events_uncleared;
+      ALTER TABLE hookbox_events DROP COLUMN cleared;
+      DROP INDEX hookbox_attempts_found;
+      ALTER TABLE hookbox_attempts DROP COLUMN found_by;
       ALTER TABLE hookbox_events DROP COLUMN yields;
       ALTER TABLE hookbox_events DROP COLUMN trace;
       ALTER TABLE hookbox_attempts DROP COLUMN skipped;
@@ -256,6 +261,9 @@ describe('while a deploy is under way, old and new processes share a file:', () 
       DROP TABLE hookbox_pauses;
       DROP TABLE hookbox_event_acts;
       ALTER TABLE hookbox_bulks DROP COLUMN does;
+      ALTER TABLE hookbox_bulks DROP COLUMN heard_ms;
+      ALTER TABLE hookbox_bulks DROP COLUMN heard_worked;
+      ALTER TABLE hookbox_bulks DROP COLUMN stopped;
       DELETE FROM hookbox_migrations WHERE version >= 4;
     `);
     oldProcess(file).announce('order.created', START);

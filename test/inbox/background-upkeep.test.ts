@@ -13,13 +13,14 @@ it('counts are put together once a minute, also while a backlog of events is ind
       return (left -= 1);
     },
     coarsen: async (before: number) => void did.push(`coarsen ${before}`),
+    clearErased: async () => did.push('clear'),
   };
   const isOpen = (): boolean => {
     ms += 20_000;
     return true;
   };
   await keepHandy(operations, { now: () => 25 * 3_600_000 + 7, isOpen });
-  const minute = ['coarsen 7', 'index', 'index', 'index'];
+  const minute = ['coarsen 7', 'clear', 'index', 'index', 'index'];
   expect(did).toEqual([...minute, ...minute, ...minute]);
 });
 
@@ -31,7 +32,8 @@ it('stops between two steps once it is told to', async () => {
       return 1;
     },
     coarsen: async () => void did.push('coarsen'),
+    clearErased: async () => did.push('clear'),
   };
   await keepHandy(operations, { now: Date.now, isOpen: () => did.length === 0 });
-  expect(did).toEqual(['coarsen', 'index']);
+  expect(did).toEqual(['coarsen', 'clear', 'index']);
 });

@@ -8,6 +8,7 @@ import { cancelBulk, getBulk, listBulks, previewBulk, runBulk } from '../../src/
 import { discardEvents } from '../../src/ops/discard.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { auditLines } from '../../src/ops/audit.ts';
+import { stateInWords } from '../../src/ops/words/bulk-words.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
@@ -37,6 +38,8 @@ export interface BulkStore {
   /** Everything that is kept of all events. */
   rows(): Promise<unknown>;
   bulks(): Promise<number>;
+  /** Whoever runs it was last heard of so much earlier, by the inbox's clock; negative for later. */
+  heardEarlier(id: number, ms: number): Promise<void>;
   snapshots(): Promise<readonly { readonly bulk: number; readonly ids: readonly string[] }[]>;
   /** This cannot be written until what it answers with was called. */
   breaks(what: Written): Promise<() => Promise<void>>;
@@ -86,6 +89,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
           worked: 0,
           counts: {},
           audit: null,
+          stopped: null,
         });
         expect(await kept.rows()).toEqual(before);
         expect(await getBulk(inbox, bulk.id)).toEqual(bulk);
@@ -419,6 +423,57 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
           { act: 'resume', actor: 'grace', filter: { bulk: id }, counts: { left: 350 - stopped.worked } },
           { act: 'rerun', actor: 'ada', counts: { done: 350 } },
         ]);
+      });
+
+      it('that was told to stop says so, until somebody goes on with it', async () => {
+        await plant(ids(3));
+        const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+        expect(await getBulk(inbox, id)).toMatchObject({ state: 'previewed', stopped: null });
+        const control = new AbortController();
+        const how = { ratePerSecond: 1, signal: control.signal, onProgress: () => control.abort() };
+        const bulk = await runBulk(inbox, id, ADA, how);
+        expect(bulk).toMatchObject({ state: 'running', worked: 1, stopped: 'told' });
+        expect(await getBulk(kept.second(), id)).toEqual(bulk);
+        expect(stateInWords(bulk)).toBe('stopped at 1 of 3');
+        await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
+        expect(await getBulk(inbox, id)).toMatchObject({ state: 'running', worked: 2, stopped: null });
+        expect(await runBulk(inbox, id, ADA)).toMatchObject({ state: 'done', stopped: null });
+      });
+
+      it.each([
+        ['went a while ago', 2 * 60_000],
+        ['went before the clock was set back', -HOUR_MS],
+      ])('whose process %s without a word says so; who finds that again need not wait', async (_, earlier) => {
+        await plant(ids(3));
+        const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+        await operationsOf(inbox).advanceBulk(id, 1, ADA, {});
+        expect(await getBulk(inbox, id)).toMatchObject({ stopped: null });
+        await kept.heardEarlier(id, earlier);
+        const bulk = await getBulk(inbox, id);
+        if (bulk === null) throw new Error('there is one');
+        expect(bulk).toMatchObject({ state: 'running', stopped: 'silent' });
+        expect(stateInWords(bulk)).toBe('stopped at 1 of 3: its process ended without a word');
+        // Shorter than a look that waits.
+        const again = await Promise.race([listBulks(inbox), new Promise((resolve) => setTimeout(resolve, 2_500))]);
+        expect(again).toEqual([bulk]);
+        expect(await runBulk(inbox, id, ADA)).toMatchObject({ state: 'done', worked: 3, stopped: null });
+      });
+
+      it('whose process lives is nowhere said to have gone, whatever the clock says', async () => {
+        await plant(ids(3));
+        const { id } = await previewBulk(inbox, 'rerun', {}, ADA);
+        const control = new AbortController();
+        const begun = Promise.withResolvers<void>();
+        const onProgress = () => begun.resolve();
+        const running = runBulk(inbox, id, ADA, { ratePerSecond: 0.01, signal: control.signal, onProgress });
+        await begun.promise;
+        // As after a sleep, or a jump of the clock.
+        for (const earlier of [HOUR_MS, -HOUR_MS]) {
+          await kept.heardEarlier(id, earlier);
+          expect(await getBulk(inbox, id)).toMatchObject({ state: 'running', stopped: null });
+        }
+        control.abort();
+        expect(await running).toMatchObject({ worked: 1, stopped: 'told' });
       });
 
       it('by two at the same time, each with a connection of its own, acts on each event once', async () => {

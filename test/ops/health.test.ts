@@ -100,7 +100,7 @@ describe('an inbox that cannot store', () => {
 
   it.skipIf(process.platform === 'win32')('is not ready while its disk takes no more', async () => {
     const file = scratchFile();
-    const around = ['/bin/sh', '-c', 'ulimit -f 400; exec "$@"', 'sh'];
+    const around = ['/bin/sh', '-c', 'ulimit -f 900; exec "$@"', 'sh'];
     await using child = new Child(PINGING, [file], around);
     expect(await child.line()).toBe('ready');
     const ask = async (deliveries: number) => {

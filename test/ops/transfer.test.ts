@@ -27,12 +27,12 @@ testTransfer('transfer between files', {
   },
 });
 
-it('export and import keep each column, but for those that mean something only where an event is handled', async () => {
+it('export and import keep each column, but for those that mean something only where an event is handled or was erased', async () => {
   const inbox = opened();
   await fill(inbox);
   const copy = opened();
   await importEvents(copy, await exported(inbox), ADA, OURS);
-  const own = new Set(['seq', 'parked', 'fence', 'claimed_ms', 'lease_until_ms']);
+  const own = new Set(['seq', 'parked', 'fence', 'claimed_ms', 'lease_until_ms', 'cleared']);
   const all = database(inbox).prepare<[], string>("SELECT name FROM pragma_table_info('hookbox_events')").pluck().all();
   const columns = all.filter((column) => !own.has(column));
   expect(columns).toContain('body');

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
+import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Counted } from '../../src/inbox/operator/counts.ts';
 import type { Mark } from '../../src/inbox/operator/marks.ts';
 import { TypeChanges } from '../../src/page/charts/type-changes.tsx';
+import { stats } from '../../src/ops/stats.ts';
 import { changesOf, type Changes } from '../../src/ops/what-changed.ts';
 import { brokenInWords, failingMore, verdict } from '../../src/ops/words/change-words.ts';
 import { counted, HOUR, MINUTE, NOON } from './counted.ts';
@@ -21,7 +23,12 @@ function changes(
 ): Promise<Changes> {
   const all = rows.map(([minute, ...row]) => counted(NOON + minute * MINUTE, ...row));
   const { inbox } = stubVisit({ ...counting(all), marks: async () => marks }).operated;
-  return changesOf(inbox, { since: new Date(NOON), until: new Date(until) }, '1 h', new Date(until));
+  return inThatHour(inbox);
+}
+
+async function inThatHour(inbox: Inbox): Promise<Changes> {
+  const figures = await stats(inbox, { since: new Date(NOON), until: new Date(until) });
+  return changesOf(inbox, figures, '1 h', new Date(until));
 }
 
 const begun = (minute: number): Mark => ({
@@ -141,7 +148,7 @@ it('where no release was ever named it says how to name one, however many secret
           .toSorted((one, other) => one.at.getTime() - other.at.getTime())
           .slice(-50),
     }).operated;
-    return changesOf(inbox, { since: new Date(NOON), until: new Date(until) }, '1 h', new Date(until));
+    return inThatHour(inbox);
   };
   const unnamed = await asked(secrets);
   expect(unnamed).toMatchObject({ isReleaseUnnamed: true, release: null });

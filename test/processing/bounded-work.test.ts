@@ -6,6 +6,9 @@ import type { Scope } from '../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../src/inbox/rules/takers.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
+import type { SqliteDatabase } from '../../src/inbox/sqlite/opening/database.ts';
+import { prepareNamedStatements } from '../../src/inbox/sqlite/sql/named-statements.ts';
+import { pauseType } from '../../src/ops/pauses.ts';
 import { planOf } from '../ops/query-plan.ts';
 import { countedDatabase, mostOf, type CountedTransaction } from './counted-database.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -341,6 +344,48 @@ it('an index names what is due of an endpoint and type, and nothing of others is
   expect(plan(`SELECT seq ${ready} AND type = ? ORDER BY due_ms, seq LIMIT 10`)).toMatch(
     /^SEARCH hookbox_events USING (COVERING )?INDEX hookbox_events_due_of_type \(endpoint=\? AND type=\? AND due_ms<\?\)$/,
   );
+});
+
+it('where the front of an entity is looked for, what yields is not read on the way', async () => {
+  const { database } = countedDatabase();
+  await sqliteInbox({ database }).close();
+  const asked: string[] = [];
+  const prepare = (sql: string) => {
+    asked.push(sql);
+    return database.prepare(sql);
+  };
+  const { queue } = prepareNamedStatements({ prepare } as unknown as SqliteDatabase);
+  const entity = { entity: 'order', endpoint: 'default' };
+  queue.frontOfEntity.get(entity);
+  queue.nextOfEntity.all(entity);
+  expect(asked).toHaveLength(2);
+  for (const sql of asked) {
+    const plan = planOf(database, sql);
+    expect(plan).toContain('SEARCH hookbox_events USING INDEX hookbox_events_holding (entity=? AND endpoint=?)');
+    expect(plan.join('; ')).not.toMatch(/TEMP B-TREE|LIST SUBQUERY/);
+  }
+});
+
+it.each([
+  ['paused', {}],
+  ['full', { room: { held: 0 } }],
+] as const)('a claim beside many events of a type that is %s does no more than beside few', async (which, request) => {
+  const measured = await withBacklogs(
+    async (inbox, count) => {
+      if (which === 'paused') await pauseType(inbox, 'held', { actor: 'ada', now: START });
+      await storeMany(inbox, count, (n) => ({ type: 'held', entity: `order_${n}` }));
+      const due = incoming({ id: 'due', type: 'order.ready', receivedAt: START + 1_000 });
+      await inbox.accept(due, later());
+      // What arrives is looked at once.
+      await inbox.announce({ endpoints: '*', types: '*' }, START, null);
+    },
+    async (inbox) => {
+      const every = { endpoints: '*', types: '*', ...REQUEST, ...request, now: START + 2_000 } as const;
+      for (let look = 0; look < 20; look += 1) await inbox.announce(every, START, null);
+      expect((await inbox.claim(every, 10)).map(({ id }) => id)).toEqual(['due']);
+    },
+  );
+  expectBounded(measured);
 });
 
 it('more than two thousand parked events with the lowest numbers keep nobody from being looked at again', async () => {

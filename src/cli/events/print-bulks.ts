@@ -1,4 +1,5 @@
 import { listBulks, type Bulk } from '../../ops/index.ts';
+import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { number } from '../../ops/words/format.ts';
 import { inboxOptions } from '../../host/shell-words.ts';
 import { neededInbox } from '../shared/db-option.ts';
@@ -18,27 +19,27 @@ export async function bulks(options: NewestOptions): Promise<ExitCode> {
   if (json) for (const bulk of page) printNdjson(bulk);
   else if (page.length > 0) growingTable(HEAD, lineWidth(options))(page.map(rowOf));
   if (page.length === 0) tell('There are none.');
-  const running = json ? undefined : page.find(({ state }) => state === 'running');
-  if (running !== undefined) tell(stillRunning(running, options));
+  for (const bulk of json ? [] : page) if (bulk.stopped !== null) tell(runTheRest(bulk, options));
   const last = page.at(-1);
   if (last !== undefined && page.length === limit) tell(`There may be older ones. To go on, add --before ${last.id}`);
   return EXIT.ok;
 }
 
-/** An inbox does not know whether somebody works on it still; two who do share it. */
-function stillRunning({ act, id }: Bulk, options: NewestOptions): string {
+/** What one that nobody runs any more has come to, and what to type then. */
+export function runTheRest(bulk: Bulk, options: NewestOptions): string {
+  const { act, id } = bulk;
   const goOn = ['hookbox events', act, '--resume', id, ...inboxOptions(neededInbox(options))].join(' ');
-  return `One that was stopped or cut off stays running. To go on: ${goOn}`;
+  return `Bulk ${id} has ${stateInWords(bulk)}; run the rest with ${goOn}`;
 }
 
 const HEAD = ['id', times('created'), 'act', 'state', 'done', 'of', texts('who'), texts('why'), 'filter'];
 
-function rowOf({ id, createdAt, act, state, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
+function rowOf({ id, createdAt, act, state, stopped, worked, total, actor, reason, filter }: Bulk): readonly Cell[] {
   return [
     String(id),
     timeText(createdAt),
     act,
-    state === 'running' ? { text: state, style: 'yellow' } : state,
+    state === 'running' ? { text: stopped === null ? state : 'stopped', style: 'yellow' } : state,
     number(worked),
     number(total),
     oneLine(actor),

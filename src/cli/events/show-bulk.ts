@@ -11,6 +11,7 @@ import { existingInbox } from '../shared/existing-inbox.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';
 import type { NewestOptions } from './event-options.ts';
+import { runTheRest } from './print-bulks.ts';
 import { timeText } from './event-texts.ts';
 
 /** Tells what one act on many events was, and what became of these. */
@@ -27,6 +28,7 @@ export async function showBulk(id: number, options: NewestOptions): Promise<Exit
     return EXIT.ok;
   }
   print(...factsOf(bulk), ...becomeOf(bulk, outcome));
+  if (bulk.stopped !== null) tell(runTheRest(bulk, options));
   if (outcome.counts.dead > 0 && bulk.act !== 'discard') {
     const look = ['hookbox events list --bulk', id, '--state dead', ...inboxOptions(neededInbox(options))].join(' ');
     tell(`To list the dead ones: ${look}`);

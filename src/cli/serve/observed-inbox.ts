@@ -1,5 +1,6 @@
 import { TransactionError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
+import { COMMITTED_ALONE, CommittedUnsettled } from '../../inbox/rules/committed-alone.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
 import type { AttemptError, ClaimedEvent, Lease, Settlement } from '../../inbox/work.ts';
 import { attemptError } from '../../processing/attempt-error.ts';
@@ -66,7 +67,8 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
     },
     async settle(lease, settlement, now) {
       const held = await inbox.settle(lease, settlement, now);
-      if (!held) tellLost(lease);
+      if (held === false) tellLost(lease);
+      else if (held === 'committed alone') tell(lease, 'dead', COMMITTED_ALONE.error);
       else tell(lease, outcomeOf(settlement), ...errorOf(settlement));
       return held;
     },
@@ -76,7 +78,10 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
         tell(lease, 'processed');
         return result;
       } catch (failure) {
-        const itself = failure instanceof TransactionError && failure.code === 'COMMITTED_BY_ITSELF';
+        const itself =
+          failure instanceof TransactionError &&
+          failure.code === 'COMMITTED_BY_ITSELF' &&
+          !(failure instanceof CommittedUnsettled);
         if (itself) tell(lease, 'dead', attemptError(failure));
         throw failure;
       }

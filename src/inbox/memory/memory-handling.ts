@@ -79,6 +79,7 @@ export function memoryHandling(
     },
     // No answer of its is lost, so nobody asks for what was done and not heard of.
     claimedUnder: () => answer([]),
+    foundBy: () => answer([]),
     outcomeUnder: () => answer(undefined),
     renew({ seq, fence }, until) {
       const entry = entries.all[seq - 1];

@@ -88,6 +88,26 @@ export interface Bulk {
   readonly counts: ActCounts;
   /** its line in the audit, whose counts grow with it; `null` while it is only previewed */
   readonly audit: number | null;
+  /**
+   * Of a running one whether nobody runs it any more: `told` where whoever ran it has said that it stops, `silent` where its
+   * process has ended without a word. `null` while it runs; an older hookbox does not tell.
+   */
+  readonly stopped: 'told' | 'silent' | null;
+}
+
+/** A bulk as it is kept. */
+export interface StoredBulk extends Omit<Bulk, 'stopped'> {
+  /** of whoever runs it, by the clock of the inbox; `null` for nothing yet */
+  readonly heard: {
+    /** when that was: to tell one time from another */
+    readonly ms: number;
+    /** how long ago */
+    readonly silentMs: number;
+    /** how many had a result then */
+    readonly worked: number;
+    /** that it stops */
+    readonly stopped: boolean;
+  } | null;
 }
 
 /** Acts on stored events, each written into the audit in the transaction that does it. */
@@ -100,20 +120,22 @@ export interface Acts {
   createBulk(act: Act, filter: EventFilter, by: By, force: boolean): Promise<number>;
   /** 1,000 at most. Takes those that the act applies to, as they are at this moment, and each once. */
   addToBulk(id: number, seqs: readonly number[]): Promise<void>;
-  sealBulk(id: number): Promise<Bulk>;
-  bulk(id: number): Promise<Bulk | null>;
+  sealBulk(id: number): Promise<StoredBulk>;
+  bulk(id: number): Promise<StoredBulk | null>;
   /** newest first */
-  bulks(page: PageRequest): Promise<readonly Bulk[]>;
+  bulks(page: PageRequest): Promise<readonly StoredBulk[]>;
   /**
    * Acts on up to `limit` (1,000 at most) of the events that have no result yet, the oldest first, in one transaction that
    * also notes their results; on fewer when it takes long. One that has ended stays as it is.
    */
-  advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<Bulk>;
+  advanceBulk(id: number, limit: number, by: By, options: Pick<ActOptions, 'entity'>): Promise<StoredBulk>;
+  /** Whoever runs it lives, or says that it stops. */
+  hearOfBulk(id: number, stops: boolean): Promise<void>;
   /**
    * What became of the events that it was done to, as they stand now: a part of them, after one of them; 1,000 at most. `null`
    * where there is no such bulk.
    */
   outcomePart(id: number, after: number, limit: number): Promise<OutcomePart | null>;
   /** What has no result yet will get none. One that has ended stays as it is. */
-  cancelBulk(id: number, by: By): Promise<Bulk>;
+  cancelBulk(id: number, by: By): Promise<StoredBulk>;
 }

@@ -10,13 +10,13 @@ const MINUTES_KEPT_MS = 25 * 60 * 60_000;
 
 /**
  * Keeps handy what operators look into: enters new events into the index of entities and merchants, and puts old counts
- * together.
+ * together. What an older hookbox has left of what it has erased goes, too.
  *
  * @param how - `isOpen` is asked before each step; with `false` it stops. `upTo` is the `seq` of the last event that matters: without
  * it, there may always be more where events keep coming in
  */
 export async function keepHandy(
-  operations: Pick<Operations, 'indexNew' | 'coarsen'>,
+  operations: Pick<Operations, 'indexNew' | 'coarsen' | 'clearErased'>,
   { now, isOpen, upTo }: { readonly now: () => number; readonly isOpen: () => boolean; readonly upTo?: number },
 ): Promise<void> {
   let coarsenedAt = -Infinity;
@@ -25,6 +25,7 @@ export async function keepHandy(
     // A backlog of events may take hours, in which there are more and more counts.
     if (startedAt - coarsenedAt >= COARSEN_EVERY_MS) {
       await operations.coarsen(now() - MINUTES_KEPT_MS);
+      await operations.clearErased(BATCH);
       coarsenedAt = startedAt;
     }
     const indexingAt = performance.now();

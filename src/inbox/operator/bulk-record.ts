@@ -1,4 +1,4 @@
-import type { Act, ActCounts, Bulk } from './acts.ts';
+import type { Act, ActCounts, Bulk, StoredBulk } from './acts.ts';
 import type { EventFilter } from './filter.ts';
 
 /** A bulk as it is stored; the CHECKs of the table hold the unions, and the texts without a name are JSON. */
@@ -21,6 +21,11 @@ export interface BulkRow {
   readonly worked: number;
   readonly counts: string;
   readonly audit: number | null;
+  readonly heard_ms: number | null;
+  readonly heard_worked: number | null;
+  readonly stopped: boolean | 0 | 1;
+  /** since it was heard of, by the clock that has written that */
+  readonly silent_ms: number | null;
 }
 
 export interface StoredAct {
@@ -37,7 +42,7 @@ export function actOf({ act, does }: StoredAct): Act {
   return does ?? act;
 }
 
-export function bulkOf(row: BulkRow): Bulk {
+export function bulkOf(row: BulkRow): StoredBulk {
   return {
     id: row.id,
     act: actOf(row),
@@ -54,7 +59,13 @@ export function bulkOf(row: BulkRow): Bulk {
     worked: row.worked,
     counts: JSON.parse(row.counts) as ActCounts, // written by advanceBulk
     audit: row.audit,
+    heard: heardOf(row),
   };
+}
+
+function heardOf({ heard_ms: ms, heard_worked: worked, silent_ms: silentMs, stopped }: BulkRow): StoredBulk['heard'] {
+  if (ms === null || worked === null || silentMs === null) return null;
+  return { ms, silentMs, worked, stopped: Boolean(stopped) };
 }
 
 export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {

@@ -13,13 +13,14 @@ export async function claimDue(
   tell: TellCrashed,
 ): Promise<readonly ClaimedEvent[]> {
   const askedAt = performance.now();
+  let isUnsure = false;
   for (;;) {
     let claimed: readonly ClaimedEvent[] = [];
     let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<readonly ClaimedEvent[] | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
-        const request = onDatabaseClock(store, asked, askedAt);
+        const request = onDatabaseClock(store, isUnsure ? alsoUnheard(asked) : asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: true });
         crashed = [];
         const progress = { freshUpTo: null, crashed };
@@ -28,7 +29,9 @@ export async function claimDue(
         return step;
       },
       async wasDone(session) {
-        return claimed.length > 0 && (await isHeld(store, session, claimed)) ? { result: claimed } : undefined;
+        if (claimed.length > 0 && (await isHeld(store, session, claimed))) return { result: claimed };
+        isUnsure = true;
+        return undefined;
       },
     });
     tell(crashed.map((event) => onCallersClock(store, event)));
@@ -43,13 +46,14 @@ export async function claimByKey(
   tell: TellCrashed,
 ): Promise<ClaimedEvent | 'busy' | 'settled'> {
   const askedAt = performance.now();
+  let isUnsure = false;
   for (;;) {
     let claimed: ClaimedEvent | undefined;
     let crashed: CrashedEvent[] = [];
     const step = await store.database.transaction<ClaimedEvent | 'busy' | 'settled' | 'more'>({
       before: (session) => store.writeAt(session, asked.now),
       async work(session) {
-        const request = onDatabaseClock(store, asked, askedAt);
+        const request = onDatabaseClock(store, isUnsure ? alsoUnheard(asked) : asked, askedAt);
         const scene = store.scene(session, { ordered: asked.ordered, exclusive: false });
         crashed = [];
         const step = await carriedOut(scene, (engine) => claimOne(engine, key, request, crashed));
@@ -57,12 +61,20 @@ export async function claimByKey(
         return step;
       },
       async wasDone(session) {
-        return claimed !== undefined && (await isHeld(store, session, [claimed])) ? { result: claimed } : undefined;
+        if (claimed !== undefined && (await isHeld(store, session, [claimed]))) return { result: claimed };
+        isUnsure = true;
+        return undefined;
       },
     });
     tell(crashed.map((event) => onCallersClock(store, event)));
     if (step !== 'more') return step;
   }
+}
+
+/** Its own COMMIT was not answered: it looks for what it has done, as the next claim would. */
+function alsoUnheard(asked: NumberedClaim): NumberedClaim {
+  const { number, unheard = [] } = asked;
+  return number === undefined ? asked : { ...asked, unheard: [...new Set([...unheard, number])] };
 }
 
 function onCallersClock({ time }: Store, event: CrashedEvent): CrashedEvent {

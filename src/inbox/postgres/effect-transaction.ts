@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
-import { COMMITTED_ALONE, COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
+import { COMMITTED_ALONE, COMMITTED_BY_ITSELF, CommittedUnsettled } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
 import { settle } from '../rules/settle.ts';
-import type { Lease, Settlement, TransactionAttempt } from '../work.ts';
+import type { Lease, Settled, Settlement, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
@@ -34,20 +34,23 @@ type Ended<T> =
 /**
  * The merchant's writes and the end of the attempt, in one transaction. While the function runs, a marker of the attempt is all
  * that it holds, so that renewals and takeovers pass; a function that commits by itself commits the marker, which then says
- * that the effect must not be repeated.
+ * that the effect must not be repeated, whoever ends the attempt.
  *
  * Not as rules/effect-transaction.ts has it, where the event is dead until the function has returned: that would hold the locks
  * of the event and of its entity for as long as the function awaits something.
+ *
+ * @param settle - ends the attempt, in a transaction of its own
  */
 export async function effectTransaction<T>(
   store: Store,
   lease: Lease,
   work: (connection: PostgresConnection) => T | Promise<T>,
   { now, signal, skipped }: TransactionAttempt,
+  settle: (settlement: Settlement) => Promise<Settled>,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
-    return await resultOf(store, lease, await run(store, lease, work, { now, skipped }), now);
+    return await resultOf(store, await run(store, lease, work, { now, skipped }), settle);
   } catch (failure) {
     throw asUnavailable(failure);
   }
@@ -193,7 +196,7 @@ async function endAttempt(
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
   await session.run(`DELETE FROM ${t.effects} WHERE seq = $1 AND fence = $2`, [lease.seq, lease.fence]);
-  return carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now)));
+  return (await carriedOut(place, (engine) => settle(engine, lease, settlement, time.toDatabase(now)))) !== false;
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */
@@ -206,7 +209,11 @@ async function commit<T>(session: Session, result: T, id: string): Promise<Ended
   }
 }
 
-async function resultOf<T>(store: Store, lease: Lease, ended: Ended<T>, now: () => number): Promise<T> {
+async function resultOf<T>(
+  store: Store,
+  ended: Ended<T>,
+  settle: (settlement: Settlement) => Promise<Settled>,
+): Promise<T> {
   if ('result' in ended) return ended.result;
   if ('thrown' in ended) throw ended.thrown;
   if ('unsure' in ended) {
@@ -215,13 +222,9 @@ async function resultOf<T>(store: Store, lease: Lease, ended: Ended<T>, now: () 
   }
   const { spoiled, ...options } = ended;
   if (spoiled === 'ROLLED_BACK_BY_ITSELF') throw new TransactionError(spoiled, ROLLED_BACK, options);
-  await store.database
-    .transaction({
-      before: (session) => store.writeAt(session, now()),
-      work: (session) => endAttempt(store, session, lease, COMMITTED_ALONE, now()),
-    })
-    .catch(() => {}); // Whoever finds that the lease has run out finds the marker too.
-  throw new TransactionError(spoiled, COMMITTED_BY_ITSELF, options);
+  // Whoever settles it after that, or finds that the lease has run out, finds the marker too.
+  const isWritten = (await settle(COMMITTED_ALONE).catch(() => false)) !== false;
+  throw isWritten ? new TransactionError(spoiled, COMMITTED_BY_ITSELF, options) : new CommittedUnsettled(options);
 }
 
 /** Its server process may still be at it. */

@@ -7,7 +7,7 @@ import { PING_LIMIT_MS } from '../operator/pinger.ts';
 import type { Acceptance, EventKey, StoredEvent } from '../event.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
 import { Unheard } from '../unheard.ts';
-import type { ClaimRequest } from '../work.ts';
+import type { ClaimRequest, Settled, TellCrashed } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
 import type { DatabaseTime } from './database-time.ts';
@@ -102,10 +102,14 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   }
 
   /** What was claimed is forgotten when it is heard of; what was not is given back by the next one. */
-  function claiming<T>(request: ClaimRequest, ask: (claim: NumberedClaim) => Promise<T>): Promise<T> {
+  function claiming<T>(
+    request: ClaimRequest,
+    tell: TellCrashed,
+    ask: (claim: NumberedClaim, tell: TellCrashed) => Promise<T>,
+  ): Promise<T> {
     return asked(() =>
-      unheard.claim(request, async (numbered) => {
-        const claimed = await ask(numbered);
+      unheard.claim(request, tell, async (numbered, tell) => {
+        const claimed = await ask(numbered, tell);
         given.forget([...(numbered.number === undefined ? [] : [numbered.number]), ...(numbered.unheard ?? [])]);
         return claimed;
       }),
@@ -135,6 +139,12 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= stop());
 
+  const settle: Inbox['settle'] = (lease, settlement, now) =>
+    unheard.settle(lease, (again) => {
+      const job: SettlementJob = { lease, settlement, now, again };
+      return settlements.submitMove(job) as Promise<Settled>; // what settleGroup answers with
+    });
+
   return {
     async accept(event, deadline) {
       const arrival: Arrival = { event, receivedAt: null, isUnsure: false };
@@ -145,22 +155,23 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     get: (key) => asked(() => eventOf(store, key)),
     list: ({ after = 0, limit = 100 } = {}) => asked(() => listAfter(patient, after, limit)),
-    claim: (request, limit, tell = () => {}) => claiming(request, (numbered) => claimDue(store, numbered, limit, tell)),
+    claim: (request, limit, tell = () => {}) =>
+      claiming(request, tell, (numbered, tell) => claimDue(store, numbered, limit, tell)),
     claimOne: (key, request, tell = () => {}) =>
-      claiming(request, (numbered) => claimByKey(store, key, numbered, tell)),
+      claiming(request, tell, (numbered, tell) => claimByKey(store, key, numbered, tell)),
     renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
-    settle: (lease, settlement, now) =>
-      unheard.settle(lease, (again) => {
-        const job: SettlementJob = { lease, settlement, now, again };
-        return settlements.submitMove(job) as Promise<boolean>; // what settleGroup answers with
-      }),
+    settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
       work: (database: Connection) => T,
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
-      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
+      asked(() =>
+        effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt, (settlement) =>
+          settle(lease, settlement, attempt.now()),
+        ),
+      ),
     noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
     nextDue: (scope) => asked(() => queue.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),

@@ -1,7 +1,7 @@
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
-import { pausesIn } from '../rules/pauses.ts';
+import { openLanes, pausesIn } from '../rules/pauses.ts';
 import { processorsSeen } from '../rules/processors.ts';
 import { rerunEvent } from '../rules/rerun-event.ts';
 import { awaited } from '../rules/steps.ts';
@@ -10,7 +10,7 @@ import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
 import { fromText, textOrNull, toText } from './driver/values.ts';
-import { readyTypesBut } from './engine/candidates.ts';
+import { lanesOf } from './engine/candidates.ts';
 import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
 import { carriedOut, type Store } from './store.ts';
@@ -146,26 +146,27 @@ async function nextDue({ database, t, time, scene }: Store, scope: Scope): Promi
   return database.read(async (session) => {
     await time.follow(session);
     const place = scene(session, NO_LEASES);
-    const named = [...new Set(await readyEndpoints(place, scope.endpoints))].map(toText);
-    // Where something is paused, every type is each by its name: by that, paused ones are passed over.
-    const isWhole = scope.types === '*' && !pausesIn(await awaited(takers(place).pauses()), scope);
-    const types = scope.types === '*' && !isWhole ? await readyTypesBut(place, named, []) : scope.types;
+    const named = [...new Set(await readyEndpoints(place, scope.endpoints))];
+    const pauses = await awaited(takers(place).pauses());
+    const isWhole = scope.types === '*' && !pausesIn(pauses, { endpoints: named, types: '*' });
     const ready = 'lease_until_ms IS NULL AND NOT parked AND endpoint = named.endpoint';
-    const first =
-      types === '*'
-        ? `SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
-             SELECT due_ms FROM ${t.queue} WHERE ${ready} ORDER BY due_ms + 0, seq LIMIT 1) AS due`
-        : `SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($2::text[]) AS wanted (type)
-           CROSS JOIN LATERAL (
-             SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = wanted.type ORDER BY due_ms, seq LIMIT 1) AS due
-           WHERE (SELECT true FROM ${t.pauses} AS paused WHERE paused.endpoint = named.endpoint AND paused.type = wanted.type LIMIT 1)
-             IS NULL`;
+    const next = (first: string): string => `
+      SELECT min(due_ms) AS at FROM (
+        ${first} UNION ALL (
+          SELECT lease_until_ms FROM ${t.queue} WHERE lease_until_ms IS NOT NULL ORDER BY lease_until_ms LIMIT 1)
+      ) AS next`;
+    const ofEndpoints = `
+      SELECT due.due_ms FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
+        SELECT due_ms FROM ${t.queue} WHERE ${ready} ORDER BY due_ms + 0, seq LIMIT 1) AS due`;
+    const ofLanes = `
+      SELECT due.due_ms FROM unnest($1::text[], $2::text[]) AS named (endpoint, type) CROSS JOIN LATERAL (
+        SELECT due_ms FROM ${t.queue} WHERE ${ready} AND type = named.type ORDER BY due_ms, seq LIMIT 1) AS due`;
+    // Where something is paused, every type is each by its name: by that, paused ones are passed over.
+    const open = isWhole ? [] : openLanes(pauses, await lanesOf(place, named, scope.types));
+    const lanes = [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))];
     const row = await session.row<{ at: number | null }>(
-      `SELECT min(due_ms) AS at FROM (
-         ${first} UNION ALL (
-           SELECT lease_until_ms FROM ${t.queue} WHERE lease_until_ms IS NOT NULL ORDER BY lease_until_ms LIMIT 1)
-       ) AS next`,
-      types === '*' ? [named] : [named, [...new Set(types)].map(toKey)],
+      next(isWhole ? ofEndpoints : ofLanes),
+      isWhole ? [named.map(toText)] : lanes,
     );
     return row === undefined || row.at === null ? null : time.toCaller(row.at);
   });

@@ -1,6 +1,6 @@
 import type { EntityOf } from '../../events/entity.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { ActResult, Bulk } from '../operator/acts.ts';
+import type { ActResult, Bulk, StoredBulk } from '../operator/acts.ts';
 import { actedAt, actOnEvents, type ActEngine } from './act-on-events.ts';
 import type { AuditLines, Author } from './audit-line.ts';
 import { BreakdownSums } from './breakdown.ts';
@@ -35,13 +35,15 @@ export interface BulkEngine extends ActEngine, AuditLines, OldBulks {
   /** Its snapshot is complete: it may be run. */
   seal(id: number): Steps<void>;
   /** One whose snapshot is complete; `null` for any other. */
-  bulk(id: number): Steps<Bulk | null>;
+  bulk(id: number): Steps<StoredBulk | null>;
   /** From here on it is somebody's who runs it, and why. */
   startBulk(id: number, audit: number, author: Pick<Author, 'actor' | 'reason' | 'now'>): Steps<void>;
   /** The events of its snapshot without a result, in the order of arrival. */
   openEvents(id: number, limit: number): Steps<readonly number[]>;
   noteResult(id: number, seq: number, result: ActResult): Steps<void>;
   saveWorked(id: number, worked: number, counts: Bulk['counts']): Steps<void>;
+  /** Whoever runs it is heard of, and whether it stops. */
+  noteHeard(id: number, stops: boolean): Steps<void>;
   endBulk(id: number, state: 'done' | 'cancelled', now: number): Steps<void>;
 }
 
@@ -86,7 +88,7 @@ export function* addToBulk(engine: BulkEngine, id: number, seqs: readonly number
 }
 
 /** From here on it may be run; `null` when its snapshot is not being taken any more. */
-export function* sealBulk(engine: BulkEngine, id: number): Steps<Bulk | null> {
+export function* sealBulk(engine: BulkEngine, id: number): Steps<StoredBulk | null> {
   if ((yield* engine.filling(id)) === null) return null;
   yield* engine.seal(id);
   return yield* engine.bulk(id);
@@ -94,7 +96,7 @@ export function* sealBulk(engine: BulkEngine, id: number): Steps<Bulk | null> {
 
 /** How a step of a bulk has left it; `bulk` is `null` where there is none. */
 export interface BulkStep {
-  readonly bulk: Bulk | null;
+  readonly bulk: StoredBulk | null;
   /** something was done to an event */
   readonly moved: boolean;
 }
@@ -124,6 +126,7 @@ export function* advanceBulk(
   }
   const counts = new Sums(bulk.counts).add(...results).toRecord();
   yield* engine.saveWorked(id, bulk.worked + results.length, counts);
+  yield* engine.noteHeard(id, false);
   yield* engine.recountAuditLine(audit, counts);
   if (acted.length > 0) yield* engine.noteActed(audit, acted, author.now);
   if ((yield* engine.openEvents(id, 1)).length === 0) yield* engine.endBulk(id, 'done', author.now);
@@ -131,7 +134,7 @@ export function* advanceBulk(
 }
 
 /** The first batch writes the line of the audit, whose counts grow with the others; answers with its `seq`. */
-function* begin(engine: BulkEngine, bulk: Bulk, author: Author): Steps<number> {
+function* begin(engine: BulkEngine, bulk: StoredBulk, author: Author): Steps<number> {
   const { id, act, filter, total, force } = bulk;
   const about = { bulk: id, filter, total, ...(force && { force }) };
   // A run without a reason of its own has that of the preview.
@@ -142,7 +145,7 @@ function* begin(engine: BulkEngine, bulk: Bulk, author: Author): Steps<number> {
 }
 
 /** Ends a bulk where it has come to. One that has ended stays as it is; `null` where there is none. */
-export function* cancelBulk(engine: BulkEngine, id: number, author: Author): Steps<Bulk | null> {
+export function* cancelBulk(engine: BulkEngine, id: number, author: Author): Steps<StoredBulk | null> {
   const bulk = yield* engine.bulk(id);
   if (bulk === null || hasEnded(bulk)) return bulk;
   const { worked, total } = bulk;

@@ -31,7 +31,7 @@ export function* claim(
   const { now } = request;
   const slice = engine.timeSlice();
   if (yield* engine.followClock(request, slice)) return 'more';
-  yield* giveBackUnheard(engine, request, slice);
+  yield* giveBackUnheard(engine, request, slice, progress.crashed);
   if (yield* releaseRanOut(engine, request, slice, undefined, progress.crashed)) return 'more';
   // All of them, before anything is claimed: the oldest event of an entity may be the one that arrived last. A backlog
   // takes several calls, so that none of them holds the event loop for long.
@@ -88,7 +88,7 @@ export function* claimOne(
   // Of leases at once; a processor does the rest.
   const slice = engine.timeSlice();
   yield* engine.followClock(request, slice);
-  yield* giveBackUnheard(engine, request, slice);
+  yield* giveBackUnheard(engine, request, slice, crashed);
   if (yield* releaseRanOut(engine, request, slice, key, crashed)) return 'more';
   const event = yield* engine.eventToRun(key);
   const answer = answerOne(event, request);

@@ -20,8 +20,8 @@ export interface Effects extends Counting, Pick<Endings, 'raiseHighWater'> {
  *
  * @returns `false` when the lease was lost
  */
-export function beforeEffect(engine: Endings, lease: Lease, now: number): Steps<boolean> {
-  return settle(engine, lease, COMMITTED_ALONE, now);
+export function* beforeEffect(engine: Endings, lease: Lease, now: number): Steps<boolean> {
+  return (yield* settle(engine, lease, COMMITTED_ALONE, now)) !== false;
 }
 
 /**

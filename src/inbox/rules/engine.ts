@@ -3,7 +3,7 @@ import type { EventKey, IncomingEvent } from '../event.ts';
 import type { Counted } from '../operator/counts.ts';
 import type { Lane, StoredPause } from '../operator/pauses.ts';
 import type { EventState } from '../state.ts';
-import type { Attempt, ClaimedEvent, ClaimRequest, Lease, ProcessorIdentity, Scope } from '../work.ts';
+import type { Attempt, ClaimedEvent, ClaimRequest, CrashedEvent, Lease, ProcessorIdentity, Scope } from '../work.ts';
 import type { Ending } from './attempt-end.ts';
 import type { FirstState } from './first-state.ts';
 import type { KnownEvent } from './known-event.ts';
@@ -220,6 +220,8 @@ export interface RanOutEvent extends RunningEvent {
 }
 
 export interface Leases extends Endings {
+  /** What a claim of this number has found crashed. */
+  foundBy(number: number): Steps<readonly CrashedEvent[]>;
   /** The events in processing under a claim of this number. */
   claimedUnder(number: number): Steps<readonly RunningEvent[]>;
   /** Extends a lease whose fence still stands. */
@@ -232,15 +234,24 @@ export interface Leases extends Endings {
   ranOut(by: number, limit: number, before?: EventKey): Steps<readonly RanOutEvent[]>;
 }
 
+/** What is kept of how an attempt has ended. */
+export interface AttemptEnded extends Pick<Attempt, 'outcome' | 'error' | 'skipped'> {
+  /** the number of the claim that has found it crashed */
+  readonly foundBy?: number;
+}
+
 /** Attempts end. */
 export interface Endings extends Counting, LatestTime, EntityQueue {
   /** The event in processing under this fence, however late it is. */
   held(lease: Lease): Steps<RunningEvent | undefined>;
-  /** How the attempt under this fence has ended, while nobody has claimed its event since. */
-  outcomeUnder(lease: Lease): Steps<Attempt['outcome'] | undefined>;
+  /**
+   * How the attempt under this fence has ended, while nobody has claimed its event since, and unless a claim has found it
+   * crashed.
+   */
+  outcomeUnder(lease: Lease): Steps<Attempt['outcome'] | 'committed alone' | undefined>;
   /** Writes where an attempt's end leaves its event, which has no lease any more and whose next attempt is no rerun. */
   end(seq: number, ending: Ending, now: number): Steps<void>;
-  addAttempt(event: RunningEvent, ending: Pick<Attempt, 'outcome' | 'error' | 'skipped'>, now: number): Steps<void>;
+  addAttempt(event: RunningEvent, ending: AttemptEnded, now: number): Steps<void>;
   /** Remembers the newest event of an entity that was processed. */
   raiseHighWater(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): Steps<void>;
 }

@@ -5,6 +5,8 @@ import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
 import { endAttempt } from './settle.ts';
 import type { Steps } from './steps.ts';
 
+/** The number of a claim whose answer is never lost. */
+const NOBODY = 0;
 /** So many leases that ran out are freed at once. */
 const RAN_OUT_BATCH = 100;
 
@@ -29,13 +31,19 @@ export function* renewLeases(
   return held;
 }
 
-/** What was claimed, and nobody was told: its handler has never begun. */
+/**
+ * What was claimed, and nobody was told: its handler has never begun. What was found crashed then is told now.
+ *
+ * @param crashed - as of `releaseRanOut`
+ */
 export function* giveBackUnheard(
   engine: Leases,
   { now, unheard = [] }: Pick<NumberedClaim, 'now' | 'unheard'>,
   slice: TimeSlice,
+  crashed?: CrashedEvent[],
 ): Steps<void> {
   for (const number of unheard) {
+    crashed?.push(...(yield* engine.foundBy(number)));
     for (const event of yield* engine.claimedUnder(number)) {
       yield* endAttempt(engine, event, endingOf({ outcome: 'interrupted' }, now), now, slice);
     }
@@ -53,7 +61,7 @@ export function* giveBackUnheard(
  */
 export function* releaseRanOut(
   engine: Leases,
-  { now, leaseMs, holds = [], ranOutBy = now }: ClaimRequest,
+  { now, leaseMs, holds = [], ranOutBy = now, number = NOBODY }: NumberedClaim,
   slice: TimeSlice,
   before?: EventKey,
   crashed?: CrashedEvent[],
@@ -65,7 +73,7 @@ export function* releaseRanOut(
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
       yield* engine.renew(event, now + leaseMs);
     } else {
-      const ending = yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice);
+      const ending = yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice, number);
       crashed?.push(crashedEvent(event, ending));
     }
   }

@@ -216,7 +216,7 @@ export function sqliteInbox(
     async claim(request, limit, tell = () => {}) {
       const askedAt = Date.now();
       let freshUpTo: ClaimProgress['freshUpTo'] = null;
-      return unheard.claim(request, async (numbered) => {
+      return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
           const done: MoveResult<'claim'> = await move('claim', numbered, limit, { freshUpTo }, askedAt);
           tell(done.crashed);
@@ -227,7 +227,7 @@ export function sqliteInbox(
     },
     async claimOne(key, request, tell = () => {}) {
       const askedAt = Date.now();
-      return unheard.claim(request, async (numbered) => {
+      return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
           const { step, crashed } = await move('claimOne', key, numbered, askedAt);
           tell(crashed);

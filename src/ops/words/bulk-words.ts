@@ -15,12 +15,18 @@ export function stateInWords(bulk: Bulk): string {
     case 'previewed':
       return 'previewed, not run';
     case 'running':
-      return `running: ${percent(doneOf(bulk))}`;
+      return bulk.stopped === null ? `running: ${percent(doneOf(bulk))}` : stoppedInWords(bulk);
     case 'done':
       return 'done';
     case 'cancelled':
       return bulk.worked === 0 ? 'cancelled' : `cancelled after ${number(bulk.worked)}`;
   }
+}
+
+/** Where one has come to that nobody runs any more, and how that was found. */
+function stoppedInWords({ stopped, worked, total }: Bulk): string {
+  const where = `stopped at ${number(worked)} of ${number(total)}`;
+  return stopped === 'silent' ? `${where}: its process ended without a word` : where;
 }
 
 /** What an act takes of what a filter finds, where that is not seen from its name. */

@@ -5,6 +5,7 @@ import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { cancelBulk, getBulk, previewBulk, runBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { discardEvents } from '../../ops/discard.ts';
 import { hurryEvents } from '../../ops/hurry.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
 import { rerunEvents } from '../../ops/rerun.ts';
 import { readFilter } from '../parts/filter-query.ts';
 import { chosenExport } from './export-answer.ts';
@@ -90,6 +91,11 @@ export function actRoutes(page: Hono<PageEnv>, shell: Shell): void {
     if (bulk === null) return noSuchBulk(c);
     const href = `${shell.baseOf(c)}/bulks/${id}`;
     if (hasEnded(bulk)) return c.redirect(href, 303);
+    // The screen that is shown next must not say that nobody runs it. What cannot be written now is said by the run itself.
+    if (bulk.stopped !== null)
+      await operationsOf(inbox)
+        .hearOfBulk(id, false)
+        .catch(() => {});
     begin(id, byOf(shell, c, form), rate);
     return c.redirect(begunHref(href), 303);
   });

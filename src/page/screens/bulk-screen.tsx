@@ -3,7 +3,7 @@ import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { hasEnded } from '../../inbox/rules/bulks.ts';
 import { getBulk, USUAL_RATE } from '../../ops/bulks.ts';
 import { listEvents } from '../../ops/find.ts';
-import { doneOf, sentenceOf } from '../../ops/words/bulk-words.ts';
+import { doneOf, sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { withDead } from '../../ops/words/tab-words.ts';
 import { Outcome } from './bulk-outcome.tsx';
@@ -42,13 +42,14 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
     current: '/bulks',
     content: (
       <div id="live">
-        {isBegun(visit.url) && !hasEnded(bulk) && (
+        {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && (
           <p class="notice" role="status" id="begun">
             The run has begun. It goes on when you leave this page.
           </p>
         )}
-        <p id="sentence" class={bulk.state === 'previewed' ? 'notice' : undefined}>
+        <p id="sentence" class={bulk.state === 'previewed' || bulk.stopped !== null ? 'notice' : undefined}>
           {sentenceOf(bulk)}
+          {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
         </p>
         {counted !== null && <Outcome bulk={bulk} counted={counted} base={visit.base} now={visit.now} />}
         {bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
@@ -210,13 +211,15 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
   const left = bulk.total - bulk.worked;
   return (
     <section class="panel" id="acts">
-      <h2>{isPreview ? 'Run it?' : 'Resume or cancel'}</h2>
+      <h2>{isPreview ? 'Run it?' : bulk.stopped === null ? 'Resume or cancel' : 'Run the rest?'}</h2>
       {isPreview ? (
         <p>{WHAT_COMES[bulk.act]}</p>
       ) : (
         <p>
-          If the figures above stand still, the process that ran it has ended: resume it here. No event is taken twice,
-          also when two run it at once.
+          {bulk.stopped === null
+            ? 'Somebody runs it, as far as is known; if the figures above stand still, resume it here.'
+            : 'Nobody runs it: nothing more becomes of it unless somebody runs the rest.'}{' '}
+          No event is taken twice, also when two run it at once.
         </p>
       )}
       <div class="actions">

@@ -27,14 +27,15 @@ const SHOWN = 5;
 export async function overviewScreen(visit: Visit): Promise<Screen> {
   const { inbox } = visit.operated;
   const range = rangeOf(visit.url);
-  const steps = stepsOf(range, visit.now);
-  const [figures, groups, changes, pauses] = await Promise.all([
-    stats(inbox, steps),
+  const [figures, groups, pauses] = await Promise.all([
+    stats(inbox, stepsOf(range, visit.now)),
     deadGroups(inbox),
-    changesOf(inbox, steps, range.label, visit.now),
     pausedTypes(inbox),
   ]);
-  const stuck = await findStuck(inbox, figures.now.oldest, visit.now);
+  const [changes, stuck] = await Promise.all([
+    changesOf(inbox, figures, range.label, visit.now),
+    findStuck(inbox, figures.now.oldest, visit.now),
+  ]);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',

@@ -58,6 +58,9 @@ testBulks('bulks in Postgres', async () => {
       const { rows } = await pool.query<{ events: number; moves: number }>(text, [was]);
       return rows[0] ?? { events: 0, moves: 0 };
     },
+    async heardEarlier(id, ms) {
+      await pool.query(`UPDATE ${t.bulks} SET heard_ms = heard_ms - $2 WHERE id = $1`, [id, ms]);
+    },
     async rows() {
       const { rows } = await pool.query(
         `SELECT * FROM ${t.events} LEFT JOIN ${t.queue} USING (seq) LEFT JOIN ${t.shelf} USING (seq) ORDER BY seq`,

@@ -1,13 +1,16 @@
 /** What a claim reads, counted in pages, does not depend on how many events there are, or wait for one that fails. */
 import { Pool, type PoolClient } from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
-import { tableNames, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
-import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { tableNames, tablesIn, type Tables } from '../../../src/inbox/postgres/sql/tables.ts';
+import { EVERYTHING, type ClaimRequest } from '../../../src/inbox/work.ts';
+import { pauseType } from '../../../src/ops/pauses.ts';
+import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName, SETTINGS } from '../../helpers/postgres.ts';
 import { times } from '../../helpers/times.ts';
 import { START } from '../../helpers/virtual-clock.ts';
-import { claimAfresh, manyBehind } from './many-behind.ts';
+import { claimAfresh, manyBehind, manyYielding } from './many-behind.ts';
 import { plantProcessed } from './planted.ts';
 
 const PROCESSED = times(1_000_000, 20_000);
@@ -20,8 +23,23 @@ beforeAll(async () => {
   url = await postgresUrl();
 });
 
-/** The pages that each claim of ten events has asked for, in tables and indexes. */
-async function pagesOfClaims(processed: number, waiting: number): Promise<readonly number[]> {
+interface Beside {
+  readonly inbox: Inbox<PoolClient>;
+  readonly pool: Pool;
+  readonly t: Tables;
+}
+
+interface Claimed {
+  readonly request?: Partial<ClaimRequest>;
+  /** whose event each claim takes; of ten events each is about one of its own unless given */
+  readonly entity?: string;
+}
+
+/** The pages that each claim has asked for, in tables and indexes, beside what is there. */
+async function pagesOfClaims(
+  prepare: (beside: Beside) => Promise<void>,
+  { request = {}, entity }: Claimed = {},
+): Promise<readonly number[]> {
   const schema = schemaName();
   const t = tablesIn(schema);
   // One connection, which tells what it has read before it looks.
@@ -35,8 +53,7 @@ async function pagesOfClaims(processed: number, waiting: number): Promise<readon
   // Vacuum reads whole tables when it likes, and what it reads would count as the claim's: it comes once, before, for what waits
   // has left where it was due, and there the queue's own settings have it come every few thousand.
   for (const name of tableNames) await pool.query(`ALTER TABLE ${t[name]} SET (autovacuum_enabled = false)`);
-  if (processed > 0) await plantProcessed(pool, t, processed, START);
-  if (waiting > 0) await manyBehind(inbox, waiting, START);
+  await prepare({ inbox, pool, t });
   for (const name of tableNames) await pool.query(`VACUUM ${t[name]}`);
 
   async function pages(): Promise<number> {
@@ -52,26 +69,93 @@ async function pagesOfClaims(processed: number, waiting: number): Promise<readon
 
   const found: number[] = [];
   for (let claim = 0; claim < CLAIMS; claim += 1) {
-    const names = Array.from({ length: 10 }, (_, n) => `fresh_${claim}_${n}`);
-    await claimAfresh(inbox, names, START + 1_000 + claim, async (claim) => {
-      const before = await pages();
-      const claimed = await claim();
-      found.push((await pages()) - before);
-      return claimed;
-    });
+    const names = Array.from({ length: entity === undefined ? 10 : 1 }, (_, n) => `fresh_${claim}_${n}`);
+    const how = { request, ...(entity !== undefined && { entity }) };
+    await claimAfresh(
+      inbox,
+      names,
+      START + 1_000_000 + claim,
+      async (claim) => {
+        const before = await pages();
+        const claimed = await claim();
+        found.push((await pages()) - before);
+        return claimed;
+      },
+      how,
+    );
   }
   return found.toSorted((a, b) => a - b);
+}
+
+/** Of some claims and of others: their medians, and the most of each. */
+function compared(
+  what: string,
+  none: readonly number[],
+  many: readonly number[],
+): readonly (readonly [none: number, many: number])[] {
+  const at = (share: number): readonly [number, number] => {
+    const [one = 0, other = 0] = [none, many].map((pages) => pages[Math.floor((pages.length - 1) * share)]);
+    return [one, other];
+  };
+  const [median, most] = [at(0.5), at(1)];
+  console.info(`pages of a claim ${what}: median ${median.join(' and ')}, most ${most.join(' and ')}`);
+  expect(Math.min(...none)).toBeGreaterThan(10); // otherwise nothing was counted
+  return [median, most];
 }
 
 const NAME = `a claim beside ${PROCESSED} processed events, and ${WAITING} behind one that fails, reads at most twice what it reads beside none`;
 
 it(NAME, { timeout: 600_000 }, async () => {
-  const [empty, full] = [await pagesOfClaims(0, 0), await pagesOfClaims(PROCESSED, WAITING)];
-  const at = (share: number) => [empty, full].map((pages) => pages[Math.floor((pages.length - 1) * share)] ?? 0);
-  const [median, most] = [at(0.5), at(1)];
-  console.info(`pages of a claim of ten: median ${median.join(' and ')}, most ${most.join(' and ')}`);
-  for (const [none = 0, many = 0] of [median, most]) {
-    expect(none).toBeGreaterThan(10); // otherwise nothing was counted
-    expect(many).toBeLessThanOrEqual(2 * none);
-  }
+  const empty = await pagesOfClaims(async () => {});
+  const full = await pagesOfClaims(async ({ inbox, pool, t }) => {
+    await plantProcessed(pool, t, PROCESSED, START);
+    await manyBehind(inbox, WAITING, START);
+  });
+  for (const [none, many] of compared('beside many', empty, full)) expect(many).toBeLessThanOrEqual(2 * none);
 });
+
+const LESS = 10;
+
+/** So many events of a type that nobody may have now, due before all others. */
+async function storeHeld(inbox: Inbox<PoolClient>, count: number): Promise<void> {
+  const all = Array.from({ length: count }, (_, n) =>
+    incoming({ id: `held_${n}`, type: 'held', entity: null, receivedAt: START - 1_000 }),
+  );
+  await Promise.all(all.map((event) => inbox.accept(event, later())));
+  expect(await inbox.claim({ ...EVERYTHING, leaseMs: 1_000, ordered: true, now: START, room: { held: 0 } }, 1)).toEqual(
+    [],
+  );
+}
+
+it.each([
+  ['paused', {}],
+  ['full', { room: { held: 0 } }],
+] as const)(
+  `a claim beside ${WAITING} waiting events of a type that is %s reads at most twice what it reads beside ${LESS} of it`,
+  { timeout: 600_000 },
+  async (which, request) => {
+    const beside = (count: number) =>
+      pagesOfClaims(
+        async ({ inbox }) => {
+          if (which === 'paused') await pauseType(inbox as unknown as Inbox, 'held', { actor: 'ada', now: START });
+          await storeHeld(inbox, count);
+        },
+        { request },
+      );
+    for (const [few, many] of compared(which, await beside(LESS), await beside(WAITING))) {
+      expect(many).toBeLessThanOrEqual(2 * few);
+    }
+  },
+);
+
+it(
+  `a claim beside ${WAITING} events of its entity that have failed and yield reads at most twice what it reads beside ${LESS}`,
+  { timeout: 600_000 },
+  async () => {
+    const beside = (count: number) =>
+      pagesOfClaims(({ inbox }) => manyYielding(inbox, count, START), { entity: 'order::yields' });
+    for (const [few, many] of compared('beside yielding ones', await beside(LESS), await beside(WAITING))) {
+      expect(many).toBeLessThanOrEqual(2 * few);
+    }
+  },
+);

@@ -242,7 +242,7 @@ describe('a function that ends the transaction itself', () => {
     };
     expect(await failureOf(inbox.transaction(lease, work, attempt()))).toMatchObject({ code: 'FAILED' });
     const retry = { outcome: 'retry', error: { name: 'Error', message: 'lost', stack: null }, dueAt: START } as const;
-    expect(await inbox.settle(lease, retry, START)).toBe(true);
+    expect(await inbox.settle(lease, retry, START)).toBe('committed alone');
     expect([await written(), await stateOf(inbox)]).toEqual([['ord_1'], ['dead', 'failed', ['failed']]]);
   });
 

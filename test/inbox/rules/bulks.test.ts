@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Bulk } from '../../../src/inbox/operator/acts.ts';
+import type { StoredBulk } from '../../../src/inbox/operator/acts.ts';
 import type { ActedRow } from '../../../src/inbox/rules/act-on-events.ts';
 import type { Author } from '../../../src/inbox/rules/audit-line.ts';
 import {
@@ -19,7 +19,7 @@ const NOW = 1_000;
 const ADA: Author = { actor: 'ada', via: 'cli', reason: null, now: NOW };
 const SINCE = new Date(5);
 const nothing = { states: {}, types: {}, deadReasons: {} };
-const previewed: Bulk = {
+const previewed: StoredBulk = {
   id: 3,
   act: 'discard',
   state: 'previewed',
@@ -35,8 +35,9 @@ const previewed: Bulk = {
   worked: 0,
   counts: {},
   audit: null,
+  heard: null,
 };
-const running: Bulk = { ...previewed, state: 'running', worked: 2, counts: { done: 1, unknown: 1 }, audit: 8 };
+const running: StoredBulk = { ...previewed, state: 'running', worked: 2, counts: { done: 1, unknown: 1 }, audit: 8 };
 const endless = { add: () => false, isOver: () => false };
 const acting = { author: ADA, entity: undefined };
 
@@ -55,7 +56,7 @@ const eventOf = (seq: number, state: EventState, changes: Partial<ActedRow> = {}
 });
 
 /** A bulk whose open events have these states. */
-function inboxWith(bulk: Bulk | null, open: { readonly [seq: number]: EventState } = {}) {
+function inboxWith(bulk: StoredBulk | null, open: { readonly [seq: number]: EventState } = {}) {
   const left = Object.keys(open).map(Number);
   return scripted({
     bulk: () => bulk,
@@ -68,7 +69,7 @@ function inboxWith(bulk: Bulk | null, open: { readonly [seq: number]: EventState
 
 const WRITES = ['addAuditLine', 'startBulk', 'noteResult', 'saveWorked', 'recountAuditLine', 'endBulk', 'discard'];
 
-it.each<[string, Bulk | null, mayGoOn: boolean]>([
+it.each<[string, StoredBulk | null, mayGoOn: boolean]>([
   ['that there is not', null, false],
   ['that was previewed', previewed, true],
   ['that is running', running, true],
@@ -96,7 +97,7 @@ it('the first batch begins it: a line of the audit, with the reason of the previ
   expect(of('recountAuditLine')).toEqual([['recountAuditLine', 9, { done: 1 }]]);
 });
 
-it.each<[Partial<Bulk>, reason: string | null, said: string | null, about: object]>([
+it.each<[Partial<StoredBulk>, reason: string | null, said: string | null, about: object]>([
   [{}, 'my own', 'my own', {}],
   [{ reason: null }, null, null, {}],
   [{ force: true }, null, 'the shop was down', { force: true }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { sqliteInbox } from '../../../src/inbox/sqlite/sqlite-inbox.ts';
-import { EVERYTHING } from '../../../src/inbox/work.ts';
+import { EVERYTHING, type CrashedEvent } from '../../../src/inbox/work.ts';
 import { createProcessor } from '../../../src/processing/processor.ts';
 import { createReceiver } from '../../../src/receive/receiver.ts';
 import { incoming, later, severalIncoming } from '../../helpers/incoming-event.ts';
@@ -147,3 +147,25 @@ describe('a writer that dies between a commit and its answer', () => {
     expect(await outcomes(inbox, { ...KEY, id: 'evt_2' })).toEqual(['interrupted', 'processed']);
   });
 });
+
+it.each(['claim', 'claimOne'] as const)(
+  'a writer that dies between the commit of a %s and its answer has found a crash: the next claim tells of it, once',
+  async (how) => {
+    const answers = lostAnswers();
+    await using inbox = sqliteInbox(scratchFile());
+    const now = Date.now();
+    await inbox.accept(incoming({ receivedAt: now }), later());
+    await inbox.claim({ ...CLAIM, leaseMs: 1_000, now }, 1);
+    const told: CrashedEvent[] = [];
+    const tell = (crashed: readonly CrashedEvent[]) => void told.push(...crashed);
+    // Of its own endpoint there is nothing, and so of what it has found.
+    const again = { ...CLAIM, endpoints: ['elsewhere'], now: now + 2_000 };
+    const claim = () => (how === 'claim' ? inbox.claim(again, 1, tell) : inbox.claimOne(KEY, again, tell));
+    answers.loseNext(how);
+    await expect(claim()).rejects.toMatchObject({ code: 'FAILED' });
+    expect([answers.lost, told]).toEqual([[how], []]);
+    for (let n = 0; n < 3; n += 1) await claim();
+    const about = { endpoint: 'default', id: 'evt_1', type: 'order.created', error: null };
+    expect(told).toEqual([{ ...about, attempt: 1, deadReason: null, dueAt: expect.any(Number) }]);
+  },
+);

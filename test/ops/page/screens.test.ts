@@ -213,11 +213,8 @@ describe('Overview', () => {
     const all = spans.filter((_, n) => lengths[n] === step);
     const [since, until] = [all[0]?.[0] ?? 0, all.at(-1)?.[1] ?? 0];
     expect(all.length).toBe(steps);
-    // Beside the steps, the whole span and the one before it.
-    expect(spans.filter((span) => !all.includes(span))).toEqual([
-      [2 * since - until, since],
-      [since, until],
-    ]);
+    // Beside the steps, which are the whole span, the one before it.
+    expect(spans.filter((span) => !all.includes(span))).toEqual([[2 * since - until, since]]);
     expect([since % step, until % step]).toEqual([0, 0]);
     expect(until).toBeGreaterThan(NOW.getTime());
     expect(until - NOW.getTime()).toBeLessThanOrEqual(step);
@@ -526,6 +523,20 @@ describe('Bulk reruns', () => {
     const bar = tagsOf(progress).find(({ name }) => name === 'progress');
     expect(bar?.attributes).toMatchObject({ max: '128', value: '32' });
     expect(textOf(partOf(html, 'acts'))).toContain('Resume the 96 left');
+  });
+
+  test.each([
+    [true, 'It has stopped at 32 of 128.'],
+    [false, 'It has stopped at 32 of 128: its process ended without a word.'],
+  ])('one that nobody runs any more says so, and how to run the rest: %#', async (stopped, said) => {
+    const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped };
+    const running = bulkOf({ state: 'running', startedAt: ago(2), worked: 32, counts: { done: 32 }, audit: 3, heard });
+    const visit = stubVisit({ bulk: async () => running, bulks: async () => [running] }, { path: '/bulks' });
+    const html = await htmlOf(await bulkScreen(visit, 7));
+    expect(textOf(partOf(html, 'sentence'))).toContain(said);
+    expect(textOf(partOf(html, 'acts'))).toContain('Run the rest?');
+    expect(textOf(partOf(html, 'acts'))).not.toContain('Somebody runs it');
+    expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });
 
   test.for(['done', 'cancelled'] as const)('one that is %s has no forms', async (state) => {

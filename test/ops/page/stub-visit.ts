@@ -1,5 +1,5 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import type { Bulk } from '../../../src/inbox/operator/acts.ts';
+import type { StoredBulk } from '../../../src/inbox/operator/acts.ts';
 import type { CountRow, Gauges } from '../../../src/inbox/operator/counts.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import type { DeadGroup, EventSummary } from '../../../src/inbox/operator/search.ts';
@@ -114,8 +114,9 @@ export function deadGroup(parts: Partial<DeadGroup> = {}): DeadGroup {
   };
 }
 
-export function bulkOf(parts: Partial<Bulk> = {}): Bulk {
+export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
   return {
+    heard: null,
     id: 7,
     act: 'rerun',
     state: 'previewed',

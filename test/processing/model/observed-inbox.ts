@@ -105,7 +105,7 @@ export class Observer {
           (held) => {
             const event = model.of(lease);
             if (held && event !== undefined) this.#runs.settled(event, settlement, life);
-            model.settled(lease, settlement, now, held);
+            model.settled(lease, settlement, now, held !== false);
           },
         );
       },

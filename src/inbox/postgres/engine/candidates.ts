@@ -1,11 +1,13 @@
 import type { Lane } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import type { Scope } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Tables } from '../sql/tables.ts';
 import { createdOf } from '../sql/records.ts';
 import { readyEndpoints } from './takers.ts';
+import { FRONT } from './entity-queue.ts';
 import type { Scene } from './scene.ts';
 
 export interface CandidateRow {
@@ -18,7 +20,6 @@ export interface CandidateRow {
   readonly crashes: number;
 }
 
-const READY_TYPES = 1_000;
 const READY = 'lease_until_ms IS NULL AND NOT parked';
 
 /** So often it looks behind what others have locked, and so far: they have it for a moment, and who looks holds locks too. */
@@ -59,7 +60,10 @@ interface Wanted {
   readonly pauses: readonly Lane[];
 }
 
-/** The types of some endpoints of which something may be claimed: so many at most, as senders can invent them. */
+/**
+ * Each endpoint and type of which something may be claimed, when it is due; a step through the index for each, whatever waits of
+ * it. All of them, though senders can invent types: those behind a bound would never be claimed while those before it wait.
+ */
 async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): Promise<readonly Lane[]> {
   const rows = await session.rows<Lane>(
     `WITH RECURSIVE lanes AS (
@@ -71,10 +75,27 @@ async function readyLanes({ session, t }: Scene, endpoints: readonly string[]): 
          SELECT type FROM ${t.queue} WHERE ${READY} AND endpoint = lanes.endpoint AND type > lanes.type
          ORDER BY endpoint, type LIMIT 1
        ) FROM lanes WHERE lanes.type IS NOT NULL
-     ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL LIMIT ${READY_TYPES}`,
+     ) SELECT endpoint, type FROM lanes WHERE type IS NOT NULL`,
     [endpoints.map(toText)],
   );
   return rows.map(({ endpoint, type }) => ({ endpoint: fromText(endpoint), type: fromKey(type) }));
+}
+
+/** What may be claimed of some types, by endpoint and type: of every type, those that something waits of. */
+export async function lanesOf(
+  scene: Scene,
+  endpoints: readonly string[],
+  types: Scope['types'],
+): Promise<readonly Lane[]> {
+  if (endpoints.length === 0) return [];
+  if (types === '*') return readyLanes(scene, endpoints);
+  return endpoints.flatMap((endpoint) => [...new Set(types)].map((type) => ({ endpoint, type })));
+}
+
+interface DueRow {
+  readonly seq: number;
+  readonly slot: number;
+  readonly due_ms: number;
 }
 
 async function dueOf(
@@ -82,64 +103,43 @@ async function dueOf(
   { endpoints, types, except, now }: CandidatesAsked,
   { suspects, limit, pauses }: Wanted,
   busy: readonly number[],
-): Promise<readonly { readonly seq: number; readonly slot: number }[]> {
+): Promise<readonly DueRow[]> {
   const { session, t } = scene;
   const there = [...new Set(await readyEndpoints(scene, endpoints))];
-  if (there.length === 0) return [];
-  const named = there.map(toText);
-  const wanted = types === '*' && except.length > 0 ? await readyTypesBut(scene, named, except) : types;
-  const ready = `queue.endpoint = named.endpoint AND ${READY} AND (queue.crashes = 0 OR $3::boolean)`;
+  // What is paused, or full, is passed over by its type, however much of it waits.
+  const whole = there.filter(
+    (endpoint) => types === '*' && except.length === 0 && !pausesIn(pauses, { endpoints: [endpoint], types }),
+  );
+  const others = there.filter((endpoint) => !whole.includes(endpoint));
+  const lanes = await lanesOf(scene, others, types);
+  const open = openLanes(pauses, lanes).filter(({ type }) => !except.includes(type));
   /** The first of one endpoint, or of one type of it, by an index on that expression. */
   const first = (due: string, more: string): string => `
     SELECT seq, slot, due_ms FROM (
       SELECT queue.seq, queue.slot, queue.due_ms FROM ${t.queue} AS queue
-      WHERE ${ready} AND ${due} <= $2::bigint ${more} ORDER BY ${due}, queue.seq LIMIT ${DEEPEST}
+      WHERE queue.endpoint = named.endpoint AND ${READY} AND (queue.crashes = 0 OR $3::boolean) AND ${due} <= $2::bigint ${more}
+      ORDER BY ${due}, queue.seq LIMIT ${DEEPEST}
     ) AS first WHERE slot <> ALL($5::smallint[]) LIMIT $4`;
-  if (pausesIn(pauses, { endpoints: there, types: wanted })) {
-    const all =
-      wanted === '*'
-        ? await readyLanes(scene, there)
-        : there.flatMap((endpoint) => [...new Set(wanted)].map((type) => ({ endpoint, type })));
-    const open = openLanes(pauses, all);
-    const lanes = [open.map(({ endpoint }) => toText(endpoint)), open.map(({ type }) => toKey(type))] as const;
-    return session.rows(
-      `SELECT due.seq, due.slot FROM unnest($1::text[], $6::text[]) AS named (endpoint, type)
-       CROSS JOIN LATERAL (${first('queue.due_ms', 'AND queue.type = named.type')}) AS due
-       ORDER BY due.due_ms, due.seq LIMIT $4`,
-      [lanes[0], now, suspects, limit, busy, lanes[1]],
-    );
-  }
-  const text =
-    wanted === '*'
-      ? `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint)
-         CROSS JOIN LATERAL (${first('queue.due_ms + 0', '')}) AS due ORDER BY due.due_ms, due.seq LIMIT $4`
-      : `SELECT due.seq, due.slot FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN unnest($6::text[]) AS wanted (type)
-         CROSS JOIN LATERAL (${first('queue.due_ms', 'AND queue.type = wanted.type')}) AS due
-         ORDER BY due.due_ms, due.seq LIMIT $4`;
-  const values = [named, now, suspects, limit, busy];
-  return session.rows(text, wanted === '*' ? values : [...values, [...new Set(wanted)].map(toKey)]);
-}
-
-/** The types of what is ready at some endpoints; a step through the index for each, whatever waits of those left out. */
-export async function readyTypesBut(
-  { session, t }: Scene,
-  endpoints: readonly string[],
-  except: readonly string[],
-): Promise<readonly string[]> {
-  const where = `${READY} AND endpoint = named.endpoint`;
-  const rows = await session.rows<{ type: string }>(
-    `SELECT DISTINCT found.type FROM unnest($1::text[]) AS named (endpoint) CROSS JOIN LATERAL (
-       WITH RECURSIVE found AS (
-         (SELECT type FROM ${t.queue} WHERE ${where} ORDER BY type LIMIT 1)
-         UNION ALL
-         SELECT next.type FROM found CROSS JOIN LATERAL (
-           SELECT type FROM ${t.queue} WHERE ${where} AND type > found.type ORDER BY type LIMIT 1
-         ) AS next
-       ) SELECT type FROM found
-     ) AS found`,
-    [endpoints],
-  );
-  return rows.map(({ type }) => fromKey(type)).filter((type) => !except.includes(type));
+  const asked = [now, suspects, limit, busy];
+  const dueOfEndpoints = `
+    SELECT due.* FROM unnest($1::text[]) AS named (endpoint)
+    CROSS JOIN LATERAL (${first('queue.due_ms + 0', '')}) AS due ORDER BY due.due_ms, due.seq LIMIT $4`;
+  const dueOfLanes = `
+    SELECT due.* FROM unnest($1::text[], $6::text[]) AS named (endpoint, type)
+    CROSS JOIN LATERAL (${first('queue.due_ms', 'AND queue.type = named.type')}) AS due
+    ORDER BY due.due_ms, due.seq LIMIT $4`;
+  const [ofEndpoints, ofLanes] = await Promise.all([
+    whole.length === 0 ? [] : session.rows<DueRow>(dueOfEndpoints, [whole.map(toText), ...asked]),
+    open.length === 0
+      ? []
+      : session.rows<DueRow>(dueOfLanes, [
+          open.map(({ endpoint }) => toText(endpoint)),
+          ...asked,
+          open.map(({ type }) => toKey(type)),
+        ]),
+  ]);
+  if (ofLanes.length === 0 || ofEndpoints.length === 0) return [...ofEndpoints, ...ofLanes];
+  return [...ofEndpoints, ...ofLanes].toSorted((a, b) => a.due_ms - b.due_ms || a.seq - b.seq).slice(0, limit);
 }
 
 interface JudgedRow extends CandidateRow {
@@ -161,8 +161,7 @@ function judged(t: Tables): string {
         AND (done.created_ms, done.created_ns) > (due.created_ms, due.created_ns)) AS superseded,
       front.seq AS front, front.type AS front_type, front.created_ms AS front_ms, front.created_ns AS front_ns
     FROM ${t.queue} AS due LEFT JOIN LATERAL (
-      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL AND NOT yields
-      ORDER BY created_ms, created_ns, seq LIMIT 1
+      SELECT seq, type, created_ms, created_ns FROM ${t.queue} WHERE ${same} AND lease_until_ms IS NULL AND ${FRONT} LIMIT 1
     ) AS front ON true
     WHERE due.seq = ANY($1::bigint[]) AND due.lease_until_ms IS NULL AND NOT due.parked AND due.due_ms <= $2
       AND (due.crashes = 0 OR $3::boolean)

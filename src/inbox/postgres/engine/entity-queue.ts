@@ -5,6 +5,9 @@ import { fromText, toText } from '../driver/values.ts';
 import { fromKey, toKey } from '../sql/keys.ts';
 import type { Scene } from './scene.ts';
 
+/** The end of a WHERE, and the order: of what waits of an entity, what holds others back, by the index of that. */
+export const FRONT = 'NOT yields ORDER BY created_ms + 0, created_ns, seq';
+
 interface FrontRow {
   readonly seq: number;
   readonly parked: boolean;
@@ -27,15 +30,14 @@ export function entityQueue({
     SELECT 1 FROM ${t.queue}
     WHERE lease_until_ms IS NOT NULL AND entity IS NOT NULL AND entity = $1 AND endpoint = $2 LIMIT 1`;
   const front = `
-    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND NOT yields ${inOrder} LIMIT 1`;
+    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND ${FRONT} LIMIT 1`;
   const next = `
-    (SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue} WHERE ${waiting} AND NOT yields ${inOrder} LIMIT 1)
+    (SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue} WHERE ${waiting} AND ${FRONT} LIMIT 1)
     UNION ALL (
       SELECT created_ms, created_ns, seq, type, parked, yields FROM ${t.queue}
       WHERE yields AND parked AND entity = $1 AND endpoint = $2 ORDER BY entity, endpoint, seq LIMIT ${YIELDING_BATCH})`;
   const frontOfTypes = `
-    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND NOT yields AND type = ANY($3::text[])
-    ${inOrder} LIMIT 1`;
+    SELECT created_ms, created_ns, seq, type, parked FROM ${t.queue} WHERE ${waiting} AND type = ANY($3::text[]) AND ${FRONT} LIMIT 1`;
   const upTo = `
     SELECT seq FROM (
       SELECT seq, parked FROM ${t.queue}
@@ -122,8 +124,7 @@ export async function readFronts({ session, t, facts }: Scene, queues: readonly 
        ) AS yielding, front.*
      FROM unnest($1::text[], $2::text[]) AS given (entity, endpoint) LEFT JOIN LATERAL (
        SELECT seq, type, parked, created_ms, created_ns FROM ${t.queue}
-       WHERE ${same} AND lease_until_ms IS NULL AND NOT yields
-       ORDER BY created_ms, created_ns, seq LIMIT 1
+       WHERE ${same} AND lease_until_ms IS NULL AND ${FRONT} LIMIT 1
      ) AS front ON true`,
     [named.map(([entity]) => entity), named.map(([, endpoint]) => endpoint)],
   );

@@ -1,12 +1,14 @@
 import type { EventKey } from '../../event.ts';
 import type { Claims, Counting, EntityQueue, EventToRun, RanOutEvent, RunningEvent } from '../../rules/engine.ts';
+import { isCommittedAlone } from '../../rules/committed-alone.ts';
+import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { answer, asked, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
-import type { Attempt, Lease } from '../../work.ts';
+import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { fromText, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
-import { createdOf, joined, STATE } from '../sql/records.ts';
-import type { Tables } from '../sql/tables.ts';
+import { createdOf, joined, places, STATE } from '../sql/records.ts';
+import { rowOf, type Tables } from '../sql/tables.ts';
 import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
 import { followClock } from './follow-clock.ts';
 import type { Scene } from './scene.ts';
@@ -112,6 +114,7 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
         }),
       );
     },
+    foundBy: (number) => asked(foundBy(scene, number)),
     claimedUnder(number) {
       const leases = given.under(number);
       return leases.length === 0 ? answer([]) : asked(stillHeld(scene, leases));
@@ -124,10 +127,13 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       return asked(readRunning(scene, [lease.seq]).then(() => facts.held(lease)));
     },
     outcomeUnder({ seq, fence }) {
-      const text = `SELECT outcome FROM ${t.attempts} WHERE seq = $1 AND fence = $2 ORDER BY number DESC LIMIT 1`;
+      const text = `
+        SELECT outcome, error_message FROM ${t.attempts} WHERE seq = $1 AND fence = $2 AND found_by IS NULL
+        ORDER BY number DESC LIMIT 1`;
       const outcome = async () => {
         await writes.flush();
-        return (await session.row<Pick<Attempt, 'outcome'>>(text, [seq, fence]))?.outcome;
+        const row = await session.row<Pick<Attempt, 'outcome'> & { error_message: string | null }>(text, [seq, fence]);
+        return row && isCommittedAlone(row.error_message) ? 'committed alone' : row?.outcome;
       };
       return asked(outcome());
     },
@@ -228,6 +234,33 @@ function claimedOf(row: ClaimedRow) {
     failures: row.failures,
     ...(row.trace !== null && { trace: fromText(row.trace) }),
   };
+}
+
+/** What a claim has found crashed, and where its event stands by now. */
+async function foundBy({ session, t }: Scene, number: number): Promise<readonly CrashedEvent[]> {
+  const rows = await session.rows<FoundCrash & EventKey>(
+    `SELECT endpoint, id, type, attempt, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
+       CASE WHEN attempts = attempt THEN state END AS state
+     FROM (
+       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.seq, ended.ended_ms, ended.error_name,
+         ended.error_message, ended.error_stack, queue.due_ms, coalesce(queue.attempts, shelf.attempts) AS attempts, ${STATE}
+       FROM ${t.attempts} AS ended CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = ended.seq')} ${places(t)}
+       WHERE ended.found_by = $1
+     ) AS told ORDER BY ended_ms, seq`,
+    [number],
+  );
+  return rows.map((row) => {
+    const { type, error_name: name, error_message: message, error_stack: stack } = row;
+    return foundCrash({
+      ...row,
+      endpoint: fromText(row.endpoint),
+      id: fromText(row.id),
+      type: type === null ? null : fromText(type),
+      error_name: name === null ? null : fromText(name),
+      error_message: message === null ? null : fromText(message),
+      error_stack: stack === null ? null : fromText(stack),
+    });
+  });
 }
 
 /** Those that stand. Waits for a transaction that has given them, should it be under way still. */

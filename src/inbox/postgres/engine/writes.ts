@@ -1,5 +1,4 @@
-import type { Attempt } from '../../work.ts';
-import type { RunningEvent } from '../../rules/engine.ts';
+import type { AttemptEnded, RunningEvent } from '../../rules/engine.ts';
 import { foldTypes, hasOwnType } from '../../rules/counted-types.ts';
 import { Tally } from '../../rules/tally.ts';
 import type { DatabaseTime } from '../database-time.ts';
@@ -19,7 +18,8 @@ export interface Writes {
   unpark(seq: number): void;
   /** What was in processing is processed. */
   end(seq: number): void;
-  attempt(event: RunningEvent, ended: Pick<Attempt, 'outcome' | 'error' | 'skipped'>, now: number): void;
+  /** A marker that its transaction was committed by itself goes with it, unless its function may ask for that yet. */
+  attempt(event: RunningEvent, ended: AttemptEnded, now: number): void;
   processed(event: Pick<RunningEvent, 'endpoint' | 'entity' | 'created'>): void;
   readonly counts: Tally;
   /** Takes its body away. */
@@ -41,6 +41,7 @@ export function writesOf(
   let unparked: number[] = [];
   let processed: number[] = [];
   let attempts: (readonly unknown[])[] = [];
+  let effects: (readonly [number, number])[] = [];
   let marks: (readonly unknown[])[] = [];
   let pruned: (readonly [number, Uint8Array])[] = [];
   let withoutErrors: number[] = [];
@@ -49,10 +50,28 @@ export function writesOf(
     park: (seq) => void parked.push(seq),
     unpark: (seq) => void unparked.push(seq),
     end: (seq) => void processed.push(seq),
-    attempt({ seq, fence, endpoint, attempt, trigger, claimedAt }, { outcome, error, skipped }, now) {
+    attempt(
+      { seq, fence, endpoint, attempt, trigger, claimedAt, hasEffect },
+      { outcome, error, skipped, foundBy },
+      now,
+    ) {
       const words = [error?.name, error?.message, error?.stack, skipped].map((text) => textOrNull(text ?? null));
       const isProcessed = outcome === 'processed';
-      attempts.push([seq, attempt, trigger, outcome, fence, toText(endpoint), claimedAt, now, isProcessed, ...words]);
+      const found = foundBy ?? null;
+      attempts.push([
+        seq,
+        attempt,
+        trigger,
+        outcome,
+        fence,
+        toText(endpoint),
+        claimedAt,
+        now,
+        isProcessed,
+        ...words,
+        found,
+      ]);
+      if (hasEffect === true && found === null) effects.push([seq, fence]);
     },
     processed({ endpoint, entity, created }) {
       if (created !== null) marks.push([keyOrNull(entity), toText(endpoint), created.ms, created.ns]);
@@ -65,7 +84,11 @@ export function writesOf(
       const writes: Write[] = [];
       if (processed.length > 0) writes.push({ text: moves.toProcessed, values: [processed] });
       if (unparked.length > 0) writes.push({ text: moves.unparkMany, values: [unparked] });
-      if (attempts.length > 0) writes.push({ text: addAttempts(t), values: columns(attempts, 13) });
+      if (attempts.length > 0) writes.push({ text: addAttempts(t), values: columns(attempts, 14) });
+      if (effects.length > 0) {
+        const text = `DELETE FROM ${t.effects} WHERE seq = ANY($1::bigint[]) AND fence = ANY($2::bigint[])`;
+        writes.push({ text, values: columns(effects, 2) });
+      }
       if (marks.length > 0) writes.push({ text: raiseHighWater(t), values: columns(marks, 4) });
       if (withoutErrors.length > 0) writes.push({ text: pruneErrors(t), values: [withoutErrors] });
       if (withoutConflict.length > 0) {
@@ -94,6 +117,7 @@ export function writesOf(
       processed = [];
       unparked = [];
       attempts = [];
+      effects = [];
       marks = [];
       await Promise.all(writing);
     },
@@ -107,9 +131,9 @@ function columns(rows: readonly (readonly unknown[])[], count: number): unknown[
 function addAttempts(t: Tables): string {
   return `
     INSERT INTO ${t.attempts} (seq, number, trigger, outcome, fence, endpoint, started_ms, ended_ms, prunable,
-      error_name, error_message, error_stack, skipped)
+      error_name, error_message, error_stack, skipped, found_by)
     SELECT * FROM unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
-      $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[], $13::text[])`;
+      $8::bigint[], $9::boolean[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[])`;
 }
 
 function pruneErrors(t: Tables): string {

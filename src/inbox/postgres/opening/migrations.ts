@@ -3,6 +3,7 @@ import { bulks } from './schema/05-bulks.ts';
 import { counts } from './schema/03-counts.ts';
 import { handling } from './schema/01-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
+import { leftBehind } from './schema/11-left-behind.ts';
 import { marks } from './schema/09-marks.ts';
 import { optionsByType } from './schema/07-options-by-type.ts';
 import { processors } from './schema/08-processors.ts';
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   processors,
   marks,
   pauses,
+  leftBehind,
 ];

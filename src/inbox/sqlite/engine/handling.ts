@@ -2,6 +2,7 @@ import type { EventKey } from '../../event.ts';
 import type { Lane } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt, ClaimedEvent, Lease } from '../../work.ts';
@@ -46,6 +47,8 @@ interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
   readonly claimed_ms: number;
 }
 
+interface FoundRow extends FoundCrash, EventKey {}
+
 /** Processors take events, hold them, and say how their attempts ended. */
 export function handling(statements: NamedStatements): Omit<Claims, keyof Counting | keyof EntityQueue> {
   const { database, moves, queue } = statements;
@@ -77,6 +80,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     claim(seqs, now, until, number = 0) {
       return answer(seqs.map((seq) => claimedOf(moves.claim.get({ seq, now, until, number }) as ClaimedRow)));
     },
+    foundBy: (number) => answer((queue.foundBy.all({ number }) as FoundRow[]).map((row) => foundCrash(row))),
     claimedUnder: (number) => answer((queue.claimedUnder.all({ number }) as RunningRow[]).map(runningOf)),
     renew: ({ seq, fence }, until) => answer(moves.renew.run({ seq, fence, until }).changes === 1),
     ranOut(by, limit, before) {
@@ -116,7 +120,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
       }
       return DONE;
     },
-    addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error, skipped }, now) {
+    addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error, skipped, foundBy }, now) {
       queue.addAttempt.run({
         seq,
         number: attempt,
@@ -128,6 +132,7 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
         message: error?.message ?? null,
         stack: error?.stack ?? null,
         skipped: skipped ?? null,
+        foundBy: foundBy ?? null,
       });
       return DONE;
     },

@@ -5,6 +5,7 @@ import { endpoints } from './schema/04-endpoints.ts';
 import { events } from './schema/01-events.ts';
 import { handling } from './schema/02-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
+import { leftBehind } from './schema/11-left-behind.ts';
 import { marks } from './schema/09-marks.ts';
 import type { Migration } from './schema/migration.ts';
 import { operations } from './schema/03-operations.ts';
@@ -24,6 +25,7 @@ const migrations: readonly Migration[] = [
   processors,
   marks,
   pauses,
+  leftBehind,
 ];
 
 /** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */

@@ -35,7 +35,9 @@ export const EVER_TAKEN = `
 
 /** What has failed and lets newer events of its entity pass, which is seldom: by an index of its own. */
 const YIELDING = `yields = 1 AND state = 'pending' AND entity = +:entity AND endpoint = +:endpoint`;
-const BLOCKS = `seq NOT IN (SELECT seq FROM hookbox_events INDEXED BY hookbox_events_yielding WHERE ${YIELDING})`;
+/** What waits of an entity and holds others back, by an index of its own, too. */
+const HOLDING = `hookbox_events INDEXED BY hookbox_events_holding
+        WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint`;
 
 /** When the next event of a scope is due; one statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
@@ -102,15 +104,13 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     /** The oldest event of an entity that waits and holds others back. */
     frontOfEntity: prepare(`
-      SELECT created_ms, created_ns, seq, type FROM hookbox_events
-      WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND ${BLOCKS}
+      SELECT created_ms, created_ns, seq, type FROM ${HOLDING}
       ORDER BY created_ms, created_ns, seq LIMIT 1
     `),
     /** The same, and behind it what is parked of those that yield. */
     nextOfEntity: prepare(`
       SELECT * FROM (
-        SELECT created_ms, created_ns, seq, type, 0 AS yields FROM hookbox_events
-        WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND ${BLOCKS}
+        SELECT created_ms, created_ns, seq, type, 0 AS yields FROM ${HOLDING}
         ORDER BY created_ms, created_ns, seq LIMIT 1
       ) UNION ALL SELECT * FROM (
         SELECT NULL, NULL, seq, NULL, 1 FROM hookbox_events INDEXED BY hookbox_events_yielding
@@ -123,7 +123,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         SELECT (
           SELECT seq FROM hookbox_events
           WHERE state = 'pending' AND parked < 2 AND entity = +:entity AND endpoint = +:endpoint AND type = json_each.value
-            AND ${BLOCKS}
+            AND yields = 0
           ORDER BY created_ms, created_ns, seq LIMIT 1
         ) FROM json_each(:types)
       ) ORDER BY created_ms, created_ns, seq LIMIT 1
@@ -161,6 +161,13 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     outcomeUnder: prepare(`
       SELECT outcome FROM hookbox_attempts
       WHERE seq = :seq AND number = (SELECT attempts FROM hookbox_events WHERE seq = :seq AND fence = :fence)
+        AND found_by IS NULL
+    `),
+    foundBy: prepare(`
+      SELECT endpoint, id, type, number AS attempt, ended_ms, error_name, error_message, error_stack, due_ms,
+        iif(attempts = number, state, NULL) AS state, dead_reason
+      FROM hookbox_attempts AS a INDEXED BY hookbox_attempts_found CROSS JOIN hookbox_events AS e ON e.seq = a.seq
+      WHERE found_by = :number ORDER BY ended_ms, a.seq
     `),
     ranOut: prepare(`
       SELECT seq, id, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, crashes, fence,
@@ -209,8 +216,9 @@ export function prepareQueueStatements(database: SqliteDatabase) {
     `),
     addAttempt: prepare(`
       INSERT INTO hookbox_attempts
-        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped)
-      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped)
+        (seq, number, trigger, outcome, started_ms, ended_ms, error_name, error_message, error_stack, skipped,
+         found_by)
+      VALUES (:seq, :number, :trigger, :outcome, :started, :ended, :name, :message, :stack, :skipped, :foundBy)
     `),
     noteLateError: prepare(`
       UPDATE hookbox_attempts SET error_name = :name, error_message = :message, error_stack = :stack

@@ -1,4 +1,4 @@
-import type { Bulk } from '../../../operator/acts.ts';
+import type { StoredBulk } from '../../../operator/acts.ts';
 import { actOf, breakdownOf, bulkOf, filterOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine, OldBulks } from '../../../rules/bulks.ts';
 import { asked } from '../../../rules/steps.ts';
@@ -8,12 +8,15 @@ import type { Scene } from '../../engine/scene.ts';
 
 type Part = Pick<
   BulkEngine,
-  'filling' | 'saveSnapshot' | 'seal' | 'bulk' | 'startBulk' | 'saveWorked' | 'endBulk' | keyof OldBulks
+  'filling' | 'saveSnapshot' | 'seal' | 'bulk' | 'startBulk' | 'saveWorked' | 'noteHeard' | 'endBulk' | keyof OldBulks
 >;
 
+/** Of the server: machines need not agree with it, nor with each other. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
 /** By their names: a newer version may add others, and Postgres refuses what is prepared to say `*` after that. */
-export const COLUMNS =
-  'id, act, does, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown, worked, counts, audit';
+export const COLUMNS = `id, act, does, state, force, filter, actor, reason, created_ms, started_ms, ended_ms, total, breakdown,
+  worked, counts, audit, heard_ms, heard_worked, stopped, ${NOW} - heard_ms AS silent_ms`;
 
 /** One whose snapshot is complete. */
 export const COMPLETE = `id = $1 AND state <> 'filling'`;
@@ -57,6 +60,8 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
       ),
     saveWorked: (id, worked, counts) =>
       run(`UPDATE ${t.bulks} SET worked = $2, counts = $3 WHERE id = $1`, [id, worked, JSON.stringify(counts)]),
+    noteHeard: (id, stops) =>
+      run(`UPDATE ${t.bulks} SET heard_ms = ${NOW}, heard_worked = worked, stopped = $2 WHERE id = $1`, [id, stops]),
     endBulk: (id, state, now) => run(`UPDATE ${t.bulks} SET state = $2, ended_ms = $3 WHERE id = $1`, [id, state, now]),
 
     giveUpFilling: (since) =>
@@ -85,11 +90,11 @@ export function bulkRecords({ session, t }: Pick<Scene, 'session' | 't'>): Part 
   };
 }
 
-export async function findBulk(session: Session, text: string, id: number): Promise<Bulk | null> {
+export async function findBulk(session: Session, text: string, id: number): Promise<StoredBulk | null> {
   const row = await session.row<BulkRow>(text, [id]);
   return row === undefined ? null : storedBulk(row);
 }
 
-export function storedBulk(row: BulkRow): Bulk {
+export function storedBulk(row: BulkRow): StoredBulk {
   return bulkOf({ ...row, actor: fromText(row.actor), reason: row.reason === null ? null : fromText(row.reason) });
 }

@@ -1,5 +1,5 @@
 import { positiveWhole } from '../../../../number-option.ts';
-import type { Acts, Bulk } from '../../../operator/acts.ts';
+import type { Acts, StoredBulk } from '../../../operator/acts.ts';
 import { authorOf } from '../../../operator/author.ts';
 import { storedAct, type BulkRow } from '../../../operator/bulk-record.ts';
 import { assertFilter } from '../../../operator/check-filter.ts';
@@ -19,6 +19,7 @@ import {
 import { outcomePart } from '../../../rules/bulk-outcome.ts';
 import { awaited } from '../../../rules/steps.ts';
 import { textOrNull, toText } from '../../driver/values.ts';
+import type { Session } from '../../driver/session.ts';
 import { timeSlice } from '../../engine/time-slice.ts';
 import type { Access } from '../access.ts';
 import { doneOnce } from '../done-once.ts';
@@ -35,7 +36,7 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
   const { database, t, time, scene, writeAt } = store;
   const inDatabase = (author: Author): Author => ({ ...author, now: time.toDatabase(author.now) });
   const shift = (at: Date | null): Date | null => at && new Date(time.toCaller(at.getTime()));
-  const toCaller = (bulk: Bulk): Bulk => ({
+  const toCaller = (bulk: StoredBulk): StoredBulk => ({
     ...bulk,
     createdAt: new Date(time.toCaller(bulk.createdAt.getTime())),
     startedAt: shift(bulk.startedAt),
@@ -143,6 +144,11 @@ export function bulks({ store, ask, notify }: Access): Omit<Acts, 'act'> {
       if (moved) notify();
       if (bulk === null) throw unknownBulk(id);
       return toCaller(bulk);
+    },
+
+    async hearOfBulk(id, stops) {
+      const work = (session: Session) => awaited(bulkRecords({ session, t }).noteHeard(id, stops));
+      await ask(() => database.transaction({ work }));
     },
 
     async outcomePart(id, after, limit) {

@@ -1,18 +1,24 @@
-import type { Bulk } from '../../../operator/acts.ts';
+import type { StoredBulk } from '../../../operator/acts.ts';
 import { bulkOf, type BulkRow } from '../../../operator/bulk-record.ts';
 import type { BulkEngine } from '../../../rules/bulks.ts';
 import { answer, DONE } from '../../../rules/steps.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import { statement } from '../../sql/prepared-statement.ts';
 
+/** With the time of now. */
+export const SELECT_BULKS = 'SELECT *, ? - heard_ms AS silent_ms FROM hookbox_bulks';
+
 /** One whose snapshot is complete. */
-export function findBulk(database: SqliteDatabase, id: number): Bulk | null {
-  const sql = "SELECT * FROM hookbox_bulks WHERE id = ? AND state != 'filling'";
-  const row = statement(database, sql).get(id) as BulkRow | undefined;
+export function findBulk(database: SqliteDatabase, id: number): StoredBulk | null {
+  const sql = `${SELECT_BULKS} WHERE id = ? AND state != 'filling'`;
+  const row = statement(database, sql).get(Date.now(), id) as BulkRow | undefined;
   return row === undefined ? null : bulkOf(row);
 }
 
-type Part = Pick<BulkEngine, 'bulk' | 'startBulk' | 'openEvents' | 'noteResult' | 'saveWorked' | 'endBulk'>;
+type Part = Pick<
+  BulkEngine,
+  'bulk' | 'startBulk' | 'openEvents' | 'noteResult' | 'saveWorked' | 'noteHeard' | 'endBulk'
+>;
 
 /** Bulks as they are run. */
 export function bulkRecords(database: SqliteDatabase): Part {
@@ -37,6 +43,10 @@ export function bulkRecords(database: SqliteDatabase): Part {
     },
     saveWorked(id, worked, counts) {
       return run('UPDATE hookbox_bulks SET worked = ?, counts = ? WHERE id = ?', worked, JSON.stringify(counts), id);
+    },
+    noteHeard(id, stops) {
+      const text = 'UPDATE hookbox_bulks SET heard_ms = ?, heard_worked = worked, stopped = ? WHERE id = ?';
+      return run(text, Date.now(), stops ? 1 : 0, id);
     },
     endBulk(id, state, now) {
       return run('UPDATE hookbox_bulks SET state = ?, ended_ms = ? WHERE id = ?', state, now, id);

@@ -24,7 +24,7 @@ import { atCommit, authorOf } from '../../../operator/author.ts';
 import { pageBounds } from '../../../operator/page-bounds.ts';
 import { actEngine } from './act-on-events.ts';
 import { bulkOutcomes } from './bulk-outcomes.ts';
-import { bulkRecords, findBulk } from './bulk-record.ts';
+import { bulkRecords, findBulk, SELECT_BULKS } from './bulk-record.ts';
 import { snapshots } from './bulk-snapshot.ts';
 import { clearAway, oldBulks } from './clear-old-bulks.ts';
 
@@ -65,8 +65,8 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
 
     async bulks(page) {
       const { before, limit } = pageBounds(page);
-      const sql = "SELECT * FROM hookbox_bulks WHERE id < ? AND state != 'filling' ORDER BY id DESC LIMIT +?";
-      const rows = statement(access.database(), sql).all(before, limit) as BulkRow[];
+      const sql = `${SELECT_BULKS} WHERE id < ? AND state != 'filling' ORDER BY id DESC LIMIT +?`;
+      const rows = statement(access.database(), sql).all(Date.now(), before, limit) as BulkRow[];
       return rows.map(bulkOf);
     },
 
@@ -80,6 +80,10 @@ export function bulks(access: Access): Omit<Acts, 'act'> {
       if (moved) access.notify();
       if (bulk === null) throw unknownBulk(id);
       return bulk;
+    },
+
+    async hearOfBulk(id, stops) {
+      await access.write(({ database }) => atOnce(bulkRecords(database).noteHeard(id, stops)));
     },
 
     async outcomePart(id, after, limit) {

@@ -10,12 +10,13 @@ import type { Access } from '../access.ts';
 import { auditLines } from '../audit/audit-line.ts';
 import { atCommit } from '../../../operator/author.ts';
 import { forgetTerms } from '../search/search-words.ts';
+import { clearErased } from './clear-erased.ts';
 import { keptActs } from './erased-names.ts';
 import { eventsAbout, findings } from './events-about.ts';
 import { emptyLog, securely } from './secure-deletion.ts';
 
 /** Removes what is kept about an entity. */
-export function erasing(access: Access): Pick<Removal, 'erase'> {
+export function erasing(access: Access): Pick<Removal, 'erase' | 'clearErased'> {
   const store = {
     ...eventsAbout(access),
     acts: keptActs(access),
@@ -39,7 +40,10 @@ export function erasing(access: Access): Pick<Removal, 'erase'> {
     emptyLog: () => emptyLog(access),
     notify: () => access.notify(),
   } satisfies ErasingStore;
-  return { erase: (entity, by, options) => eraseEntity(store, entity, by, options) };
+  return {
+    erase: (entity, by, options) => eraseEntity(store, entity, by, options),
+    clearErased: (limit) => clearErased(access, limit),
+  };
 }
 
 /** What erasing asks for, on the tables of a file; call it within `securely`. */

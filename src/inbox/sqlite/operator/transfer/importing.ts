@@ -67,6 +67,7 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
     },
     importAttempt(seq, { number, trigger, outcome, startedMs, endedMs, error, skipped }) {
       queue.addAttempt.run({
+        foundBy: null,
         seq,
         number,
         trigger,
