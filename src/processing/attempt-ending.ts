@@ -55,6 +55,8 @@ export function attemptEnding({
   /** the ends of attempts that are not written yet */
   const running = new Map<Promise<unknown>, { readonly lease: Lease; readonly attempt: LoggedAttempt }>();
   const givingBack = new Set<Promise<void>>();
+  /** those whose end was told: two writes of it may both find it written, where the first was not answered in time */
+  const known = new WeakSet<LoggedAttempt>();
 
   /** Tried until it is written: a handler that has succeeded must not count as crashed because the disk was full. */
   async function settle(lease: Lease, settlement: Settlement): Promise<Settled> {
@@ -73,6 +75,10 @@ export function attemptEnding({
   }
 
   function told(attempt: LoggedAttempt, end: AttemptEnd): AttemptEnd {
+    if (end.outcome !== 'lost') {
+      if (known.has(attempt)) return end;
+      known.add(attempt);
+    }
     for (const each of tell) each.ended(attempt.about(), end);
     return end;
   }

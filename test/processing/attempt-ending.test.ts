@@ -158,6 +158,23 @@ describe('close()', () => {
     expect(ended.mock.calls).toEqual(isHeld ? [[attempt.about(), retry]] : []);
   });
 
+  it('tells an end once that two writes find written, as of the first nobody has heard in time', async () => {
+    const dead = { outcome: 'dead', reason: 'failed', error: retry.error } as const;
+    const answers: (() => void)[] = [];
+    // Whoever asks again for an end is answered as the first would have been.
+    const { clock, ended, ending } = endingWith(() => new Promise((resolve) => answers.push(() => resolve(true))));
+    const attempt = deaf(dead);
+    const written = ending.write(lease, attempt, dead);
+    ending.hold(lease, attempt, written);
+    const closing = ending.close();
+    await clock.advance(11_000);
+    expect(answers).toHaveLength(2);
+    for (const answered of answers) answered();
+    await closing;
+    await written;
+    expect(ended.mock.calls).toEqual([[attempt.about(), dead]]);
+  });
+
   it('waits for what was claimed too late and is given back', async () => {
     const { promise: claiming, resolve } = Promise.withResolvers<readonly ClaimedEvent[]>();
     const { settled, ending } = endingWith();
