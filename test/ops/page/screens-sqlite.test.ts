@@ -70,6 +70,13 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
   await runBulk(inbox, id, ADA);
   expect(await textOn(bulkScreen(visitTo(inbox), id), 'progress')).toContain('3 of 3 (100%) 100% 3 rerun');
   expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
+  // Nothing is in the group any more, and people still know it by what it said.
+  for (const text of [
+    textOf(await htmlOf(await bulkScreen(visitTo(inbox), id))),
+    await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`),
+  ]) {
+    expect(text).toMatch(/group TypeError: no tax for \w+/);
+  }
   expect(await textOn(deadLettersScreen(visitTo(inbox)), 'none')).toContain('No event is dead.');
 
   const audit = await textOn(auditScreen(visitTo(inbox)), 'audit');
