@@ -3,7 +3,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import { findEvents, type EventSummary, type FindPlace, type FoundEvents } from '../../ops/index.ts';
 import { suggestionsFor } from '../../ops/find-by-text.ts';
 import { number, plural } from '../../ops/words/format.ts';
-import { TAKEN_FOR } from '../../ops/words/reading-words.ts';
+import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import { oneLine } from '../../printable.ts';
 import { shownInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -48,7 +48,7 @@ export async function find(text: string, options: FindOptions): Promise<ExitCode
     return EXIT.interrupted;
   }
   if (last !== null && last.next !== null) tell('There may be others: raise --limit, or add --all.');
-  if (last !== null && last.others.length > 0) tell(`It also begins: ${namesOf(last.others)}`);
+  if (last !== null && last.others.length > 0) tell(`${ALSO_BEGINS} ${namesOf(last.others)}`);
   if (found > 0) return EXIT.ok;
   const meant = await suggestionsFor(inbox, text);
   tell(`Nothing in ${shownInbox(options)} has this in its id, its type, what it is about or its last error.`);

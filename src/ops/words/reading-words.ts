@@ -8,3 +8,6 @@ export const TAKEN_FOR = {
   type: 'a type of event',
   text: 'a piece of an id, a type, a name or an error',
 } as const satisfies Record<TextReading['takenFor'], string>;
+
+/** Before other names that begin as the text does. */
+export const ALSO_BEGINS = 'Also the beginning of:';

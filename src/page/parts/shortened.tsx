@@ -2,12 +2,19 @@ import { oneLine } from '../../printable.ts';
 import { StoredText } from './stored-text.tsx';
 
 const LONGEST = 1_000;
+/** What is left of the beginning, however long the end is: the kind of an entity. */
+const LEAST_BEGINNING = 5;
 
-/** A name in one line: what is longer is cut in its middle, as its end tells it apart, and is told whole beside it. */
+/**
+ * A name in one line: what is longer is cut in its middle, as its end tells it apart, and is told whole beside it. What follows
+ * the last colon is not cut where there is room for it: in `order:mer_7:ord_42` that is the order.
+ */
 export function Shortened({ text, atMost }: { readonly text: string; readonly atMost: number }) {
   const letters = [...oneLine(text, LONGEST)];
   if (letters.length <= atMost) return <StoredText text={text} />;
-  const end = Math.floor(atMost / 3);
+  const colon = letters.lastIndexOf(':');
+  const own = colon < 0 ? 0 : letters.length - 1 - colon;
+  const end = Math.max(Math.floor(atMost / 3), Math.min(own, atMost - 1 - LEAST_BEGINNING));
   const begin = atMost - end - 1;
   return (
     <span title={letters.join('')}>

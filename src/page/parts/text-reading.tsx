@@ -1,6 +1,6 @@
 import type { Suggestion, TextReading } from '../../ops/find-by-text.ts';
 import { filterFor } from '../../ops/find-by-text.ts';
-import { TAKEN_FOR } from '../../ops/words/reading-words.ts';
+import { ALSO_BEGINS, TAKEN_FOR } from '../../ops/words/reading-words.ts';
 import type { Visit } from '../visit.ts';
 import { Shortened } from './shortened.tsx';
 import { eventsHref } from './screen-links.ts';
@@ -19,7 +19,7 @@ export function TakenFor({ reading, visit }: { readonly reading: TextReading; re
       {others.length > 0 && (
         <span class="others">
           {' '}
-          It also begins: <Names names={others} visit={visit} />
+          {ALSO_BEGINS} <Names names={others} visit={visit} />
         </span>
       )}
     </p>

@@ -136,7 +136,7 @@ function Facts({
         <div>
           <dt>filter</dt>
           <dd>
-            <FilterWords filter={bulk.filter} visit={visit} />{' '}
+            <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />{' '}
             <a href={eventsHref(base, meantBy(bulk))}>events that fit it now</a>
           </dd>
         </div>

@@ -81,7 +81,7 @@ function BulksTable({
               <OutcomeInShort bulk={bulk} found={outcomes.get(bulk.id) ?? null} base={base} />
             </td>
             <td data-label="which">
-              <FilterWords filter={bulk.filter} visit={visit} />
+              <FilterWords filter={bulk.filter} visit={visit} bulk={bulk.id} />
             </td>
             <td data-label="by">
               <InShort text={bulk.actor} atMost={60} />

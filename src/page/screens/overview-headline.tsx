@@ -138,6 +138,7 @@ function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { w
 
 function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters; readonly more: boolean }) {
   const [longest] = blocked.waiting;
+  const isOne = blocked.waiting.length === 1 && !more;
   return (
     <>
       <strong>
@@ -152,8 +153,11 @@ function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters;
       {longest !== undefined && (
         <>
           {' '}
-          The <a href={eventHref(base, longest.oldest)}>oldest of them</a> has waited since{' '}
-          <time datetime={longest.oldest.receivedAt.toISOString()}>{sinceText(longest.oldest.receivedAt, now)}</time>.
+          {isOne ? 'It has' : 'The oldest of them has'} waited since{' '}
+          <a href={eventHref(base, longest.oldest)}>
+            <time datetime={longest.oldest.receivedAt.toISOString()}>{sinceText(longest.oldest.receivedAt, now)}</time>
+          </a>
+          .
         </>
       )}
     </>

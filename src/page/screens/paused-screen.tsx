@@ -93,23 +93,40 @@ function PauseForm({ visit }: { readonly visit: Visit }) {
         resumed; handlers that run already end as they do. Newer events about the same order, cart or product wait
         behind it. Every process has to run a hookbox that knows pauses: an older one goes on handling the type.
       </p>
-      <ActForm visit={visit} to="/paused/pause" label="Pause a type">
-        <label>
-          Type <input name="type" list="known-types" value={searchParams.get('type') ?? ''} maxlength={150} required />
-        </label>{' '}
-        <datalist id="known-types">
-          {eventTypes.map((type) => (
-            <option value={type} />
-          ))}
-        </datalist>
-        <label>
-          Endpoint <input name="endpoint" value={searchParams.get('endpoint') ?? 'default'} maxlength={150} required />
-        </label>{' '}
-        <ReasonField />{' '}
-        <button type="submit" data-confirm>
-          Pause this type
-        </button>
-      </ActForm>
+      <div class="actions">
+        <ActForm visit={visit} to="/paused/pause" label="Pause a type">
+          <label>
+            Type{' '}
+            <input
+              type="text"
+              name="type"
+              list="known-types"
+              value={searchParams.get('type') ?? ''}
+              maxlength={150}
+              required
+            />
+          </label>{' '}
+          <datalist id="known-types">
+            {eventTypes.map((type) => (
+              <option value={type} />
+            ))}
+          </datalist>
+          <label>
+            Endpoint{' '}
+            <input
+              type="text"
+              name="endpoint"
+              value={searchParams.get('endpoint') ?? 'default'}
+              maxlength={150}
+              required
+            />
+          </label>{' '}
+          <ReasonField />{' '}
+          <button type="submit" data-confirm>
+            Pause this type
+          </button>
+        </ActForm>
+      </div>
     </section>
   );
 }

@@ -32,6 +32,18 @@ describe('the list', () => {
     );
   });
 
+  test.each([
+    ['order:mer_5tGk9QmXwL2RvC8e:ord_blocked', 'order:me…ord_blocked'],
+    ['order:mer_5tGk9QmXwL2RvC8e:ord_9fK2mPqXvT', 'order…ord_9fK2mPqXvT'],
+    [`order:mer_7:ord_${'9'.repeat(30)}`, `order…${'9'.repeat(14)}`],
+    ['a name of the merchant’s own', 'a name of the…’s own'],
+    ['a name of the merchant’s own:', 'a name of the…s own:'],
+  ])('names what an event is about by its own id, which its merchant does not push out: %s', async (entity, shown) => {
+    const { inbox, html } = openedPage();
+    await store(inbox, { ...orderEvent('evt_1'), entity });
+    expect(textOf(partOf(await html('/events'), 'event-1'))).toContain(` ${shown} `);
+  });
+
   test('tells the error of what is processed by now as one of before', async () => {
     const { inbox, html } = openedPage();
     const event = orderEvent('evt_1');
