@@ -104,8 +104,9 @@ it.each([...pages, ...globSync('examples/**/*.{mjs,ts,js}', { cwd: root, exclude
   },
 );
 
-it('a file is found by its name: none but index stands more than three times', () => {
-  const names = globSync('{src,adapters}/**/*.{ts,tsx}', { cwd: root }).map((file) => basename(file));
-  const often = Map.groupBy(names, (name) => name);
-  expect([...often].flatMap(([name, files]) => (name !== 'index.ts' && files.length > 3 ? [name] : []))).toEqual([]);
+it('a file is found by its name: none is called as its folder, and none but index stands more than three times', () => {
+  const files = globSync('{src,adapters}/**/*.{ts,tsx}', { cwd: root }).map((file) => file.replace(/\.tsx?$/, ''));
+  const often = Map.groupBy(files, (file) => basename(file));
+  expect([...often].flatMap(([name, { length }]) => (name !== 'index' && length > 3 ? [name] : []))).toEqual([]);
+  expect(files.filter((file) => basename(file) === basename(dirname(file)))).toEqual([]);
 });

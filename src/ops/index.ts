@@ -48,7 +48,7 @@ export {
 } from './stats.ts';
 export type { Unhandled } from './unhandled.ts';
 export type { MissingProcessors, Processing } from './processors.ts';
-export type { AllTraffic, Traffic } from './traffic/traffic.ts';
+export type { AllTraffic, Traffic } from './traffic/what-comes-in.ts';
 export type { Alarm } from './watch.ts';
 export type { Warning } from './words/watch-words.ts';
 export type { IgnoredType, RunningProcessor, TypeCount, UnhandledType } from '../inbox/work.ts';

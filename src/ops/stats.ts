@@ -9,7 +9,7 @@ import { operationsOf } from './operations-of.ts';
 import { Sums, type Totals, type TypeTotals } from './counted-sums.ts';
 import type { Percentiles } from './percentiles.ts';
 import type { Processing } from './processors.ts';
-import type { AllTraffic } from './traffic/traffic.ts';
+import type { AllTraffic } from './traffic/what-comes-in.ts';
 import type { Unhandled } from './unhandled.ts';
 import { watch } from './watch.ts';
 

@@ -1,5 +1,5 @@
 import { gauge, type Family, type Sample } from './metric-family.ts';
-import type { Traffic } from './traffic/traffic.ts';
+import type { Traffic } from './traffic/what-comes-in.ts';
 import type { Watch } from './watch.ts';
 
 /**

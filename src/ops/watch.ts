@@ -1,6 +1,6 @@
 import type { Inbox } from '../inbox/contract.ts';
 import { processingOf, type Processing } from './processors.ts';
-import { trafficOf, type AllTraffic } from './traffic/traffic.ts';
+import { trafficOf, type AllTraffic } from './traffic/what-comes-in.ts';
 import { unhandledEvents, type Unhandled } from './unhandled.ts';
 
 /** What nobody may notice by itself: that nothing comes, that all is refused, that nobody handles anything. */

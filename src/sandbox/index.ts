@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+export { createSandbox, type Sandbox, type SandboxOptions } from './create-sandbox.ts';
 export type { Assumptions } from './assumptions.ts';
 export type { Controls } from './controls.ts';
 export type { PendingDeliveryFault } from './deliveries.ts';

@@ -27,7 +27,6 @@ function textsOfTheQueue(): ReadonlySet<string> {
     get: () => undefined,
     all: () => [],
     safeIntegers: () => statement,
-    pluck: () => statement,
   };
   const prepare = (sql: string) => {
     texts.add(sql);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../shared/command.ts';
 import { withOptionalDb } from '../shared/db-option.ts';
-import type { MigrateOptions } from './migrate.ts';
+import type { MigrateOptions } from './make-tables.ts';
 
 /** `hookbox migrate` */
 export function migrateCommand(): Command {
@@ -24,7 +24,7 @@ export function migrateCommand(): Command {
         'the first role is the one that migrates.',
     )
     .action(async (options: MigrateOptions) => {
-      const { migrate } = await import('./migrate.ts');
+      const { migrate } = await import('./make-tables.ts');
       process.exitCode = await migrate(options);
     });
 }

@@ -2,7 +2,7 @@ import { oneLine } from '../../printable.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { UnhandledType } from '../../inbox/work.ts';
 import type { MissingProcessors } from '../processors.ts';
-import type { AllTraffic, Traffic } from '../traffic/traffic.ts';
+import type { AllTraffic, Traffic } from '../traffic/what-comes-in.ts';
 import type { Alarm, Watch } from '../watch.ts';
 import { HOUR_MS } from '../traffic/rhythm.ts';
 import { age, bounded, listed, number, plural, shortTime } from './format.ts';

@@ -6,7 +6,7 @@ import { listEvents } from '../../ops/find.ts';
 import { doneOf, sentenceOf, stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { withDead } from '../../ops/words/tab-words.ts';
-import { Outcome } from './bulk-outcome.tsx';
+import { Outcome } from './outcome-panel.tsx';
 import { countedOutcome } from './count-outcome.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { age, number, percent, plural } from '../../ops/words/format.ts';

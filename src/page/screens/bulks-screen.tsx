@@ -1,7 +1,7 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
 import { outcomeAtFirst, type OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { listBulks } from '../../ops/bulks.ts';
-import { OutcomeInShort } from './bulk-outcome.tsx';
+import { OutcomeInShort } from './outcome-panel.tsx';
 import { stateInWords } from '../../ops/words/bulk-words.ts';
 import { FilterWords } from '../parts/filter-words.tsx';
 import { number } from '../../ops/words/format.ts';

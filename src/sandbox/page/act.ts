@@ -1,5 +1,5 @@
 import type { Screen } from '../../page/visit.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 import type { SandboxVisit } from './sandbox-visit.ts';
 import type { SayingCode } from './sayings.ts';
 

@@ -24,7 +24,7 @@ import { entrance, noSuchScreen, safeHeaders } from '../../page/safety/entrance.
 import { createGuard, type GuardOptions } from '../../page/safety/request-guard.ts';
 import type { Screen } from '../../page/visit.ts';
 import { Refusal, SandboxClosedError } from '../errors.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 import { FormError } from './act.ts';
 import { actRoutes } from './act-routes.ts';
 import { ACCOUNT_ACTS } from './acts/account-acts.ts';

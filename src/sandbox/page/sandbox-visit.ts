@@ -1,5 +1,5 @@
 import type { Visit } from '../../page/visit.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 
 /** One request for a screen of the dashboard. */
 export interface SandboxVisit extends Pick<Visit, 'visitor' | 'base' | 'csrf' | 'url' | 'now'> {

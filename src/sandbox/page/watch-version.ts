@@ -1,5 +1,5 @@
 import type { Changes } from '../../page/live/event-stream.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 
 const EVERY_MS = 1_000;
 

@@ -24,8 +24,6 @@ export interface SqliteStatement {
   all(...parameters: unknown[]): unknown[];
   /** asked for plain numbers explicitly, because the merchant's connection may default to BigInt */
   safeIntegers(toggle?: boolean): SqliteStatement;
-  /** the first column alone, without an object around it */
-  pluck(toggle?: boolean): SqliteStatement;
 }
 
 /** The file of a connection. SQLite knows the whole path, whatever has become of the working directory. */

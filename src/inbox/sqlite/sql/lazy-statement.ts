@@ -9,6 +9,5 @@ export function lazyStatement(database: SqliteDatabase, sql: string): SqliteStat
     get: (...parameters) => statement().get(...parameters),
     all: (...parameters) => statement().all(...parameters),
     safeIntegers: (toggle) => statement().safeIntegers(toggle),
-    pluck: (toggle) => statement().pluck(toggle),
   };
 }

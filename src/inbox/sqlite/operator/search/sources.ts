@@ -177,7 +177,6 @@ function diedBefore(
   return rows as readonly Died[];
 }
 
-/** Of statements that are nobody else's: thousands of numbers need no objects around them. */
 function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): number[] {
-  return select.pluck().all(parameters) as number[]; // each selects seq alone
+  return select.all(parameters).map((row) => (row as { seq: number }).seq);
 }
