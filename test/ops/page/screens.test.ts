@@ -87,9 +87,9 @@ describe('Overview', () => {
     });
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
-      '14 events are dead in 2 groups, the first since 03:29 UTC (30 min) ' +
-        '12 since 03:29 UTC (30 min): TypeError: Cannot read properties of undefined ' +
-        '2 since 03:29 UTC (30 min): the process ended three times while it was handled ' +
+      '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
+        '12, some since 03:29 UTC (30 min): TypeError: Cannot read properties of undefined ' +
+        '2, some since 03:29 UTC (30 min): the process ended three times while it was handled ' +
         '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );
