@@ -109,6 +109,29 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     }),
     told: ['retries'],
   },
+  {
+    what: 'more of a paused type that have failed than are asked what they wait for',
+    seen: async () => ({
+      stuck: await stuckOf(
+        ...Array.from({ length: 30 }, () => [{ failures: 1 }, { reason: 'paused', pause }] as const),
+      ),
+    }),
+    told: ['blocked'],
+  },
+  {
+    what: 'more that have failed and nobody takes any more, with others that are tried again before them',
+    seen: async () => ({
+      stuck: await stuckOf(
+        ...Array.from({ length: 60 }, (_, n) => {
+          const away: Wait = { reason: 'no taker', lastSeen: ago(99) };
+          return n < 30
+            ? ([{ failures: 1, receivedAt: ago(99) }, later()] as const)
+            : ([{ failures: 1, type: 'order.ready', receivedAt: ago(90) }, away] as const);
+        }),
+      ),
+    }),
+    told: ['blocked', 'retries'],
+  },
 ])('the worst first: $what', async ({ seen, told }) => {
   const calm: Seen = {
     dead: nobody,
