@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
 import { part } from '../helpers/parts.ts';
+import { isRoomInMemory } from '../helpers/scratch-folder.ts';
 
 /** The module of @sparticuz/chromium that unpacks an archive into the folder for temporary files. */
 interface Unpacking {
@@ -23,6 +24,8 @@ function launched(home: string): Promise<Browser> {
   return chromium.launch({
     executablePath: join(home, 'chromium'),
     args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'],
+    // What its processes share would be in files on the disk, a new one for each piece of a picture.
+    ...(isRoomInMemory() && { ignoreDefaultArgs: ['--disable-dev-shm-usage'] }),
     env: {
       ...process.env,
       FONTCONFIG_FILE: join(home, 'fonts.conf'),

@@ -12,7 +12,8 @@ const ROOM_BYTES = 2 ** 31;
  */
 const PLACE = isRoomInMemory() ? MEMORY : tmpdir();
 
-function isRoomInMemory(): boolean {
+/** Whether there is a folder that lies in memory, with room for gigabytes. */
+export function isRoomInMemory(): boolean {
   if (!existsSync(MEMORY)) return false;
   const { bavail, bsize } = statfsSync(MEMORY);
   return bavail * bsize > ROOM_BYTES;

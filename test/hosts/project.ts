@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packInto } from '../helpers/packed.ts';
 import { part } from '../helpers/parts.ts';
+import { ownFolder } from '../helpers/scratch-folder.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Git and the linters pass over folders of this name, and TypeScript over those that begin with a dot. */
@@ -38,6 +39,9 @@ export interface Project {
 export function createProject(): Project {
   mkdirSync(FOLDERS, { recursive: true });
   const folder = mkdtempSync(join(FOLDERS, '.hosts-'));
+  // What Node compiles of a project that is gone after the tests goes with it, in memory: each module would be a file.
+  const compiled = ownFolder();
+  process.env['NODE_COMPILE_CACHE'] = compiled.path;
   const project: Project = {
     folder,
     write(name, content) {
@@ -49,7 +53,10 @@ export function createProject(): Project {
     alias(from, as, name) {
       link(dirname(part(`${name}/package.json`)), join(folder, from, 'node_modules', as));
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove() {
+      compiled[Symbol.dispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
   project.write('package.json', '{ "private": true, "type": "module" }');
   installHookbox(folder);

@@ -71,6 +71,13 @@ export interface SearchRequest extends PageRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface CountRequest {
+  /** ends it, where nobody waits for the count any more */
+  readonly signal?: AbortSignal | undefined;
+  /** at most so many events are looked at */
+  readonly examined?: number;
+}
+
 /** How many events a filter finds, counted up to a bound. */
 export interface EventCount {
   readonly count: number;
@@ -95,11 +102,12 @@ export interface Search {
    */
   search(filter: EventFilter, page: SearchRequest): Promise<EventPage>;
   /**
-   * Counts up to 10,000 events, and looks at no more than 20,000 for that.
+   * Counts up to 10,000 events, and looks at no more than `examined` for that, 20,000 unless given; with 0 only what an index knows
+   * is counted.
    *
    * @throws the signal's reason when it was aborted
    */
-  countFound(filter: EventFilter, options: { readonly signal?: AbortSignal | undefined }): Promise<EventCount>;
+  countFound(filter: EventFilter, options: CountRequest): Promise<EventCount>;
   /**
    * Ids of events, names or ids of what they are about, and merchants that begin with a text in any case (of A to Z), in the
    * order of their letters; at most so many of each.

@@ -1,7 +1,8 @@
 import type { Act } from '../../inbox/operator/acts.ts';
 import type { EventFilter } from '../../inbox/operator/filter.ts';
+import type { EventCount } from '../../inbox/operator/search.ts';
 import { askedByFilter, mayBeDone, searchedFor, summaryAt } from '../../inbox/rules/operator-acts.ts';
-import { countEvents } from '../../ops/find.ts';
+import { operationsOf } from '../../ops/operations-of.ts';
 import type { ActedOn } from '../../ops/words/act-words.ts';
 import type { Visit } from '../visit.ts';
 import type { Listing } from './listing.ts';
@@ -22,8 +23,16 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   if (isUntold || filter.payload !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));
   const counted = isSame(acted, filter) && listed !== null ? listed.count : null;
-  const { count, more, cut } = counted ?? (await countEvents(visit.operated.inbox, acted, { signal: visit.signal }));
+  // Of a long list only what an index knows: the page is not kept waiting for what a preview finds.
+  const request = { signal: visit.signal, examined: isShort(listed?.count ?? null) ? SHORT : 0 };
+  const { count, more, cut } = counted ?? (await operationsOf(visit.operated.inbox).countFound(acted, request));
   return { states, count: cut ? null : { count, more } };
+}
+
+const SHORT = 500;
+
+function isShort(count: EventCount | null): boolean {
+  return count !== null && !count.more && !count.cut && count.count <= SHORT;
 }
 
 /** A dead event without a body is not rerun. A filter that asks when an event has failed, or of which group it is, finds none. */

@@ -23,8 +23,8 @@ export function handlingSuite(installed: () => Installed): void {
     const { inbox, clock, handledAll } = testing.testInbox();
     const receiver = hookbox.createReceiver({ secret, inbox, clock, logger: false, ...options, handlers });
     await receiver.start();
-    for (const id of ids) {
-      const event = { ...testing.buildEvent('order.created', { data: { id: 'ord_1', total: 7 } }), id };
+    for (const [nth, id] of ids.entries()) {
+      const event = { ...testing.buildEvent('order.created', { data: { id: 'ord_1', total: 7 + nth } }), id };
       await testing.deliverTo(receiver, event, { secret });
     }
     const events = await handledAll();

@@ -35,7 +35,7 @@ export async function heldByPrism(document: Document, calls: readonly RandomCall
   const violations: string[] = [];
   const statuses = new Map<number, number>();
   try {
-    await using strict = await prismBefore(upstream, file, '--errors');
+    await using strict = await prismBefore(upstream, file, { errors: true });
     await using lenient = await prismBefore(upstream, file);
     const ids = new KnownIds(sandbox);
     for (const call of calls) {

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
 import { freePort } from '../../helpers/free-port.ts';
 import { part } from '../../helpers/parts.ts';
 
@@ -9,32 +7,32 @@ export interface Prism extends AsyncDisposable {
   readonly base: string;
 }
 
+/** What the command `prism proxy` calls. */
+interface PrismCommand {
+  readonly createSingleProcessPrism: (options: object) => Promise<{ close(): Promise<void> }>;
+}
+
+/** What the command says a line with. */
+interface Console {
+  disable(): void;
+}
+
+const host = '127.0.0.1';
+
 /**
+ * What `prism proxy` starts, in this process: the command takes a second of the processor to load, each time, and writes a
+ * log that nobody reads.
+ *
  * @param file - the document
- * @param more - `--errors` has it answer itself where something does not fit, and hold back requests
+ * @param errors - has it answer itself where something does not fit, and hold back requests
  */
-export async function prismBefore(upstream: string, file: string, ...more: readonly string[]): Promise<Prism> {
-  const port = String(await freePort());
-  const script = part('@stoplight/prism-cli/dist/index.js');
-  const prism = spawn(process.execPath, [script, 'proxy', file, upstream, '-p', port, ...more], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, DO_NOT_TRACK: '1', SCARF_ANALYTICS: 'false', NO_COLOR: '1' },
-  });
-  const ended = once(prism, 'close');
-  const lines = createInterface({ input: prism.stdout });
-  const said: string[] = [];
-  for await (const line of lines) {
-    said.push(line);
-    if (line.includes('is listening on')) break;
-  }
-  if (!said.some((line) => line.includes('is listening on'))) throw new Error(`prism ended: ${said.join('\n')}`);
-  // Nobody reads its log, and it must not wait for that.
-  prism.stdout.resume();
-  return {
-    base: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      prism.kill('SIGKILL');
-      await ended;
-    },
-  };
+export async function prismBefore(upstream: string, file: string, { errors = false } = {}): Promise<Prism> {
+  const requireAsPrism = createRequire(part('@stoplight/prism-cli/package.json'));
+  (requireAsPrism('signale') as Console).disable();
+  const { createSingleProcessPrism } = requireAsPrism('./dist/util/createServer.js') as PrismCommand;
+  const port = await freePort();
+  const asCommand = { cors: true, validateRequest: true, verboseLevel: 'silent' };
+  const at = { document: file, upstream: new URL(upstream), host, port };
+  const server = await createSingleProcessPrism({ ...asCommand, ...at, errors });
+  return { base: `http://${host}:${port}`, [Symbol.asyncDispose]: () => server.close() };
 }

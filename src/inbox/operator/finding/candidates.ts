@@ -33,6 +33,21 @@ export interface FailureSpan {
   readonly before: number;
 }
 
+/** A dead event, and when it died. */
+export interface Died {
+  readonly seq: number;
+  readonly settledMs: number;
+}
+
+/** What tells which events died before others. */
+export interface Deaths {
+  /**
+   * Dead events without tombstones that died in a span of time, the one that died last first, and of the same millisecond the
+   * newest one: those behind a place, at most so many.
+   */
+  diedBefore(span: FailureSpan, place: Died | null, limit: number): Steps<readonly Died[]>;
+}
+
 /** Names the events that a page looks at, of several ranges in the order asked for, at most so many. */
 export type Candidates = (
   sources: Sources,
@@ -84,20 +99,30 @@ export function* candidatesFor(
  * @param most - it counts up to so many
  */
 export function* countNamed(
-  sources: Sources,
+  sources: Sources & Deaths,
   { filter, terms, text, error, payload, retryGroup }: Conditions,
   range: SeqRange,
   indexed: number,
   most: number,
 ): Steps<number | null> {
-  const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
-  if (asked.length > 1 || text !== null || error !== null || payload.length > 0 || retryGroup !== null) return null;
+  if (text !== null || error !== null || payload.length > 0 || retryGroup !== null) return null;
+  const died = deadOnly(filter);
+  if (died !== null) return (yield* sources.diedBefore(died, null, most)).length;
+  if (Object.values(filter).filter((value) => value !== undefined).length > 1) return null;
   const [term] = terms;
   // What is not indexed yet has to be read.
   if (term !== undefined && indexed < range.before - 1) return null;
   const choice = term === undefined ? namedBy(filter) : (of: Sources) => of.withTerm(term);
   if (choice === null) return null;
   return (yield* inRanges(choice(sources), [range], most, 'newest'))?.length ?? null;
+}
+
+/** When what a filter asks for has died, where it asks for nothing else of dead events that have a body; `null` where it does. */
+function deadOnly(filter: Conditions['filter']): FailureSpan | null {
+  const { states, failedSince: _since, failedUntil: _until, ...others } = filter;
+  const isOfDead = states?.every((state) => state === 'dead') === true && states.length > 0;
+  if (!isOfDead || Object.values(others).some((value) => value !== undefined)) return null;
+  return failureSpan(filter);
 }
 
 /** What names all events that fit a filter of one condition, and no others. */

@@ -1,7 +1,7 @@
 import { gaugeOf, MOST_COUNTED } from '../../rules/gauges.ts';
 import { assertFilter } from '../check-filter.ts';
 import type { EventFilter } from '../filter.ts';
-import type { EventCount } from '../search.ts';
+import type { CountRequest, EventCount } from '../search.ts';
 import { SlicedWork } from '../turns.ts';
 import { countNamed } from './candidates.ts';
 import { conditionsOf } from './conditions.ts';
@@ -16,7 +16,7 @@ const STEP = 2_500;
 export async function countFound<Row extends SearchedRow>(
   engine: Searched<Row>,
   filter: EventFilter,
-  signal: AbortSignal | undefined,
+  { signal, examined: most = MOST_EXAMINED }: CountRequest,
 ): Promise<EventCount> {
   assertFilter(filter);
   signal?.throwIfAborted();
@@ -28,13 +28,16 @@ export async function countFound<Row extends SearchedRow>(
     const upTo = yield* tables.indexedUpTo();
     const all = { from: 1, before: (yield* tables.newestSeq()) + 1 };
     const count = yield* countNamed(tables, conditions, all, upTo, MOST_COUNTED);
-    return { indexed: upTo, named: count, way: yield* wayFor(tables, conditions, {}, upTo) };
+    const isDone = count !== null || most === 0;
+    return { indexed: upTo, named: count, way: isDone ? null : yield* wayFor(tables, conditions, {}, upTo) };
   });
   if (named !== null) return { ...gaugeOf(named), cut: false };
 
+  if (way === null) return { count: 0, more: false, cut: true };
+
   const found = new Found(conditions, indexed, MOST_COUNTED, work);
   let isThrough = false;
-  while (!isThrough && !found.isFull() && found.examined < MOST_EXAMINED) {
+  while (!isThrough && !found.isFull() && found.examined < most) {
     const seqs = await engine.look((tables) => way.next(tables, STEP));
     const looked = await examine(engine, found, seqs, async () => {});
     isThrough = looked === seqs.length && seqs.length < STEP;

@@ -1,24 +1,9 @@
 import { ConfigurationError } from '../../../errors.ts';
 import type { Steps } from '../../rules/steps.ts';
 import type { SearchRequest } from '../search.ts';
-import { candidatesFor, failureSpan, type FailureSpan, type Sources } from './candidates.ts';
+import { candidatesFor, failureSpan, type Deaths, type Died, type FailureSpan, type Sources } from './candidates.ts';
 import type { Conditions } from './conditions.ts';
 import { rangesBeyond, rangesWithin, type ReceivedTimes } from './seq-ranges.ts';
-
-/** A dead event, and when it died. */
-export interface Died {
-  readonly seq: number;
-  readonly settledMs: number;
-}
-
-/** What tells which events died before others. */
-export interface Deaths {
-  /**
-   * Dead events without tombstones that died in a span of time, the one that died last first, and of the same millisecond the
-   * newest one: those behind a place, at most so many.
-   */
-  diedBefore(span: FailureSpan, place: Died | null, limit: number): Steps<readonly Died[]>;
-}
 
 /** What tells a search where to look. */
 export interface WayTables extends Sources, ReceivedTimes, Deaths {}

@@ -28,11 +28,11 @@ export function search(access: Access): Omit<Search, 'deadGroups'> {
         return findPage(engine, inDatabaseTime(filter, time), page);
       });
     },
-    countFound(filter, { signal }) {
+    countFound(filter, request) {
       return ask(async () => {
         assertFilter(filter);
         await database.alone((session) => time.follow(session));
-        return countFound(engine, inDatabaseTime(filter, time), signal);
+        return countFound(engine, inDatabaseTime(filter, time), request);
       });
     },
     namesLike(...given) {

@@ -1,6 +1,6 @@
 import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder } from '../../../operator/finding/seq-ranges.ts';
-import type { Deaths, Died } from '../../../operator/finding/ways.ts';
+import type { Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer, asked } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';

@@ -18,7 +18,7 @@ export function search(access: Access): Search {
   const engine = searched(access);
   return {
     search: (filter, page) => findPage(engine, filter, page),
-    countFound: (filter, { signal }) => countFound(engine, filter, signal),
+    countFound: (filter, request) => countFound(engine, filter, request),
     async namesLike(...given) {
       await indexSome(engine);
       return engine.look((tables) => namesBeginning(tables, ...given));

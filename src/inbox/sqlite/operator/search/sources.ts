@@ -1,6 +1,6 @@
 import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import type { Deaths, Died } from '../../../operator/finding/ways.ts';
+import type { Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
