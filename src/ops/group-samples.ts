@@ -5,7 +5,7 @@ import type { EventSummary } from '../inbox/operator/search.ts';
 import { retryPrintOf } from '../inbox/rules/retry-groups.ts';
 import { operationsOf } from './operations-of.ts';
 
-/** A page of a list asks for no more than it has rows. */
+/** So often a screen looks for one. */
 const MOST_ASKED = 50;
 
 /** Where an error of a group may be found. */
@@ -17,24 +17,26 @@ export interface GroupPlace {
   readonly bulk?: number;
 }
 
-/** An error of a group; `null` where none is there any more. */
-export type GroupSamples = (place: GroupPlace) => Promise<EventSummary['lastError']>;
+/** An error of a group; `null` where none is there any more, `'unasked'` where it was not looked for, as others were. */
+export type GroupSample = EventSummary['lastError'] | 'unasked';
+export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
 
 /** Finds what groups say that are known by their fingerprints: each group is looked for once, and 50 times in all. */
 export function groupSamples(inbox: Inbox): GroupSamples {
-  const known = new Map<string, Promise<EventSummary['lastError']>>();
+  const known = new Map<string, Promise<GroupSample>>();
   let asked = 0;
 
-  async function newest(filter: EventFilter, fingerprint: string): Promise<EventSummary['lastError']> {
+  async function newest(filter: EventFilter, fingerprint: string): Promise<GroupSample> {
     // Audit lines hold what another version of hookbox has written.
-    if (asked >= MOST_ASKED || filterFault(filter) !== null) return null;
+    if (filterFault(filter) !== null) return null;
+    if (asked >= MOST_ASKED) return 'unasked';
     asked += 1;
     const { events } = await operationsOf(inbox).search(filter, { limit: 1 });
     const error = events[0]?.lastError ?? null;
     return error !== null && retryPrintOf(error) === fingerprint ? error : null;
   }
 
-  async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<EventSummary['lastError']> {
+  async function find({ fingerprint, retrying = false, bulk }: GroupPlace): Promise<GroupSample> {
     // What was rerun or discarded is in no group any more.
     const acted = bulk === undefined ? null : await newest({ bulk }, fingerprint);
     return acted ?? newest(retrying ? { retrying, fingerprint } : { states: ['dead'], fingerprint }, fingerprint);

@@ -71,12 +71,15 @@ export function testAudit(name: string, open: () => Promise<Inbox>): void {
       it.each([
         ['blanks around it', '  ada \n', 'ada'],
         ['a whole book', 'a'.repeat(5_000), 'a'.repeat(200)],
+        ['a blank at the cut', `${'a'.repeat(199)} lovelace`, 'a'.repeat(199)],
         ['half a pair at the cut', `${'a'.repeat(199)}🦊`, `${'a'.repeat(199)}\uFFFD`],
         ['what reads like SQL', "'; DROP TABLE hookbox_audit; --", "'; DROP TABLE hookbox_audit; --"],
         ['what reads like HTML', '<script>alert(1)</script>', '<script>alert(1)</script>'],
       ])('takes an actor with %s', async (_, actor, expected) => {
         await operations.note('prune', { ...ADA, actor }, {}, {});
         expect((await auditLines(inbox)).lines).toMatchObject([{ actor: expected }]);
+        // The name that the audit has finds it.
+        expect((await auditLines(inbox, { actor: expected })).lines).toHaveLength(1);
       });
 
       it.each([

@@ -33,5 +33,5 @@ export function atCommit(author: Author, waitedMs: number): Author {
 }
 
 function cut(text: string, characters: number): string {
-  return text.trim().slice(0, characters);
+  return text.trim().slice(0, characters).trimEnd();
 }

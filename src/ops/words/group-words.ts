@@ -1,6 +1,6 @@
-import type { EventSummary } from '../../inbox/operator/search.ts';
 import { deadReasons } from '../../inbox/state.ts';
 import { oneLine } from '../../printable.ts';
+import type { GroupSample } from '../group-samples.ts';
 import { causeOfDeath } from './event-words.ts';
 
 const MOST_OF_ERROR = 80;
@@ -9,11 +9,14 @@ const MOST_OF_ERROR = 80;
  * A group of events whose errors say the same, as people know it: by one of these errors, shortened. Its fingerprint belongs
  * in URLs and commands.
  *
- * @param sample - an error of the group; `null` where none is there any more
+ * @param sample - what was found of the group
  */
-export function groupInWords(fingerprint: string, sample: EventSummary['lastError']): string {
+export function groupInWords(fingerprint: string, sample: GroupSample): string {
   // Where nobody has said anything, a group is of all that died of the same.
   const reason = deadReasons.find((each) => each === fingerprint);
-  if (sample === null && reason === undefined) return `an error that is gone (${oneLine(fingerprint, 16)})`;
-  return oneLine(causeOfDeath({ sample, reason: reason ?? 'failed' }), MOST_OF_ERROR);
+  const error = sample === 'unasked' ? null : sample;
+  if (error === null && reason === undefined) {
+    return `${sample === null ? 'an error that is gone' : 'not looked up'} (${oneLine(fingerprint, 16)})`;
+  }
+  return oneLine(causeOfDeath({ sample: error, reason: reason ?? 'failed' }), MOST_OF_ERROR);
 }

@@ -19,7 +19,8 @@ export async function chosenExport(c: PageContext, shell: Shell): Promise<Respon
   if (shell.mask.masks) return masked(c, shell);
   const fields = fieldsOf(c.get('form'));
   // Without any of them it would be an export of all events.
-  if (!fields.has('event') && !fields.has('fingerprint')) {
+  const isChosen = [...fields.getAll('event'), ...fields.getAll('fingerprint')].some((value) => value.trim() !== '');
+  if (!isChosen) {
     return shell.problem(c, 400, 'Nothing is chosen', 'Choose first, each by its box. Nothing was exported.');
   }
   return exportAnswer(c, shell, fields);
@@ -30,7 +31,7 @@ export async function exportAnswer(c: PageContext, shell: Shell, fields: URLSear
   const { inbox } = shell.operated;
   const { visitor, now } = shell.visitOf(c);
   const { filter, problems } = readFilter(fields, now);
-  const groups = [...new Set(fields.getAll('fingerprint'))];
+  const groups = [...new Set(fields.getAll('fingerprint').filter((value) => value.trim() !== ''))];
   const wrong =
     groups.length > MOST_GROUPS ? [`${groups.length} groups at once; ${MOST_GROUPS} is the most.`] : problems;
   if (wrong.length > 0) return shell.problem(c, 400, 'The filter cannot be read', wrong.join(' '));

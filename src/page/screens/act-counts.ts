@@ -17,8 +17,10 @@ export async function actedOn(act: Act, { filter, listed, isFurther }: Listing, 
   }
   const { states } = asked;
   if (states.length === 0) return { states, count: { count: 0, more: false } };
-  // What is due by now is hurried no more, and no filter tells it apart. And bodies are read for a list once, and not for each act.
-  if (act === 'hurry' || filter.payload !== undefined) return { states, count: null };
+  // What is due by now is hurried no more, and what was ignored is not rerun once its body is gone: no filter tells these apart.
+  // And bodies are read for a list once, and not for each act.
+  const isUntold = act === 'hurry' || (act === 'rerun' && states.includes('ignored'));
+  if (isUntold || filter.payload !== undefined) return { states, count: null };
   const acted = withBodies(act, searchedFor(asked, filter));
   const counted = isSame(acted, filter) && listed !== null ? listed.count : null;
   // Of a long list only what an index knows: the page is not kept waiting for what a preview finds.
@@ -35,9 +37,8 @@ function isShort(count: EventCount | null): boolean {
 
 /** A dead event without a body is not rerun. A filter that asks when an event has failed, or of which group it is, finds none. */
 function withBodies(act: Act, filter: EventFilter): EventFilter {
-  const isDeadOnly = filter.states?.every((state) => state === 'dead') === true;
   const asksAlready = (filter.fingerprint ?? filter.failedSince ?? filter.failedUntil) !== undefined;
-  return act === 'rerun' && isDeadOnly && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;
+  return act === 'rerun' && !asksAlready ? { ...filter, failedSince: new Date(0) } : filter;
 }
 
 /** Whether the list is of just these: then it is counted already. */

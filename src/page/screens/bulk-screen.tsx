@@ -44,7 +44,14 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       <div id="live">
         {isBegun(visit.url) && !hasEnded(bulk) && bulk.stopped === null && (
           <p class="notice" role="status" id="begun">
-            The run has begun. It goes on when you leave this page.
+            {bulk.state === 'running' ? (
+              'The run has begun. It goes on when you leave this page.'
+            ) : (
+              <>
+                The run was asked for, and has not begun yet. Where that stays so, it could not begin:{' '}
+                <a href={`${visit.base}/health`}>Health</a> says whether the inbox can be written to.
+              </>
+            )}
           </p>
         )}
         <p id="sentence" class={bulk.state === 'previewed' || bulk.stopped !== null ? 'notice' : undefined}>

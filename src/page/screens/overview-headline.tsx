@@ -10,7 +10,7 @@ import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
 import { Culprit } from '../parts/why-it-waits.tsx';
 import { whatWaits, type Stuck, type Waiters } from './stuck-events.ts';
-import { troublesOf, type Trouble } from './troubles.ts';
+import { deadSince, troublesOf, type Trouble } from './troubles.ts';
 
 interface HeadlineParts {
   readonly visit: Visit;
@@ -114,26 +114,31 @@ function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { w
         </a>
       </strong>
       {groups.length > 0 && ` in ${plural(groups.length, 'group')}`}
-      {since !== null && `, the first since ${sinceText(since, now)}`}
+      {since !== null && `, ${sinceOf(dead, since, now)}`}
       {named.length > 0 && (
         <ul>
-          {named.map((group) => (
-            <li>
-              {bounded(group)}
-              {groups.length > 1 &&
-                group.oldest.settledAt !== null &&
-                ` since ${sinceText(group.oldest.settledAt, now)}`}
-              :{' '}
-              <a href={eventsHref(base, { states: ['dead'], fingerprint: group.fingerprint })}>
-                <StoredText text={causeOfDeath(group)} atMost={160} />
-              </a>
-            </li>
-          ))}
+          {named.map((group) => {
+            const at = groups.length > 1 ? deadSince([group]) : null;
+            return (
+              <li>
+                {bounded(group)}
+                {at !== null && `, ${sinceOf(group, at, now)}`}:{' '}
+                <a href={eventsHref(base, { states: ['dead'], fingerprint: group.fingerprint })}>
+                  <StoredText text={causeOfDeath(group)} atMost={160} />
+                </a>
+              </li>
+            );
+          })}
           {groups.length > named.length && <li>and {plural(groups.length - named.length, 'smaller group')}</li>}
         </ul>
       )}
     </>
   );
+}
+
+/** `some since 03:12 UTC (47 min)` */
+function sinceOf({ count }: { readonly count: number }, at: Date, now: Date): string {
+  return `${count === 1 ? '' : 'some '}since ${sinceText(at, now)}`;
 }
 
 function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters; readonly more: boolean }) {

@@ -11,6 +11,8 @@ const SOON_MS = 60_000;
 const LOOKED_AT = 200;
 /** Of so many it is asked what they wait for: of those that wait the longest, and of those in which something has failed. */
 const ASKED = 5;
+/** And of what has failed one of each type, of so many. */
+const LANES_ASKED = 12;
 
 /** Pending events about one entity, which wait for one of them. */
 export interface Waiting {
@@ -86,7 +88,8 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
     const meant = waiting.filter(isMeant);
     return { waiting: meant, first: firstOf(meant.flatMap((one) => causes.get(one) ?? [])) };
   };
-  const isRetry = (one: Waiting): boolean => isTriedAgain(one, causes.get(one));
+  const held = heldLanes(causes.values());
+  const isRetry = (one: Waiting): boolean => isTriedAgain(one, causes.get(one), held);
   return {
     waiting,
     causes,
@@ -98,15 +101,32 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
 
 const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
 
-/** It has failed, goes on by itself, and nothing waits for it. Of many it is not asked what they wait for. */
-function isTriedAgain({ hasFailed, count }: Waiting, cause: Cause | undefined): boolean {
+/** It has failed, goes on by itself, and nothing waits for it. Of many it is only asked what others of their type wait for. */
+function isTriedAgain(
+  { hasFailed, count, oldest }: Waiting,
+  cause: Cause | undefined,
+  held: ReadonlySet<string>,
+): boolean {
   if (!hasFailed || count > 1) return false;
-  return cause === undefined || (GOES_ON.has(cause.wait?.reason) && heldUpBy(cause).count === 0);
+  if (cause === undefined) return !held.has(laneOf(oldest));
+  return GOES_ON.has(cause.wait?.reason) && heldUpBy(cause).count === 0;
+}
+
+const OF_A_LANE: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['paused', 'no taker']);
+
+/** The types that are paused or have no taker, each at its endpoint: all of these wait for the same. */
+function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {
+  return new Set(Array.from(causes).flatMap(({ event, wait }) => (OF_A_LANE.has(wait?.reason) ? [laneOf(event)] : [])));
+}
+
+function laneOf({ endpoint, type }: EventSummary): string {
+  return JSON.stringify([endpoint, type]);
 }
 
 async function causesOf(inbox: Inbox, waiting: readonly Waiting[], now: Date): Promise<Stuck['causes']> {
   const failed = waiting.filter(({ hasFailed }) => hasFailed);
-  const asked = [...new Set([...waiting.slice(0, ASKED), ...failed.slice(0, ASKED)])];
+  const ofLanes = [...new Map(failed.toReversed().map((one) => [laneOf(one.oldest), one])).values()];
+  const asked = [...new Set([...waiting.slice(0, ASKED), ...failed.slice(0, ASKED), ...ofLanes.slice(-LANES_ASKED)])];
   const keys = asked.map(({ oldest: { endpoint, id } }) => ({ endpoint, id }));
   const waits = asked.length === 0 ? [] : await operationsOf(inbox).waits(keys, now.getTime());
   return new Map(asked.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));

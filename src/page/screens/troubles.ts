@@ -37,7 +37,7 @@ export function troublesOf({ dead, groups, warnings, changes, stuck }: Seen): re
   const { release } = changes;
   const broken = failingMore(changes.types);
   return [
-    ...(dead.count === 0 ? [] : [{ what: 'dead', dead, groups, since: firstDeath(groups) } as const]),
+    ...(dead.count === 0 ? [] : [{ what: 'dead', dead, groups, since: deadSince(groups) } as const]),
     ...warnings.map((warning) => ({ what: 'alarm', warning }) as const),
     ...(release === null || broken.length === 0 ? [] : [{ what: 'release', changes: broken, release } as const]),
     ...(blocked.waiting.length === 0 ? [] : [{ what: 'blocked', blocked, more } as const]),
@@ -45,9 +45,12 @@ export function troublesOf({ dead, groups, warnings, changes, stuck }: Seen): re
   ];
 }
 
-/** When the first of those that are dead died; `null` where nobody can tell. */
-function firstDeath(groups: readonly DeadGroup[]): Date | null {
+/**
+ * Since when some of those that are dead are so at least; `null` where nobody can tell. Of a group its oldest and its newest are
+ * known by when they were received: what was rerun meanwhile may have died after others.
+ */
+export function deadSince(groups: readonly Pick<DeadGroup, 'oldest' | 'newest'>[]): Date | null {
   return groups
-    .map(({ oldest }) => oldest.settledAt)
+    .flatMap(({ oldest, newest }) => [oldest.settledAt, newest.settledAt])
     .reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
 }

@@ -4,6 +4,7 @@ import type { EventCount } from '../../../src/inbox/operator/search.ts';
 import { eventsScreen } from '../../../src/page/screens/events-screen.tsx';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
+import { START } from '../../helpers/virtual-clock.ts';
 import { bury, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
 import { leadsTo, openedPage, signedIn, VIC } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
@@ -228,6 +229,20 @@ describe('what can be done with all that match', () => {
     database.close();
     expect(textOf(partOf(await html('/events?state=dead'), 'acts'))).toMatch(/^Rerun these 59 dead events…/);
     const preview = leadsTo(await post('/bulks', { act: 'rerun', state: 'dead' }));
+    expect(textOf(partOf(await html(preview), 'sentence'))).toContain('Will rerun 59 events');
+  });
+
+  test('counts no ignored events for a rerun, as some may have no body', async () => {
+    const { inbox, file, html, post } = openedPage();
+    await store(inbox, ...Array.from({ length: 60 }, (_, n) => orderEvent(`evt_${n}`)));
+    await inbox.announce({ endpoints: '*', types: ['order.ready'] }, START + 3_600_000, START + 3_000_000);
+    const database = new Database(file);
+    bury(database, 'evt_3');
+    database.close();
+    const offered = async (query: string) => textOf(partOf(await html(`/events?${query}`), 'acts'));
+    expect(await offered('state=ignored')).toMatch(/^Rerun all ignored events that match…/);
+    expect(await offered('state=ignored&state=dead')).toMatch(/^Rerun all dead or ignored events that match…/);
+    const preview = leadsTo(await post('/bulks', { act: 'rerun', state: 'ignored' }));
     expect(textOf(partOf(await html(preview), 'sentence'))).toContain('Will rerun 59 events');
   });
 

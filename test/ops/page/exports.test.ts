@@ -104,6 +104,8 @@ describe('Dead letters are exported', () => {
     const nothing = [400, expect.stringContaining('Choose first, each by its box. Nothing was exported.')];
     expect(await said({ state: 'dead' })).toEqual(nothing);
     expect(await said({ chosen: 'yes', format: 'csv' })).toEqual(nothing);
+    // A field that is empty chooses nothing, and is no export of all.
+    expect(await said({ fingerprint: '', event: ' ', format: 'csv' })).toEqual(nothing);
     const many = Array.from({ length: 201 }, (_, n) => `print${n}`);
     expect(await said({ fingerprint: many })).toEqual([400, expect.stringContaining('200 is the most')]);
     expect(await said({ event: 'no key' })).toEqual([400, expect.stringContaining('"no key" names no event')]);

@@ -54,7 +54,7 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
 
   const headline = await textOn(overviewScreen(visitTo(inbox)), 'headline');
   expect(headline).toMatch(
-    /^3 events are dead in 1 group, the first since .+ UTC \(\d+ s\) 3: TypeError: no tax for evt_\d_0123456789abcdef /,
+    /^3 events are dead in 1 group, some since .+ UTC \(\d+ s\) 3: TypeError: no tax for evt_\d_0123456789abcdef /,
   );
   expect(headline).toMatch(
     /1 order is stuck: evt_4 waits; no processor that handles order.created was ever seen. It has waited since .+ \(47 min\)\.$/,

@@ -9,7 +9,9 @@ import { findStuck } from '../../../src/page/screens/stuck-events.ts';
 import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/troubles.ts';
 import { outageDay } from '../../browser/inboxes/outage-day.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
+import { orderEvent, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { ANY, FAILED } from '../events-in-states.ts';
 import { partOf, textOf } from './read-html.ts';
 import { ago, counting, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
 
@@ -107,6 +109,29 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     }),
     told: ['retries'],
   },
+  {
+    what: 'more of a paused type that have failed than are asked what they wait for',
+    seen: async () => ({
+      stuck: await stuckOf(
+        ...Array.from({ length: 30 }, () => [{ failures: 1 }, { reason: 'paused', pause }] as const),
+      ),
+    }),
+    told: ['blocked'],
+  },
+  {
+    what: 'more that have failed and nobody takes any more, with others that are tried again before them',
+    seen: async () => ({
+      stuck: await stuckOf(
+        ...Array.from({ length: 60 }, (_, n) => {
+          const away: Wait = { reason: 'no taker', lastSeen: ago(99) };
+          return n < 30
+            ? ([{ failures: 1, receivedAt: ago(99) }, later()] as const)
+            : ([{ failures: 1, type: 'order.ready', receivedAt: ago(90) }, away] as const);
+        }),
+      ),
+    }),
+    told: ['blocked', 'retries'],
+  },
 ])('the worst first: $what', async ({ seen, told }) => {
   const calm: Seen = {
     dead: nobody,
@@ -130,7 +155,7 @@ it('names the one that holds up most, and of what goes on by itself another one'
   expect(retries.first?.event.id).toBe('evt_0');
 });
 
-it('says when the first died, whichever group it is in', () => {
+it('says since when some are dead, whichever group they are in', () => {
   const groups = [200, 100, 300].map((minutes) =>
     deadGroup({ oldest: summary({ receivedAt: ago(400), settledAt: ago(minutes) }) }),
   );
@@ -139,6 +164,29 @@ it('says when the first died, whichever group it is in', () => {
   const stuck = { waiting: [], causes: new Map(), blocked: none, retries: none, more: false };
   const [told] = troublesOf({ ...dead, groups, warnings: [], changes, stuck });
   expect(told).toMatchObject({ since: ago(300) });
+});
+
+it('does not take the oldest for the first that died, as it may have been rerun', async () => {
+  const inbox: Inbox = sqliteInbox(scratchFile());
+  onTestFinished(() => inbox.close());
+  const now = new Date('2026-03-14T12:00:00Z');
+  const events = [
+    ['evt_rerun', 300, 60],
+    ['evt_other', 299, 240],
+    ['evt_young', 100, 90],
+  ] as const;
+  for (const [id, received, died] of events) {
+    const at = (minutes: number) => now.getTime() - minutes * 60_000;
+    await store(inbox, orderEvent(id, { receivedAt: at(received) }));
+    const claimed = await inbox.claimOne(orderEvent(id), { ...ANY, now: at(died) - 1 });
+    if (typeof claimed === 'string') throw new Error(claimed);
+    await inbox.settle(claimed.lease, FAILED, at(died));
+  }
+  const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
+  // One is dead since 08:00 that is neither the oldest nor the newest: what is said holds all the same.
+  expect(textOf(partOf(html, 'headline'))).toMatch(
+    /^3 events are dead in 1 group, some since 10:30 UTC \(1 h 30 min\) 3: Error: the shop is down/,
+  );
 });
 
 it('names the type that fails since the release, in the words of the comparison', async () => {
@@ -161,6 +209,6 @@ it('after a day with an outage it says first how many are dead, of what, and sin
   await outageDay(inbox, { now: () => now.getTime() });
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
   expect(textOf(partOf(html, 'headline'))).toMatch(
-    /^\d+ events are dead in 2 groups, the first since .+ UTC \(\d+ h.*?\) \d+ since .+ UTC \(.+?\): Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+ since .+ TaxError: no tax rate for ord_day\d+/,
+    /^\d+ events are dead in 2 groups, some since .+ UTC \(\d+ h.*?\) \d+, some since .+ UTC \(.+?\): Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+, some since .+ TaxError: no tax rate for ord_day\d+/,
   );
 });
