@@ -3,7 +3,7 @@ import type { Stats } from '../../ops/stats.ts';
 import type { Changes } from '../../ops/what-changed.ts';
 import { brokenInWords } from '../../ops/words/change-words.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
-import { bounded, number, plural } from '../../ops/words/format.ts';
+import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
@@ -122,7 +122,8 @@ function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { w
             return (
               <li>
                 {bounded(group)}
-                {at !== null && `, ${sinceOf(group, at, now)}`}:{' '}
+                {at !== null && `, ${sinceOf(group, at, now)}`}
+                {noneLately(group, now)}:{' '}
                 <a href={eventsHref(base, { states: ['dead'], fingerprint: group.fingerprint })}>
                   <StoredText text={causeOfDeath(group)} atMost={160} />
                 </a>
@@ -134,6 +135,14 @@ function Dead({ dead, groups, since, base, now }: At & Omit<Extract<Trouble, { w
       )}
     </>
   );
+}
+
+const LATELY_MS = 60 * 60_000;
+
+/** That what killed them may be over: nothing that was received since has died of it. */
+function noneLately({ newest }: Pick<DeadGroup, 'newest'>, now: Date): string {
+  const ms = now.getTime() - newest.receivedAt.getTime();
+  return ms < LATELY_MS ? '' : `, none received for ${age(ms)}`;
 }
 
 /** `some since 03:12 UTC (47 min)` */

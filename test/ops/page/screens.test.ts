@@ -88,8 +88,8 @@ describe('Overview', () => {
     const html = await htmlOf(await overviewScreen(visit));
     expect(textOf(partOf(html, 'headline'))).toBe(
       '14 events are dead in 2 groups, some since 03:29 UTC (30 min) ' +
-        '12, some since 03:29 UTC (30 min): TypeError: Cannot read properties of undefined ' +
-        '2, some since 03:29 UTC (30 min): the process ended three times while it was handled ' +
+        '12, some since 03:29 UTC (30 min), none received for 1 h 30 min: TypeError: Cannot read properties of undefined ' +
+        '2, some since 03:29 UTC (30 min), none received for 1 h 30 min: the process ended three times while it was handled ' +
         '2 orders are stuck: evt_5 has failed 15 times: TypeError: no vat; tried again in 5 min; 63 wait behind it. ' +
         'The oldest of them has waited since 03:12 UTC (47 min).',
     );

@@ -185,7 +185,7 @@ it('does not take the oldest for the first that died, as it may have been rerun'
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
   // One is dead since 08:00 that is neither the oldest nor the newest: what is said holds all the same.
   expect(textOf(partOf(html, 'headline'))).toMatch(
-    /^3 events are dead in 1 group, some since 10:30 UTC \(1 h 30 min\) 3: Error: the shop is down/,
+    /^3 events are dead in 1 group, some since 10:30 UTC \(1 h 30 min\) 3, none received for 1 h 40 min: Error: the shop is down/,
   );
 });
 
@@ -202,13 +202,13 @@ it('names the type that fails since the release, in the words of the comparison'
   expect(textOf(partOf(html, 'verdict'))).toMatch(/^Fails more often: order\.shipped \(38%, before 1%\)/);
 });
 
-it('after a day with an outage it says first how many are dead, of what, and since when', async () => {
+it('after a day with an outage it says first how many are dead, of what, since when, and that no more came', async () => {
   const inbox: Inbox = sqliteInbox(scratchFile());
   onTestFinished(() => inbox.close());
   const now = new Date();
   await outageDay(inbox, { now: () => now.getTime() });
   const html = await htmlOf(await overviewScreen({ ...stubVisit(), operated: { inbox }, now }));
   expect(textOf(partOf(html, 'headline'))).toMatch(
-    /^\d+ events are dead in 2 groups, some since .+ UTC \(\d+ h.*?\) \d+, some since .+ UTC \(.+?\): Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+, some since .+ TaxError: no tax rate for ord_day\d+/,
+    /^\d+ events are dead in 2 groups, some since .+ UTC \(\d+ h.*?\) \d+, some since .+ UTC \(.+?\), none received for 6 h \d+ min: Error: connect ECONNREFUSED 10\.0\.3\.14:5432 \d+, some since .+ TaxError: no tax rate for ord_day\d+/,
   );
 });
