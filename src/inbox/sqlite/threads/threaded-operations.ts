@@ -1,7 +1,9 @@
 import { InboxUnavailableError, isInstance } from '../../../errors.ts';
 import { entityOf } from '../../../events/entity.ts';
+import type { EventFilter } from '../../operator/filter.ts';
 import type { Operations } from '../../operator/operations.ts';
 import { pinger } from '../../operator/pinger.ts';
+import type { EventCount, EventPage } from '../../operator/search.ts';
 import type { ExportPage } from '../../operator/transfer.ts';
 import { NoThread, type Thread } from './thread.ts';
 
@@ -31,6 +33,10 @@ export interface Places {
   readonly newest: () => number;
 }
 
+interface Given {
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface ExportUnderWay {
   /** what the thread knows it by, until it has ended */
   id: number | null;
@@ -53,6 +59,15 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
   const wrote = <Name extends keyof WriterOperations>(name: Name) => inThread(writer, name);
   const looked = <Name extends keyof Omit<OperatorsOperations, keyof PagedExport>>(name: Name) =>
     inThread(operators, name);
+  /** Whoever has given it up hears so, also where the thread was done before it heard of that. */
+  const sought = <Found>(name: 'search' | 'countFound') => {
+    const seek = looked(name) as (filter: EventFilter, request: Given) => Promise<Found>; // as its namesake
+    return async (filter: EventFilter, request: Given): Promise<Found> => {
+      const found = await seek(filter, request);
+      request.signal?.throwIfAborted();
+      return found;
+    };
+  };
 
   return {
     count: wrote('count'),
@@ -65,8 +80,8 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     // A thread that hangs on its disk does not even say so.
     ping: pinger(wrote('ping')),
 
-    search: looked('search'),
-    countFound: looked('countFound'),
+    search: sought<EventPage>('search'),
+    countFound: sought<EventCount>('countFound'),
     namesLike: looked('namesLike'),
     summary: looked('summary'),
     deadGroups: looked('deadGroups'),
