@@ -67,6 +67,6 @@ async function stillMissing(
   const last = Math.max(...missing.map(({ since }) => since.getTime()));
   // What they had begun ends within some minutes. All of them were seen longer ago than that.
   const span = { since: last + TAKER_MS, until: now };
-  const totals = await operationsOf(inbox).totals(span);
+  const [totals = []] = await operationsOf(inbox).totalsIn([span]);
   return totals.some(({ what }) => what === 'processed') ? [] : missing;
 }

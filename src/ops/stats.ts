@@ -2,7 +2,6 @@ import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
-import { SlicedWork } from '../inbox/operator/turns.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { positiveWhole } from '../number-option.ts';
 import { operationsOf } from './operations-of.ts';
@@ -125,18 +124,17 @@ async function countedSteps(
   startOf: (step: number) => number,
   count: number,
 ): Promise<{ readonly all: Sums; readonly steps: readonly StatsStep[] }> {
-  const work = await SlicedWork.begin();
+  const spans = Array.from({ length: count }, (_, step) => ({ since: startOf(step), until: startOf(step + 1) }));
+  const counted = await operations.totalsIn(spans);
   const all = new Sums();
-  const steps: StatsStep[] = [];
-  for (let step = 0; step < count; step += 1) {
+  const steps = spans.map(({ since }, step): StatsStep => {
     const sums = new Sums();
-    for (const total of await operations.totals({ since: startOf(step), until: startOf(step + 1) })) {
+    for (const total of counted[step] ?? []) {
       sums.add(total);
       all.add(total);
     }
-    steps.push({ at: new Date(startOf(step)), ...sums.totals(), answerMs: sums.percentiles('answer-ms') });
-    await work.rest(); // deliveries come in between
-  }
+    return { at: new Date(since), ...sums.totals(), answerMs: sums.percentiles('answer-ms') };
+  });
   return { all, steps };
 }
 

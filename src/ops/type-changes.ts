@@ -29,11 +29,14 @@ const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max
 /** What was counted of each type, as `stats` has it of a span. */
 export type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
 
-/** What was counted of each type in a span. */
-export async function typesIn(inbox: Inbox, span: CountSpan): Promise<TypesCounted> {
-  const sums = new Sums();
-  for (const total of await operationsOf(inbox).totals(span)) sums.add(total);
-  return { byType: sums.byType(), handlerMsByType: sums.msByType() };
+/** What was counted of each type in some spans. */
+export async function typesIn(inbox: Inbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
+  const counted = await operationsOf(inbox).totalsIn(spans);
+  return counted.map((totals) => {
+    const sums = new Sums();
+    for (const total of totals) sums.add(total);
+    return { byType: sums.byType(), handlerMsByType: sums.msByType() };
+  });
 }
 
 /** Rates of failure and durations by type, of two spans; first what fails more often than it did, then what failed most. */

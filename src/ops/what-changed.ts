@@ -40,14 +40,16 @@ export async function changesOf(
   const newest = marks.at(-1);
   // Counts are by the minute: the one that it began in is already its own.
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
-  const before = await typesIn(inbox, { since: at - length, until: at });
-  const after = newest === undefined ? counted : await typesIn(inbox, { since: at, until: until.getTime() });
+  const before = { since: at - length, until: at };
+  // Without a mark the later span was counted already.
+  const asked = newest === undefined ? [before] : [before, { since: at, until: until.getTime() }];
+  const [earlier = counted, later = counted] = await typesIn(inbox, asked);
   const spans =
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
   const release = newest?.kind === 'release' ? newest.name : null;
-  const types = typeChanges(before, after);
+  const types = typeChanges(earlier, later);
   return { marks, types, spans, release, isReleaseUnnamed: !(await hasRelease(operations, marks)) };
 }
 

@@ -1,5 +1,4 @@
-import type { Operations } from '../../src/inbox/operator/operations.ts';
-import type { Counted } from '../../src/inbox/operator/counts.ts';
+import type { Counted, CountSpan } from '../../src/inbox/operator/counts.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 
@@ -15,7 +14,8 @@ export function counted(at: number, what: Counted, detail = '', count = 1) {
 }
 
 /** Counts as they read: `stored order.ready 3`. */
-export async function totalsOf(inbox: Inbox, ...span: Parameters<Operations['totals']>): Promise<string[]> {
-  const totals = await operationsOf(inbox).totals(...span);
+export async function totalsOf(inbox: Inbox, span?: CountSpan): Promise<string[]> {
+  const operations = operationsOf(inbox);
+  const totals = span === undefined ? await operations.totals() : (await operations.totalsIn([span])).flat();
   return totals.map(({ what, detail, count }) => `${what} ${detail} ${count}`);
 }

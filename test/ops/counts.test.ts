@@ -94,7 +94,7 @@ describe('query plans', () => {
     await operations.coarsen(NOON + DAY);
     await operations.counts(NOON, NOON + DAY);
     await operations.totals();
-    await operations.totals({ since: NOON, until: NOON + DAY });
+    await operations.totalsIn([{ since: NOON, until: NOON + DAY }]);
     await operations.gauges();
     await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
     await operations.rejected(10);

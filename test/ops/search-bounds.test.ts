@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { Access } from '../../src/inbox/sqlite/operator/access.ts';
+import { counts } from '../../src/inbox/sqlite/operator/counts/stored-counts.ts';
 import { search } from '../../src/inbox/sqlite/operator/search/event-search.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
@@ -114,17 +115,18 @@ describe('deliveries have their turn', () => {
     let turn = 0;
     const sums = new Map<number, number>();
     const operations = operationsOf(inbox);
-    const counted: Inbox = {
-      ...inbox,
-      operations: {
-        ...operations,
-        totals(span) {
-          // The sums of all are quick, whatever was counted.
-          if (span !== undefined) sums.set(turn, (sums.get(turn) ?? 0) + 1);
-          return operations.totals(span);
-        },
+    const access: Access = {
+      database() {
+        sums.set(turn, (sums.get(turn) ?? 0) + 1);
+        return database;
       },
+      write: () => Promise.reject(new Error('not needed')),
+      alone: async (work) => work(database),
+      notify() {},
     };
+    const looked = counts(access);
+    const totalsIn: typeof operations.totalsIn = (spans) => looked.totalsIn(spans);
+    const counted: Inbox = { ...inbox, operations: { ...operations, totalsIn } };
     let over = false;
     const next = (): void => {
       turn += 1;

@@ -112,8 +112,10 @@ export interface Counts {
   count(rows: readonly CountRow[]): Promise<void>;
   /** Of the minutes and hours that begin in this span, oldest first. */
   counts(since: number, until: number): Promise<readonly CountRow[]>;
-  /** What was counted in a span; without one, ever: sums that only grow, also when their minutes and hours are forgotten. */
-  totals(span?: CountSpan): Promise<readonly CountTotal[]>;
+  /** What was ever counted: sums that only grow, also when their minutes and hours are forgotten. */
+  totals(): Promise<readonly CountTotal[]>;
+  /** What was counted in each of some spans. */
+  totalsIn(spans: readonly CountSpan[]): Promise<readonly (readonly CountTotal[])[]>;
   /**
    * What became of the deliveries of some spans that do not overlap.
    *

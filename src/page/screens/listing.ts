@@ -88,14 +88,12 @@ async function byFilter(visit: Visit, query: ListQuery, filter: EventFilter): Pr
     ...(beforeAt !== null && { beforeAt }),
   });
   const isCut = page.next !== null && page.events.length < limit;
-  return {
-    ...page,
-    limit,
-    waits: await waitsOf(visit, page.events),
-    looked: isCut ? await lookedAt(visit, order, page.next) : null,
-    count: await countOf(visit, query, filter, page),
-    suggestions: [],
-  };
+  const [waits, looked, count] = await Promise.all([
+    waitsOf(visit, page.events),
+    isCut ? lookedAt(visit, order, page.next) : null,
+    countOf(visit, query, filter, page),
+  ]);
+  return { ...page, limit, waits, looked, count, suggestions: [] };
 }
 
 /** What fits the text of the search box, what has failed first. Whoever asks with other fields has them left out. */

@@ -38,7 +38,7 @@ async function everything(inbox: Inbox): Promise<void> {
   await operations.count([counted(NOON, 'stored', 'order.ready')]);
   await operations.counts(NOON, NOON + DAY);
   await operations.deliveries([{ since: NOON, until: NOON + DAY }], 'minute');
-  await operations.totals({ since: NOON, until: NOON + DAY });
+  await operations.totalsIn([{ since: NOON, until: NOON + DAY }]);
   await operations.totals();
   const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };
   await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);

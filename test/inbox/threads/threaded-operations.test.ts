@@ -61,6 +61,7 @@ const reads: Readonly<Partial<Record<keyof Operations, (operations: Operations) 
   bytes: (operations) => operations.bytes(),
   counts: (operations) => operations.counts(0, Date.now() + 60_000),
   totals: (operations) => operations.totals(),
+  totalsIn: (operations) => operations.totalsIn([{ since: 0, until: Date.now() + 60_000 }]),
   deliveries: (operations) => operations.deliveries([{ since: 0, until: Date.now() + 60_000 }], 'minute'),
   gauges: (operations) => operations.gauges(),
   rejected: (operations) => operations.rejected(10),

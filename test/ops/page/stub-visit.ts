@@ -64,6 +64,7 @@ const empty: Partial<Operations> = {
   deadGroups: async () => [],
   waits: async (keys) => keys.map(() => null),
   totals: async () => [],
+  totalsIn: async (spans) => spans.map(() => []),
   deliveries: async () => ({ begin: null, rows: [] }),
   marks: async () => [],
   gauges: async () => noGauges,
@@ -141,11 +142,10 @@ export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
 }
 
 /** What was counted, as `stats` asks for it. */
-export function counting(rows: readonly CountRow[]): Pick<Operations, 'totals'> {
+export function counting(rows: readonly CountRow[]): Pick<Operations, 'totals' | 'totalsIn'> {
   return {
-    totals: async ({ since, until } = { since: -Infinity, until: Infinity }) => {
-      return rows.filter(({ at }) => at >= since && at < until);
-    },
+    totals: async () => rows,
+    totalsIn: async (spans) => spans.map(({ since, until }) => rows.filter(({ at }) => at >= since && at < until)),
   };
 }
 

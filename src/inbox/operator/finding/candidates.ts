@@ -48,6 +48,14 @@ export interface Deaths {
   diedBefore(span: FailureSpan, place: Died | null, limit: number): Steps<readonly Died[]>;
 }
 
+/** How many events there are, up to a bound, where nobody asks which. */
+export interface Amounts {
+  /** in a range */
+  allIn(range: SeqRange, most: number): Steps<number>;
+  /** dead events without tombstones that died in a span of time */
+  deadOf(span: FailureSpan, most: number): Steps<number>;
+}
+
 /** Names the events that a page looks at, of several ranges in the order asked for, at most so many. */
 export type Candidates = (
   sources: Sources,
@@ -99,7 +107,7 @@ export function* candidatesFor(
  * @param most - it counts up to so many
  */
 export function* countNamed(
-  sources: Sources & Deaths,
+  sources: Sources & Amounts,
   { filter, terms, text, error, payload, retryGroup }: Conditions,
   range: SeqRange,
   indexed: number,
@@ -107,13 +115,14 @@ export function* countNamed(
 ): Steps<number | null> {
   if (text !== null || error !== null || payload.length > 0 || retryGroup !== null) return null;
   const died = deadOnly(filter);
-  if (died !== null) return (yield* sources.diedBefore(died, null, most)).length;
+  if (died !== null) return yield* sources.deadOf(died, most);
   if (Object.values(filter).filter((value) => value !== undefined).length > 1) return null;
   const [term] = terms;
   // What is not indexed yet has to be read.
   if (term !== undefined && indexed < range.before - 1) return null;
   const choice = term === undefined ? namedBy(filter) : (of: Sources) => of.withTerm(term);
   if (choice === null) return null;
+  if (choice === everything) return yield* sources.allIn(range, most);
   return (yield* inRanges(choice(sources), [range], most, 'newest'))?.length ?? null;
 }
 

@@ -1,12 +1,20 @@
 import { ConfigurationError } from '../../../errors.ts';
 import type { Steps } from '../../rules/steps.ts';
 import type { SearchRequest } from '../search.ts';
-import { candidatesFor, failureSpan, type Deaths, type Died, type FailureSpan, type Sources } from './candidates.ts';
+import {
+  candidatesFor,
+  failureSpan,
+  type Amounts,
+  type Deaths,
+  type Died,
+  type FailureSpan,
+  type Sources,
+} from './candidates.ts';
 import type { Conditions } from './conditions.ts';
 import { rangesBeyond, rangesWithin, type ReceivedTimes } from './seq-ranges.ts';
 
 /** What tells a search where to look. */
-export interface WayTables extends Sources, ReceivedTimes, Deaths {}
+export interface WayTables extends Sources, ReceivedTimes, Deaths, Amounts {}
 
 /** In which order a page goes through events, as far as it has gone. */
 export interface Way {

@@ -108,6 +108,7 @@ export function threadedOperations({ writer, operators, here, newest }: Places):
     bytes: looked('bytes'),
     counts: looked('counts'),
     totals: looked('totals'),
+    totalsIn: looked('totalsIn'),
     deliveries: looked('deliveries'),
     gauges: looked('gauges'),
     marks: looked('marks'),

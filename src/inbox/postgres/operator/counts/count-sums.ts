@@ -1,11 +1,15 @@
 import type { Counted, CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
 import { coarsenInSteps, HOUR_MS, MOVED_AT_ONCE, type CountMove } from '../../../rules/coarsening.ts';
 import { BEGIN } from '../../driver/database.ts';
+import type { Session } from '../../driver/session.ts';
 import { fromKey } from '../../sql/keys.ts';
 import { minutesApart } from '../../sql/minutes.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { Store } from '../../store.ts';
 import type { Access } from '../access.ts';
+
+/** So many spans are asked for in one go. */
+const ASKED_TOGETHER = 60;
 
 /** Each step is asked by itself, so that an inbox that closes waits for one of them. */
 export async function coarsen({ store: { database, t, time }, ask }: Access, before: number): Promise<void> {
@@ -115,19 +119,38 @@ export async function countsBetween({ database, t, time }: Store, span: CountSpa
   });
 }
 
-export async function totals(
+export async function totals({ database, t }: Store): Promise<readonly CountTotal[]> {
+  return database.read((session) => totalsOf(session, ever(t)));
+}
+
+/** Many of them are under way at once, and a transaction lasts as long as these do. */
+export async function totalsIn(
   { database, t, time }: Store,
-  span: CountSpan | undefined,
+  spans: readonly CountSpan[],
+): Promise<readonly (readonly CountTotal[])[]> {
+  const all: (readonly CountTotal[])[] = [];
+  while (all.length < spans.length) {
+    const some = spans.slice(all.length, all.length + ASKED_TOGETHER);
+    const counted = await database.read(async (session) => {
+      await time.follow(session);
+      const apart = minutesApart(time);
+      return Promise.all(some.map((span) => totalsOf(session, countedIn(t), inWholeMs(span, apart))));
+    });
+    all.push(...counted);
+  }
+  return all;
+}
+
+async function totalsOf(
+  session: Session,
+  counted: string,
+  values: readonly number[] = [],
 ): Promise<readonly CountTotal[]> {
-  return database.read(async (session) => {
-    if (span !== undefined) await time.follow(session);
-    const rows = await session.rows<SumRow>(
-      `SELECT what, detail, sum(count)::bigint AS count FROM (${span === undefined ? ever(t) : countedIn(t)}) AS counted
-       GROUP BY 1, 2 ORDER BY 1, 2`,
-      span === undefined ? [] : inWholeMs(span, minutesApart(time)),
-    );
-    return rows.map((row) => ({ ...row, detail: fromKey(row.detail) }));
-  });
+  const rows = await session.rows<SumRow>(
+    `SELECT what, detail, sum(count)::bigint AS count FROM (${counted}) AS counted GROUP BY 1, 2 ORDER BY 1, 2`,
+    values,
+  );
+  return rows.map((row) => ({ ...row, detail: fromKey(row.detail) }));
 }
 
 /** Minutes begin at whole milliseconds, and a span is cut into equal parts. */

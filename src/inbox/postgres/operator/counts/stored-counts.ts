@@ -3,7 +3,7 @@ import { pinger } from '../../../operator/pinger.ts';
 import { appendOnce } from '../../driver/append-once.ts';
 import { addCounts } from '../../sql/add-counts.ts';
 import type { Access } from '../access.ts';
-import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { coarsen, countsBetween, totals, totalsIn } from './count-sums.ts';
 import { deliveries } from './deliveries.ts';
 import { gauges } from './gauges.ts';
 import { writeAndTakeBack } from './ping.ts';
@@ -24,7 +24,8 @@ export function counts(access: Access): Counts {
       await ask(append);
     },
     counts: (since, until) => ask(() => countsBetween(store, { since, until })),
-    totals: (span) => ask(() => totals(store, span)),
+    totals: () => ask(() => totals(store)),
+    totalsIn: (spans) => ask(() => totalsIn(store, spans)),
     deliveries: (spans, per) => ask(() => deliveries(store, spans, per)),
     coarsen: (before) => coarsen(access, before),
     gauges: () => ask(() => gauges(store)),

@@ -1,6 +1,6 @@
 import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder } from '../../../operator/finding/seq-ranges.ts';
-import type { Deaths, Died } from '../../../operator/finding/candidates.ts';
+import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer, asked } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { Session } from '../../driver/session.ts';
@@ -16,7 +16,7 @@ const SORTED = 5_000;
  * The indexes of a schema. What a partial one has is asked for in its own words, and in an order that no other has: where the
  * statistics say that a table is small, Postgres would go through all of it by its `seq`.
  */
-export function sources(session: Session, t: Tables): Sources & Deaths {
+export function sources(session: Session, t: Tables): Sources & Deaths & Amounts {
   const found = (text: string, values: readonly unknown[]) =>
     asked(session.rows<{ seq: number }>(text, values).then((rows) => rows.map(({ seq }) => seq)));
 
@@ -52,12 +52,17 @@ export function sources(session: Session, t: Tables): Sources & Deaths {
     retrying: from(t.queue, 'lease_until_ms IS NULL AND failures > 0', 'seq + 0'),
     diedIn: (span) =>
       function* ({ from: first, before }, limit, order) {
-        const died = yield* asked(diedBefore(session, t, span, null, SORTED + 1));
-        if (died.length > SORTED) return null;
-        const within = died.map(({ seq }) => seq).filter((seq) => seq >= first && seq < before);
+        const rows = yield* asked(diedBefore(session, t, span, null, SORTED + 1));
+        if (rows.length > SORTED) return null;
+        const within = rows.map(({ seq }) => seq).filter((seq) => seq >= first && seq < before);
         return inOrder(within, order).slice(0, limit);
       },
     diedBefore: (...given) => asked(diedBefore(session, t, ...given)),
+    allIn: ({ from: first, before }, most) => {
+      const events = `SELECT 1 FROM ${t.events} WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3`;
+      return asked(amountOf(session, events, [first, before, most]));
+    },
+    deadOf: (span, most) => asked(amountOf(session, died(t), diedValues(span, null, most))),
     withConflict: from(t.conflicts, 'true'),
     redelivered: from(t.redeliveries, 'true'),
     ofBulk(id) {
@@ -78,35 +83,46 @@ function direction(order: SeqOrder): 'ASC' | 'DESC' {
  * What has died stands in the order of its time at each endpoint, and there are few of these. Asked for as the index has it, as
  * another one knows dead events too.
  */
+function died(t: Tables): string {
+  return `
+  WITH RECURSIVE lane AS (
+    (SELECT state, endpoint FROM ${t.shelf}
+     WHERE NOT pruned AND (state, endpoint) >= ('dead', '') ORDER BY state, endpoint, settled_ms, seq LIMIT 1)
+    UNION ALL
+    SELECT next.state, next.endpoint FROM lane CROSS JOIN LATERAL (
+      SELECT state, endpoint FROM ${t.shelf}
+      WHERE NOT pruned AND (state, endpoint) > (lane.state, lane.endpoint)
+      ORDER BY state, endpoint, settled_ms, seq LIMIT 1
+    ) AS next
+    WHERE lane.state = 'dead'
+  )
+  SELECT died.seq, died.settled_ms FROM lane CROSS JOIN LATERAL (
+    SELECT seq, settled_ms FROM ${t.shelf} AS settled
+    WHERE NOT pruned
+      AND (state, endpoint, settled_ms, seq) >= (lane.state, lane.endpoint, $1::bigint, 0)
+      AND (state, endpoint, settled_ms, seq) < (lane.state, lane.endpoint, $2::bigint, $3::bigint)
+    ORDER BY state DESC, endpoint DESC, settled_ms DESC, seq DESC LIMIT $4
+  ) AS died
+  WHERE lane.state = 'dead'
+  ORDER BY died.settled_ms DESC, died.seq DESC LIMIT $4`;
+}
+
+function diedValues(...[span, place, limit]: Parameters<Deaths['diedBefore']>): readonly unknown[] {
+  return [span.from, place?.settledMs ?? span.before, place?.seq ?? 0, limit];
+}
+
 async function diedBefore(
   session: Session,
   t: Tables,
-  ...[span, place, limit]: Parameters<Deaths['diedBefore']>
+  ...given: Parameters<Deaths['diedBefore']>
 ): Promise<readonly Died[]> {
-  const rows = await session.rows<{ seq: number; settled_ms: number }>(
-    `WITH RECURSIVE lane AS (
-       (SELECT state, endpoint FROM ${t.shelf}
-        WHERE NOT pruned AND (state, endpoint) >= ('dead', '') ORDER BY state, endpoint, settled_ms, seq LIMIT 1)
-       UNION ALL
-       SELECT next.state, next.endpoint FROM lane CROSS JOIN LATERAL (
-         SELECT state, endpoint FROM ${t.shelf}
-         WHERE NOT pruned AND (state, endpoint) > (lane.state, lane.endpoint)
-         ORDER BY state, endpoint, settled_ms, seq LIMIT 1
-       ) AS next
-       WHERE lane.state = 'dead'
-     )
-     SELECT died.seq, died.settled_ms FROM lane CROSS JOIN LATERAL (
-       SELECT seq, settled_ms FROM ${t.shelf} AS settled
-       WHERE NOT pruned
-         AND (state, endpoint, settled_ms, seq) >= (lane.state, lane.endpoint, $1::bigint, 0)
-         AND (state, endpoint, settled_ms, seq) < (lane.state, lane.endpoint, $2::bigint, $3::bigint)
-       ORDER BY state DESC, endpoint DESC, settled_ms DESC, seq DESC LIMIT $4
-     ) AS died
-     WHERE lane.state = 'dead'
-     ORDER BY died.settled_ms DESC, died.seq DESC LIMIT $4`,
-    [span.from, place?.settledMs ?? span.before, place?.seq ?? 0, limit],
-  );
+  const rows = await session.rows<{ seq: number; settled_ms: number }>(died(t), diedValues(...given));
   return rows.map(({ seq, settled_ms: settledMs }) => ({ seq, settledMs }));
+}
+
+async function amountOf(session: Session, events: string, values: readonly unknown[]): Promise<number> {
+  const counted = `SELECT count(*) AS count FROM (${events}) AS events`;
+  return (await session.row<{ count: number }>(counted, values))?.count ?? 0;
 }
 
 function onShelf(state: 'dead' | 'ignored'): string {

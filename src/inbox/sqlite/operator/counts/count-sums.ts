@@ -1,4 +1,5 @@
 import type { CountRow, CountSpan, CountTotal } from '../../../operator/counts.ts';
+import { SlicedWork } from '../../../operator/turns.ts';
 import { coarsenInSteps, HOUR_MS, MOVED_AT_ONCE, type CountMove } from '../../../rules/coarsening.ts';
 import type { SqliteDatabase } from '../../opening/database.ts';
 import type { Access } from '../access.ts';
@@ -90,8 +91,20 @@ export function countsBetween(database: SqliteDatabase, span: CountSpan): CountR
   return statement(database, sql).all(span) as CountRow[]; // the columns of the statement
 }
 
-export function totals(database: SqliteDatabase, span: CountSpan | undefined): CountTotal[] {
-  const rows = span === undefined ? EVER : COUNTED;
-  const sql = `SELECT what, detail, sum(count) AS count FROM (${rows}) GROUP BY what, detail`;
-  return statement(database, sql).all(span ?? {}) as CountTotal[]; // the columns of the statement
+const totalsOf = (rows: string): string =>
+  `SELECT what, detail, sum(count) AS count FROM (${rows}) GROUP BY what, detail`;
+
+export function totals(database: SqliteDatabase): CountTotal[] {
+  return statement(database, totalsOf(EVER)).all() as CountTotal[]; // the columns of the statement
+}
+
+/** A span at a time: deliveries come in between. */
+export async function totalsIn(access: Access, spans: readonly CountSpan[]): Promise<CountTotal[][]> {
+  const work = await SlicedWork.begin();
+  const all: CountTotal[][] = [];
+  for (const span of spans) {
+    all.push(statement(access.database(), totalsOf(COUNTED)).all(span) as CountTotal[]); // the columns of the statement
+    await work.rest();
+  }
+  return all;
 }

@@ -2,7 +2,7 @@ import type { Counts } from '../../../operator/counts.ts';
 import { pinger } from '../../../operator/pinger.ts';
 import type { Access } from '../access.ts';
 import { addCount } from '../../sql/add-count.ts';
-import { coarsen, countsBetween, totals } from './count-sums.ts';
+import { coarsen, countsBetween, totals, totalsIn } from './count-sums.ts';
 import { deliveries } from './deliveries.ts';
 import { gauges } from './gauges.ts';
 import { writeAndTakeBack } from './ping.ts';
@@ -14,7 +14,8 @@ export function counts(access: Access): Counts {
       if (rows.length > 0) await access.write(({ database }) => rows.forEach((row) => addCount(database, row)));
     },
     counts: async (since, until) => countsBetween(access.database(), { since, until }),
-    totals: async (span) => totals(access.database(), span),
+    totals: async () => totals(access.database()),
+    totalsIn: (spans) => totalsIn(access, spans),
     deliveries: async (spans, per) => deliveries(access.database(), spans, per),
     coarsen: (before) => coarsen(access, before),
     gauges: async () => gauges(access.database()),

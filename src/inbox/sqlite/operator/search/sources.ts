@@ -1,6 +1,6 @@
 import type { Source, Sources } from '../../../operator/finding/candidates.ts';
 import { inOrder, type SeqOrder, type SeqRange } from '../../../operator/finding/seq-ranges.ts';
-import type { Deaths, Died } from '../../../operator/finding/candidates.ts';
+import type { Amounts, Deaths, Died } from '../../../operator/finding/candidates.ts';
 import { answer } from '../../../rules/steps.ts';
 import type { EventState } from '../../../state.ts';
 import type { SqliteDatabase, SqliteStatement } from '../../opening/database.ts';
@@ -19,7 +19,7 @@ const SORTED = 5_000;
 const TYPES = 1_000;
 
 /** The indexes of a file. */
-export function sources(database: SqliteDatabase): Sources & Deaths {
+export function sources(database: SqliteDatabase): Sources & Deaths & Amounts {
   const on =
     (find: Finding): Source =>
     (range, limit, order) =>
@@ -44,6 +44,9 @@ export function sources(database: SqliteDatabase): Sources & Deaths {
             );
       }),
     diedBefore: (...given) => answer(diedBefore(database, ...given)),
+    allIn: (range, limit) =>
+      answer(amountOf(database, `${EVENTS} WHERE seq >= :from AND seq < :before`, { ...range, limit })),
+    deadOf: (span, limit) => answer(amountOf(database, `${DIED} AND settled_ms < :before`, { ...span, limit })),
     withConflict: on(withConflict),
     redelivered: on(redelivered),
     ofBulk: (id) => on(from('hookbox_bulk_events', "bulk = +:id AND result = 'done'", { id })),
@@ -63,7 +66,8 @@ function from(table: string, where: string, parameters: Readonly<Record<string, 
   };
 }
 
-const everything = from('hookbox_events NOT INDEXED', 'TRUE');
+const EVENTS = 'hookbox_events NOT INDEXED';
+const everything = from(EVENTS, 'TRUE');
 const retrying = from('hookbox_events INDEXED BY hookbox_events_retrying', "state = 'pending' AND failures > 0");
 const withConflict = from('hookbox_conflicts', 'TRUE');
 const redelivered = from('hookbox_redeliveries', 'TRUE');
@@ -158,8 +162,9 @@ function placed(
 }
 
 const DIED = `
-  SELECT seq, settled_ms AS settledMs FROM hookbox_events INDEXED BY hookbox_events_prunable_dead
+  hookbox_events INDEXED BY hookbox_events_prunable_dead
   WHERE state = 'dead' AND body IS NOT NULL AND settled_ms >= :from`;
+const DIED_AT = `SELECT seq, settled_ms AS settledMs FROM ${DIED}`;
 const LAST_FIRST = 'ORDER BY settled_ms DESC, seq DESC LIMIT +:limit';
 
 function diedBefore(
@@ -168,13 +173,18 @@ function diedBefore(
 ): readonly Died[] {
   const rows =
     place === null
-      ? statement(database, `${DIED} AND settled_ms < :before ${LAST_FIRST}`).all({ ...span, limit })
+      ? statement(database, `${DIED_AT} AND settled_ms < :before ${LAST_FIRST}`).all({ ...span, limit })
       : statement(
           database,
           // A place was within the span already.
-          `${DIED} AND (settled_ms, seq) < (:settledMs, :seq) ${LAST_FIRST}`,
+          `${DIED_AT} AND (settled_ms, seq) < (:settledMs, :seq) ${LAST_FIRST}`,
         ).all({ from: span.from, ...place, limit });
   return rows as readonly Died[];
+}
+
+function amountOf(database: SqliteDatabase, events: string, parameters: Readonly<Record<string, unknown>>): number {
+  const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${events} LIMIT +:limit)`;
+  return (statement(database, sql).get(parameters) as { count: number }).count; // its column
 }
 
 function seqsOf(select: SqliteStatement, parameters: Readonly<Record<string, unknown>> = {}): number[] {
