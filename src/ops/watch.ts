@@ -22,6 +22,11 @@ export type Alarm =
 
 /** Looks at an inbox as a watchman does. */
 export async function watch(inbox: Inbox, now = Date.now()): Promise<Watch> {
-  const [traffic, unhandled] = await Promise.all([trafficOf(inbox, now), unhandledEvents(inbox, now)]);
-  return { traffic, unhandled, ...(await processingOf(inbox, unhandled.waiting, now)) };
+  const [traffic, handling] = await Promise.all([trafficOf(inbox, now), handlingOf(inbox, now)]);
+  return { traffic, ...handling };
+}
+
+async function handlingOf(inbox: Inbox, now: number): Promise<Omit<Watch, 'traffic'>> {
+  const unhandled = await unhandledEvents(inbox, now);
+  return { unhandled, ...(await processingOf(inbox, unhandled.waiting, now)) };
 }

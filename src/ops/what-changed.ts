@@ -43,14 +43,17 @@ export async function changesOf(
   const before = { since: at - length, until: at };
   // Without a mark the later span was counted already.
   const asked = newest === undefined ? [before] : [before, { since: at, until: until.getTime() }];
-  const [earlier = counted, later = counted] = await typesIn(inbox, asked);
+  const [[earlier = counted, later = counted], isReleaseNamed] = await Promise.all([
+    typesIn(inbox, asked),
+    hasRelease(operations, marks),
+  ]);
   const spans =
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
   const release = newest?.kind === 'release' ? newest.name : null;
   const types = typeChanges(earlier, later);
-  return { marks, types, spans, release, isReleaseUnnamed: !(await hasRelease(operations, marks)) };
+  return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };
 }
 
 /** Marks come in pages, and the newest may all be of secrets; so few are kept that all of them can be looked through. */

@@ -54,11 +54,10 @@ const UNDER_WAY = 20;
  */
 export async function trafficOf(inbox: Inbox, now: number): Promise<AllTraffic> {
   const operations = operationsOf(inbox);
-  const totals = await operations.totals();
+  const [totals, newest] = await Promise.all([operations.totals(), newestReceived(operations, now)]);
   const names = endpointsIn(totals);
   const lanes: readonly Endpoint[] = [null, ...(names.length > 1 ? names : [])];
   const { begin, rows } = await countsUntilLast(operations, lanes, now);
-  const newest = await newestReceived(operations, now);
   const lasts = lanes.map((lane) => {
     const last = lastAt(lane, rows, now);
     return lane === null ? precise(last, newest) : last;
