@@ -1,26 +1,41 @@
 import { ConfigurationError } from './errors.ts';
 
-/** Every option once, so that TypeScript says which one is missing in such a list. */
-export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>;
+/**
+ * Every option once, so that TypeScript says which one is missing in such a list. One that is on or off, a function or a
+ * list is named so, and checked.
+ */
+export type KnownOptions<Options> = { readonly [Key in keyof Options]-?: KindOf<NonNullable<Options[Key]>> };
+
+type KindOf<Value> = [Value] extends [boolean]
+  ? 'boolean'
+  : [Value] extends [(...given: never[]) => unknown]
+    ? 'function'
+    : [Value] extends [readonly unknown[]]
+      ? 'list'
+      : true;
+type Known = Readonly<Record<string, keyof typeof KINDS | true>>;
+
+const KINDS = { boolean: 'true or false', function: 'a function', list: 'a list' } as const;
 
 /**
  * Refuses options that there are not: they would do nothing, and that is found out late. `dryrun: true` would be no dry run.
+ * So is what is neither on nor off: a text is on, also that of a variable that says `false`.
  *
  * @param whose - the function, or the option that holds them
  * @param hint - where they are given
  * @throws ConfigurationError `INVALID_OPTION`
  */
-export function assertOptions(
-  whose: string,
-  given: unknown,
-  known: Readonly<Record<string, true>>,
-  hint = '',
-): asserts given is object {
+export function assertOptions(whose: string, given: unknown, known: Known, hint = ''): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refusal(`${whose}: Its options are an object, not ${kindOf(given)}.`, known, hint);
   }
   const unknown = unknownKey(given, known);
   if (unknown !== undefined) throw refusal(`${whose}: There is no option ${named(unknown)}.`, known, hint);
+  for (const [name, kind] of Object.entries(known)) {
+    const value: unknown = Reflect.get(given, name);
+    if (kind === true || value === undefined || (Array.isArray(value) ? 'list' : typeof value) === kind) continue;
+    throw new ConfigurationError('INVALID_OPTION', `${whose}: ${name} must be ${KINDS[kind]}, not ${kindOf(value)}.`);
+  }
 }
 
 /**
@@ -28,24 +43,18 @@ export function assertOptions(
  *
  * @throws ConfigurationError `INVALID_OPTION`
  */
-export function assertAlone(
-  whose: string,
-  source: unknown,
-  read: Readonly<Record<string, true>>,
-  known: Readonly<Record<string, true>>,
-  hint: string,
-): void {
+export function assertAlone(whose: string, source: unknown, read: Known, known: Known, hint: string): void {
   // What is not written as { pool } or { database }, such as a pool itself, has more to it.
   if (typeof source !== 'object' || source === null || Object.getPrototypeOf(source) !== Object.prototype) return;
   const beside = unknownKey(source, read);
   if (beside !== undefined) throw refusal(`${whose}: ${named(beside)} is not read here.`, known, hint);
 }
 
-function unknownKey(given: object, known: Readonly<Record<string, true>>): string | undefined {
+function unknownKey(given: object, known: Known): string | undefined {
   return Object.keys(given).find((key) => !Object.hasOwn(known, key));
 }
 
-function refusal(fault: string, known: Readonly<Record<string, true>>, hint: string): ConfigurationError {
+function refusal(fault: string, known: Known, hint: string): ConfigurationError {
   const all = `There are ${Object.keys(known).join(', ')}.`;
   return new ConfigurationError('INVALID_OPTION', [fault, hint, all].filter((part) => part !== '').join(' '));
 }

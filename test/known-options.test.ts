@@ -165,6 +165,93 @@ it.each([
   }
 });
 
+describe('an option that is on or off, or a function', () => {
+  const switches: readonly (readonly [string, string])[] = [
+    ['hookbox createReceiver', 'logErrors'],
+    ['hookbox createReceiver', 'ordering'],
+    ['hookbox createReceiver', 'unsafeUnsigned'],
+    ['hookbox createProcessor', 'logErrors'],
+    ['hookbox createProcessor', 'ordering'],
+    ['hookbox createVerifier', 'unsafeUnsigned'],
+    ['hookbox/sqlite sqliteInbox', 'thread'],
+    ['hookbox/sqlite sqliteInbox', 'ephemeral'],
+    ['hookbox/memory memoryInbox', 'ephemeral'],
+    ['hookbox/postgres postgresInbox', 'migrate'],
+    ['hookbox/ops rerunEvents', 'force'],
+    ['hookbox/ops previewBulk', 'force'],
+    ['hookbox/ops pruneEvents', 'dryRun'],
+    ['hookbox/ops eraseEntity', 'dryRun'],
+    ['hookbox/ops importEvents', 'dryRun'],
+    ['hookbox/ops importEvents', 'trusted'],
+  ];
+
+  it.each(switches)(
+    '%s: a text for %s is refused, as false that comes from a variable is one',
+    async (name, option) => {
+      const given = CALLS[name] ?? [];
+      const wrong = { ...(given.at(-1) as object), [option]: 'false' };
+      expect(await failureOf(name, [...given.slice(0, -1), wrong])).toMatchObject({
+        name: 'ConfigurationError',
+        message: expect.stringMatching(new RegExp(`${option} must be true or false, not a string\\.$`)),
+      });
+    },
+  );
+
+  it.each([
+    ['hookbox createReceiver', 'entity'],
+    ['hookbox createReceiver', 'onDead'],
+    ['hookbox createProcessor', 'onFailed'],
+    ['hookbox/ops runBulk', 'onProgress'],
+    ['hookbox/ops/page opsPage', 'authorize'],
+    ['hookbox/sandbox createSandbox', 'onTry'],
+  ])('%s: a text for %s is refused before the first call of it', async (name, option) => {
+    const given = CALLS[name] ?? [];
+    const wrong = { ...(given.at(-1) as object), [option]: 'hunter2' };
+    expect(await failureOf(name, [...given.slice(0, -1), wrong])).toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(new RegExp(`${option} must be a function, not a string\\.$`)),
+    });
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['mask', { mask: 'data.user_id' }, 'mask must be a list, not a string.'],
+    ['hosts', { hosts: 'ops.shop.example' }, 'hosts must be a list, not a string.'],
+    ['basic', { unsafeOpen: false, basic: { user: 'ada' } }, 'basic must be a list, not another object.'],
+    [
+      'a user',
+      { unsafeOpen: false, basic: [{ user: 'ada', pasword: 'hunter2' }] },
+      'basic[0]: There is no option `pasword`',
+    ],
+    ['a token', { unsafeOpen: false, bearer: ['hunter2'] }, 'bearer[0]: Its options are an object, not a string.'],
+    ['unsafeOpen', { unsafeOpen: 'false' }, 'unsafeOpen: Its options are an object, not a string.'],
+  ])('who is let in, and what is hidden, is said as it has to be: %s', async (_, options, why) => {
+    const failure = await failureOf('hookbox/ops/page opsPage', [{ inbox: looked }, { unsafeOpen: true, ...options }]);
+    expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining(why) });
+    expect(String(failure)).not.toContain('hunter2');
+  });
+
+  it('onSilent says that it needs silentAfterMs: it would never be called', () => {
+    expect(() => hookbox.createReceiver({ secret, inbox, onSilent() {} })).toThrow(/onSilent.*silentAfterMs/);
+  });
+});
+
+describe('a postgresInbox', () => {
+  it.each<[string, unknown, object, RegExp]>([
+    ['prepare: true', 'postgres://db/shop', { prepare: true }, /prepare must be 'auto' or false, not a boolean/],
+    ['listen: true', 'postgres://db/shop', { listen: true }, /listen must be 'auto', false, or a URL that begins/],
+    ['a URL that is none for listen', 'postgres://db/shop', { listen: 'hunter2' }, /listen must be/],
+    ['a URL for a pool', { pool: 'postgres://shop:hunter2@db/shop' }, {}, /pool is a string without connect\(\)/],
+    ['another object for a pool', { pool: { query() {} } }, {}, /pool is another object without connect\(\)/],
+    ['no pool', { pool: undefined }, {}, /Is DATABASE_URL set/],
+    ['nothing', undefined, {}, /Is DATABASE_URL set/],
+  ])('is refused with a sentence that names what is wrong: %s', (_, source, options, why) => {
+    const open = () => Reflect.apply(postgres.postgresInbox, undefined, [source, options]);
+    expect(open).toThrow(hookbox.ConfigurationError);
+    expect(open).toThrow(why);
+    expect(open).not.toThrow(/hunter2/);
+  });
+});
+
 it('a processor has no mode, which is for receivers', () => {
   const processing = { mode: 'inline' as const };
   const options = { inbox, handlers: {}, processing };

@@ -29,7 +29,7 @@ export interface BulkOutcomeOptions {
   readonly signal?: AbortSignal;
 }
 
-const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: true, signal: true };
+const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', signal: true };
 
 /**
  * Tells what became of the events that a bulk act was done to: that all of 523 were rerun does not say that their handlers have

@@ -16,8 +16,8 @@ export const USUAL_RATE = 500;
 const BATCH = 100;
 
 const PAGE: KnownOptions<PageRequest> = { before: true, limit: true };
-const PREVIEW: KnownOptions<PreviewOptions> = { force: true, onProgress: true, signal: true };
-const RUN: KnownOptions<RunBulkOptions> = { entity: true, ratePerSecond: true, signal: true, onProgress: true };
+const PREVIEW: KnownOptions<PreviewOptions> = { force: 'boolean', onProgress: 'function', signal: true };
+const RUN: KnownOptions<RunBulkOptions> = { entity: 'function', ratePerSecond: true, signal: true, onProgress: 'function' };
 
 export interface PreviewOptions {
   /** rerun: ignored and processed events too */

@@ -4,7 +4,7 @@ import type { EraseOptions, EraseReport } from '../inbox/operator/removal.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
-const OPTIONS: KnownOptions<EraseOptions> = { dryRun: true, signal: true, onProgress: true };
+const OPTIONS: KnownOptions<EraseOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
 
 const INDEX_BATCH = 500;
 

@@ -11,7 +11,7 @@ export interface ExportOptions {
   readonly signal?: AbortSignal;
 }
 
-export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: true, signal: true };
+export const EXPORT_OPTIONS: KnownOptions<ExportOptions> = { onProgress: 'function', signal: true };
 
 /** The audit's line of an export is brought up to date this often. */
 const RECOUNT_MS = 1_000;

@@ -31,11 +31,11 @@ export interface ImportOptions {
 }
 
 const OPTIONS: KnownOptions<ImportOptions> = {
-  trusted: true,
-  entity: true,
-  dryRun: true,
+  trusted: 'boolean',
+  entity: 'function',
+  dryRun: 'boolean',
   from: true,
-  onProgress: true,
+  onProgress: 'function',
   signal: true,
 };
 

@@ -21,8 +21,8 @@ export interface PruneOptions {
   readonly onProgress?: (pruned: number) => void;
 }
 
-const OPTIONS: KnownOptions<PruneOptions> = { dryRun: true, signal: true, onProgress: true };
-const CRITERIA: KnownOptions<PruneCriteria> = { settledBefore: true, states: true, types: true, endpoint: true };
+const OPTIONS: KnownOptions<PruneOptions> = { dryRun: 'boolean', signal: true, onProgress: 'function' };
+const CRITERIA: KnownOptions<PruneCriteria> = { settledBefore: true, states: 'list', types: 'list', endpoint: true };
 
 const FIRST_BATCH = 20;
 const SMALLEST_BATCH = 5;

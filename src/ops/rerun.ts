@@ -7,7 +7,7 @@ import { askedByKey } from '../inbox/rules/operator-acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
 
-const OPTIONS: KnownOptions<ActOptions> = { force: true, entity: true };
+const OPTIONS: KnownOptions<ActOptions> = { force: 'boolean', entity: 'function' };
 const OF_ONE = { entity: true, now: true } as const;
 
 /**

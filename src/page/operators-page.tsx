@@ -72,8 +72,8 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
 
 const OPTIONS: KnownOptions<OpsPageOptions> = {
   ...ENTRANCE,
-  hosts: true,
-  mask: true,
+  hosts: 'list',
+  mask: 'list',
   title: true,
   base: true,
   db: true,

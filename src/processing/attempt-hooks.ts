@@ -3,7 +3,7 @@ import { COMMITTED_ALONE } from '../inbox/rules/committed-alone.ts';
 import type { DeadReason } from '../inbox/state.ts';
 import type { AttemptError, TellCrashed } from '../inbox/work.ts';
 import type { AttemptEnd, EndedAttempt } from './attempt-end.ts';
-import { assertHooks, HookCalls, type Hook } from './hook-calls.ts';
+import { HookCalls, type Hook } from './hook-calls.ts';
 import { loggedError } from './logged-error.ts';
 
 /** What a hook is told of an error: without `logErrors: false` its message too, as the log has it. */
@@ -64,10 +64,8 @@ export interface AttemptHookOptions extends AttemptHooks {
   readonly inline?: boolean;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for a hook that is no function */
 export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
   const { onFailed, onDead, logger, logErrors, inline = false } = options;
-  assertHooks('hooks', { onFailed, onDead });
   const calls = new HookCalls(logger);
 
   const told = (error: AttemptError | null): HookError | null => {

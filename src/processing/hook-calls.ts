@@ -63,11 +63,3 @@ export class HookCalls {
     this.#seldom(kind, (suppressed) => this.#logger.warn({ ...facts, suppressed }, message));
   }
 }
-
-/** @throws ConfigurationError `INVALID_OPTION` for a hook that is no function */
-export function assertHooks(whose: string, hooks: Readonly<Record<string, unknown>>): void {
-  for (const [name, hook] of Object.entries(hooks)) {
-    if (hook === undefined || typeof hook === 'function') continue;
-    throw new ConfigurationError('INVALID_OPTION', `${whose}: ${name} must be a function, not ${kindOf(hook)}.`);
-  }
-}

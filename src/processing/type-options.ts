@@ -26,7 +26,7 @@ const KNOWN: KnownOptions<TypeOptions & { readonly handle: unknown }> = {
   retry: true,
   timeoutMs: true,
   concurrency: true,
-  blocks: true,
+  blocks: 'boolean',
 };
 const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs: true };
 
@@ -38,15 +38,12 @@ const RETRY: KnownOptions<RetryOptions> = { attempts: true, baseMs: true, maxMs:
 export function assertTypeOptions(type: string, handler: object): void {
   const name = `handlers['${type}']`;
   assertOptions(name, handler, KNOWN, 'Write { handle: (event, context) => …, timeoutMs: 5_000 }.');
-  const { handle, retry, timeoutMs, concurrency, blocks }: TypeOptions & { readonly handle?: unknown } = handler;
+  const { handle, retry, timeoutMs, concurrency }: TypeOptions & { readonly handle?: unknown } = handler;
   if (typeof handle !== 'function') {
     throw new ConfigurationError(
       'INVALID_OPTION',
       `${name}.handle is ${typeof handle} and not a function. Give a function, or leave the key ${type} out.`,
     );
-  }
-  if (blocks !== undefined && typeof blocks !== 'boolean') {
-    throw new ConfigurationError('INVALID_OPTION', `${name}.blocks must be true or false, not ${typeof blocks}.`);
   }
   if (timeoutMs !== undefined) positive(`${name}.timeoutMs`, timeoutMs, MAX_TIMER_MS);
   if (concurrency !== undefined) positiveWhole(`${name}.concurrency`, concurrency);

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -5,7 +6,7 @@ import type { Acceptance } from '../inbox/event.ts';
 import { MAX_TIMER_MS, positive } from '../number-option.ts';
 import { oneLine } from '../printable.ts';
 import type { AttemptHooks, DeadFacts } from '../processing/attempt-hooks.ts';
-import { assertHooks, HookCalls, type Hook } from '../processing/hook-calls.ts';
+import { HookCalls, type Hook } from '../processing/hook-calls.ts';
 import { silenceWatch, type Silence } from './silence.ts';
 import type { VerifiedDelivery } from './verifier.ts';
 
@@ -32,7 +33,7 @@ export interface DeliveryHooks extends AttemptHooks {
    * more, or the registration has gone. Once for each silence. Not on hosts that stop between requests.
    */
   readonly onSilent?: Hook<SilentFacts>;
-  /** After how long without an accepted delivery `onSilent` is called, in milliseconds; without it, it never is. */
+  /** After how long without an accepted delivery `onSilent` is called, in milliseconds; needed with it. */
   readonly silentAfterMs?: number;
 }
 
@@ -52,10 +53,13 @@ export interface DeliveryHookOptions extends DeliveryHooks {
   readonly clock?: Clock;
 }
 
-/** @throws ConfigurationError `INVALID_OPTION` for a hook that is no function, or a time that is none */
+/** @throws ConfigurationError `INVALID_OPTION` for a time that is none, or is missing */
 export function deliveryHooks(options: DeliveryHookOptions): DeliveryHookCalls {
   const { onConflict, onSilent, onDead, silentAfterMs, inbox, endpoint, logger, clock } = options;
-  assertHooks('createReceiver', { onConflict, onSilent });
+  if (onSilent !== undefined && silentAfterMs === undefined) {
+    const why = 'onSilent is never called without silentAfterMs: say after how many milliseconds without a delivery.';
+    throw new ConfigurationError('INVALID_OPTION', why);
+  }
   if (silentAfterMs !== undefined) positive('silentAfterMs', silentAfterMs, MAX_TIMER_MS);
   const calls = new HookCalls(logger);
   const tell = (silence: Silence): void => {

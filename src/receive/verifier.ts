@@ -79,7 +79,7 @@ const DEADLINE_MS = 9_000;
 /** Those of everything that verifies. */
 export const VERIFIER_OPTIONS: KnownOptions<VerifierOptions> = {
   secret: true,
-  unsafeUnsigned: true,
+  unsafeUnsigned: 'boolean',
   maxBodyBytes: true,
   maxReadingBytes: true,
   deadlineMs: true,

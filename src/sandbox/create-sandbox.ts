@@ -94,7 +94,7 @@ const TABLES = [
 ];
 
 const OPTIONS: KnownOptions<SandboxOptions> = {
-  webhooks: true,
+  webhooks: 'list',
   file: true,
   seed: true,
   clock: true,
@@ -103,8 +103,8 @@ const OPTIONS: KnownOptions<SandboxOptions> = {
   signedUpAt: true,
   assumptions: true,
   deliveryTimeoutMs: true,
-  deliveryFaults: true,
-  onTry: true,
+  deliveryFaults: 'function',
+  onTry: 'function',
   logger: true,
 };
 

@@ -36,7 +36,7 @@ describe('a handler with options', () => {
     ['half a handler at once', { handle: fails, concurrency: 0.5 }, /concurrency must be a whole number/],
     ['an option of retry that there is not', { handle: fails, retry: { times: 2 } }, /There is no option `times`/],
     ['no attempts', { handle: fails, retry: { attempts: 0 } }, /retry\.attempts must be a number above 0/],
-    ['blocks that is no word', { handle: fails, blocks: 'no' }, /blocks must be true or false, not string/],
+    ['blocks that is no word', { handle: fails, blocks: 'no' }, /blocks must be true or false, not a string/],
   ])('is refused with %s', (_, handler, why) => {
     const handlers = { 'order.ready': handler } as Handlers;
     const create = () => createProcessor({ inbox: memoryInbox(), handlers });

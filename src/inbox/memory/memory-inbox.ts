@@ -15,7 +15,7 @@ export interface MemoryInboxOptions {
   readonly ephemeral?: boolean;
 }
 
-const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: true };
+const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
 
 /**
  * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.ts';
 import { isPostgresUrl } from '../../host/postgres-url.ts';
-import { assertAlone, assertOptions, type KnownOptions } from '../../known-options.ts';
+import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import { databaseTime } from './database-time.ts';
@@ -70,6 +70,8 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertSchema(schema);
+  if (prepare !== 'auto' && prepare !== false)
+    throw refusal(`prepare must be 'auto' or false, not ${kindOf(prepare)}.`);
   assertSource(source);
   return inboxOnPostgres(source, {
     schema,
@@ -84,7 +86,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
 
 const OPTIONS: KnownOptions<PostgresInboxOptions> = {
   schema: true,
-  migrate: true,
+  migrate: 'boolean',
   prepare: true,
   listen: true,
   maxWaiting: true,
@@ -96,14 +98,14 @@ const SECOND = 'Options are the second argument: postgresInbox({ pool }, { schem
 
 function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {
   if (listen === false) return null;
-  if (listen !== 'auto') return assertUrl(listen);
+  if (listen !== 'auto') return assertUrl(listen, "listen must be 'auto', false, or a URL");
   return typeof source === 'string' ? source : null;
 }
 
 /** Whatever it is, it is not quoted: a URL has a password in it. */
 function assertSource<Source>(source: Source): asserts source is Exclude<Source, undefined> {
   if (typeof source === 'string') {
-    assertUrl(source);
+    assertUrl(source, 'It is given a URL');
     assertDriver();
     return;
   }
@@ -112,16 +114,19 @@ function assertSource<Source>(source: Source): asserts source is Exclude<Source,
   const connects = isObject && typeof Reflect.get(source, 'connect') === 'function';
   const isPool = typeof pool === 'object' && pool !== null && typeof Reflect.get(pool, 'connect') === 'function';
   if (connects || isPool) return;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    'postgresInbox is given a URL, { pool } with a pool of pg, or { connect } with a function. Is DATABASE_URL set?',
+  const isNamed = isObject && 'pool' in source && pool !== undefined;
+  throw refusal(
+    'It is given a URL, { pool } with a pool of pg, or { connect } with a function. ' +
+      (isNamed ? `pool is ${kindOf(pool)} without connect(), and no pool of pg.` : 'Is DATABASE_URL set?'),
   );
 }
 
-function assertUrl(url: string): string {
-  if (isPostgresUrl(url)) return url;
-  throw new ConfigurationError(
-    'INVALID_OPTION',
-    'The URL of a Postgres inbox begins with postgres:// or postgresql://.',
-  );
+/** What is no URL is not quoted either. */
+function assertUrl(url: unknown, what: string): string {
+  if (typeof url === 'string' && isPostgresUrl(url)) return url;
+  throw refusal(`${what} that begins with postgres:// or postgresql://.`);
+}
+
+function refusal(why: string): ConfigurationError {
+  return new ConfigurationError('INVALID_OPTION', `postgresInbox: ${why}`);
 }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../errors.ts';
 import type { Visitor } from '../visit.ts';
 import { loggerOf, throttle, type Logger } from '../../host/logger.ts';
-import type { KnownOptions } from '../../known-options.ts';
+import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import { createLoginBrakes, type LoginBrakes, type LoginTry } from './login-brakes.ts';
 import { knownBrowsers } from './known-browser.ts';
 import { usableSecret } from './usable-secret.ts';
@@ -49,13 +49,18 @@ export interface LoginOptions {
 
 /** The options that say who is let in. */
 export const ENTRANCE: KnownOptions<AuthorizationOptions & LoginOptions> = {
-  authorize: true,
-  basic: true,
-  bearer: true,
+  authorize: 'function',
+  basic: 'list',
+  bearer: 'list',
   unsafeOpen: true,
   logger: true,
   secret: true,
 };
+
+type Entry<Name extends 'basic' | 'bearer'> = NonNullable<AuthorizationOptions[Name]>[number];
+const USER: KnownOptions<Entry<'basic'>> = { user: true, password: true, role: true };
+const TOKEN: KnownOptions<Entry<'bearer'>> = { token: true, role: true, name: true };
+const OPEN: KnownOptions<Exclude<AuthorizationOptions['unsafeOpen'], boolean | undefined>> = { name: true, role: true };
 
 /** Who it is, or how to answer. */
 export type Verdict =
@@ -93,6 +98,9 @@ export function createAuthorization(
   const browsers = knownBrowsers(secret);
   const logger = loggerOf(options.logger);
   const seldom = throttle();
+  // A text is no answer to this: that of a variable which says false would let everybody in.
+  if (typeof unsafeOpen !== 'boolean')
+    assertOptions('unsafeOpen', unsafeOpen, OPEN, 'Write true, or { name: who they are }.');
   const everybody = unsafeOpen
     ? known({ role: 'operator', name: 'local', ...(unsafeOpen !== true && unsafeOpen) })
     : null;
@@ -105,7 +113,9 @@ export function createAuthorization(
   }
   if (asks && everybody !== null)
     throw refusal('unsafeOpen lets everybody in, so authorize, basic and bearer would ask nobody.');
-  const users = basic.map(({ user, password, role = 'viewer' }, n) => {
+  const users = basic.map((entry, n) => {
+    assertOptions(`basic[${n}]`, entry, USER);
+    const { user, password, role = 'viewer' } = entry;
     if (typeof user !== 'string' || user === '' || user.includes(':')) {
       throw refusal(`basic[${n}].user must not be empty, nor have a colon.`);
     }
@@ -114,7 +124,9 @@ export function createAuthorization(
       visitor: known({ role, name: user }),
     };
   });
-  const tokens = bearer.map(({ token, role = 'viewer', name = 'bearer' }, n) => {
+  const tokens = bearer.map((entry, n) => {
+    assertOptions(`bearer[${n}]`, entry, TOKEN);
+    const { token, role = 'viewer', name = 'bearer' } = entry;
     return { credentials: digest(usableSecret(token, `bearer[${n}].token`)), visitor: known({ role, name }) };
   });
   const challenges = [

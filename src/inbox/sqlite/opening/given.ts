@@ -26,8 +26,8 @@ export interface SqliteInboxOptions {
 const OPTIONS: KnownOptions<SqliteInboxOptions> = {
   maxWaiting: true,
   maxWaitingBytes: true,
-  ephemeral: true,
-  thread: true,
+  ephemeral: 'boolean',
+  thread: 'boolean',
   logger: true,
 };
 const SOURCES = { database: true } as const;
