@@ -1,3 +1,6 @@
+/** The schema that is meant where none is named. */
+export const USUAL_SCHEMA = 'hookbox';
+
 /** Whether an inbox in Postgres is meant, and no file. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);

@@ -1,5 +1,5 @@
 import { replaceUnprintable } from '../printable.ts';
-import { shownDatabase } from './postgres-url.ts';
+import { shownDatabase, USUAL_SCHEMA } from './postgres-url.ts';
 
 /** An option of a command with its value. What begins with a dash would be taken for an option. */
 export function option(name: string, value: string): readonly string[] {
@@ -13,11 +13,16 @@ export interface NamedInbox {
   readonly schema?: string | undefined;
 }
 
+/** What a command for the log names an inbox by: a URL with its password stays where the process has it from. */
+export function namesOf({ file, schema }: { readonly file?: string; readonly schema?: string }): NamedInbox {
+  return { db: file, schema };
+}
+
 /** The options of a command that name an inbox. A URL loses its user and password: a command is read by many. */
 export function inboxOptions({ db, schema }: NamedInbox): readonly string[] {
   return [
     ...(db === undefined ? [] : option('--db', shownDatabase(db))),
-    ...(schema === undefined ? [] : option('--schema', schema)),
+    ...(schema === undefined || schema === USUAL_SCHEMA ? [] : option('--schema', schema)),
   ];
 }
 

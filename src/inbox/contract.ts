@@ -23,6 +23,8 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   list(page?: { readonly after?: number; readonly limit?: number }): Promise<readonly StoredEvent[]>;
   /** The file it keeps them in, as commands name it with `--db`; absent where there is none, as in Postgres. */
   readonly file?: string;
+  /** The schema of Postgres it keeps them in, as commands name it with `--schema`; absent elsewhere. */
+  readonly schema?: string;
   /** What `hookbox/ops` works with; absent where an inbox cannot be looked into. */
   readonly operations?: Operations;
   /**

@@ -61,7 +61,7 @@ export interface OpsPageOptions extends AuthorizationOptions, GuardOptions, Logi
    * user and no password.
    */
   readonly db?: string;
-  /** the schema of an inbox in Postgres, for these commands, where it is another than `hookbox` */
+  /** the schema of an inbox in Postgres, for these commands; that of the inbox unless set */
   readonly schema?: string;
   /**
    * Where a backup lies while it is downloaded: a folder that exists, with room for a whole copy of the inbox; the one that
@@ -125,7 +125,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
     base,
-    named: { db: options.db, schema: options.schema },
+    named: { db: options.db, schema: options.schema ?? inbox.schema },
   });
   const live = liveStreams(watchChanges(inbox));
 

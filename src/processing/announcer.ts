@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
 import { rerunOfferedSince } from '../inbox/rules/takers.ts';
@@ -91,7 +92,7 @@ export function createAnnouncer({
       if (scope.types.length === 0) return;
       const now = clock.now();
       const since = rerunOfferedSince(now);
-      log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), inbox.file);
+      log.putAway(await inbox.ignoredSince(scope, since, now), scope, new Date(since), namesOf(inbox));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../host/logger.ts';
+import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { COMMITTED_BY_ITSELF } from '../inbox/rules/committed-alone.ts';
 import type { AttemptError } from '../inbox/work.ts';
@@ -59,7 +60,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
   /** Its name, and where it is looked up; the rest too, unless the merchant keeps it out. */
   const why = ({ endpoint, id }: AttemptFacts, error: AttemptError) => ({
     error: oneLine(error.name),
-    command: `npx ${eventCommand('show', { endpoint, id }, { db: inbox.file })}`,
+    command: `npx ${eventCommand('show', { endpoint, id }, namesOf(inbox))}`,
     ...(logErrors && { err: loggedError(error) }),
   });
 

@@ -1,6 +1,7 @@
 import { isEventType } from '../events/event-types.ts';
 import type { Announced, IgnoredType, Scope, UnhandledType } from '../inbox/work.ts';
 import { throttle, type Logger } from '../host/logger.ts';
+import type { NamedInbox } from '../host/shell-words.ts';
 import { oneLine } from '../printable.ts';
 import { rerunIgnoredCommand } from './rerun-ignored-command.ts';
 
@@ -55,16 +56,14 @@ export function unhandledLog(logger: Logger) {
     /**
      * Events that were put away before this processor came do not come back by themselves: a new handler must not write
      * to the customers of a whole week.
-     *
-     * @param file - of the inbox, where it has one
      */
-    putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, file?: string): void {
+    putAway(ignored: readonly IgnoredType[], { types }: Pick<Scope, 'types'>, since: Date, inbox: NamedInbox): void {
       for (const endpoint of new Set(ignored.map((one) => one.endpoint))) {
         const here = ignored.filter((one) => one.endpoint === endpoint && one.handled);
         if (here.length === 0) continue;
         const count = here.reduce((sum, one) => sum + one.count, 0);
         const named = types === '*' ? [] : here.map(({ type }) => type);
-        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, { db: file });
+        const command = rerunIgnoredCommand({ endpoint, types: named, ignoredSince: since }, inbox);
         logger.warn(
           { endpoint, count: here.some(({ more }) => more) ? `more than ${count}` : count, command },
           'events that this processor handles were ignored in the last seven days, when nobody handled them; the command ' +

@@ -76,7 +76,7 @@ describe('hookbox events stats', () => {
     ]);
     expect(people).toMatchObject({ code: 0, stderr: '' });
     expect(people.stdout).toMatch(/^Now\npending .*\n-.*\n5 +1 +0 +3 +0 +evt_retrying, for \d+ d/);
-    expect(people.stdout).toMatch(/^Last received .+ ago\. No processor has announced itself\.$/m);
+    expect(people.stdout).toMatch(/^Last received .+ ago\. No processor runs that has announced itself\.$/m);
     expect(people.stdout).toMatch(/^stored +10 +.*[▁▂▃▄▅▆▇█]$/m);
     expect(people.stdout).toMatch(/^rejected +1,235 /m);
     expect(people.stdout).toMatch(/^handlers +6 +1 ms /m);

@@ -62,6 +62,13 @@ describe('the log of a handler that fails', () => {
     expect(facts['command']).toBe(`npx hookbox events show --db ${file} evt_1`);
   });
 
+  it('names the schema of the inbox in the command, unless it is the one that is meant anyway', async () => {
+    const named = async (schema: string) =>
+      (await lineOf(new Error('no'), {}, { ...memoryInbox(), schema })).facts['command'];
+    expect(await named('shop')).toBe('npx hookbox events show --schema shop evt_1');
+    expect(await named('hookbox')).toBe(SHOW);
+  });
+
   it('keeps to names with logErrors: false', async () => {
     const failure = Object.assign(new RangeError('ada@example.com has no address'), { code: '23505' });
     const { facts } = await lineOf(failure, { logErrors: false });

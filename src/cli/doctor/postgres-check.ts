@@ -6,7 +6,8 @@ import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
-import { shownInbox, USUAL_SCHEMA, type DbOptions } from '../shared/db-option.ts';
+import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
+import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
 import { askedRights, judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
 

@@ -39,8 +39,6 @@ function withSchema(command: Command): Command {
   return command.option('--schema <name>', 'the schema of an inbox in Postgres; hookbox unless given');
 }
 
-export const USUAL_SCHEMA = 'hookbox';
-
 /**
  * Whether the inbox is in Postgres.
  *

@@ -9,7 +9,8 @@ import { postgresInbox } from '../../inbox/postgres/postgres-inbox.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { awaited } from '../../inbox/rules/steps.ts';
 import { thereSince } from '../../inbox/rules/takers.ts';
-import { shownInbox, USUAL_SCHEMA, type DbOptions } from './db-option.ts';
+import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
+import { shownInbox, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
 
 /**

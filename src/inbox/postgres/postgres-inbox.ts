@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import { isPostgresUrl } from '../../host/postgres-url.ts';
+import { isPostgresUrl, USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { assertAlone, assertOptions, kindOf, type KnownOptions } from '../../known-options.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
@@ -65,7 +65,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
 ): Inbox<Connection> {
   assertAlone('postgresInbox', source, SOURCES, OPTIONS, SECOND);
   assertOptions('postgresInbox', options, OPTIONS, SECOND);
-  const { schema = 'hookbox', migrate = true, prepare = 'auto', listen = 'auto' } = options;
+  const { schema = USUAL_SCHEMA, migrate = true, prepare = 'auto', listen = 'auto' } = options;
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);

@@ -124,7 +124,7 @@ export function calmText({ traffic: { all }, processors }: Watch, now: Date): st
 }
 
 function processorsText(processors: Watch['processors']): string {
-  if (processors.length === 0) return 'No processor has announced itself';
+  if (processors.length === 0) return 'No processor runs that has announced itself';
   const types = new Set(processors.flatMap(({ types }) => types));
   const handled = types.has('*') ? 'every type' : plural(types.size, 'type');
   return `${plural(processors.length, 'processor')} for ${handled} ${processors.length === 1 ? 'runs' : 'run'}`;

@@ -179,7 +179,8 @@ describe('an inbox in Postgres says what to change', () => {
 
   it('of tables that are not there, where it is not to make them', async () => {
     const schema = scratchSchema();
-    expect(await refusal(url, { schema, migrate: false })).toMatchObject({ code: 'SCHEMA_MISSING' });
+    const advice = expect.stringContaining(`Run hookbox migrate --schema ${schema} where you deploy`);
+    expect(await refusal(url, { schema, migrate: false })).toMatchObject({ code: 'SCHEMA_MISSING', message: advice });
     expect((await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).rows).toEqual([]);
   });
 

@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Inbox } from '../../../src/inbox/contract.ts';
 import { copyInPostgres, eventCommand } from '../../../src/ops/words/shell-commands.ts';
+import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
+import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
+import { scratchFile } from '../../helpers/scratch-folder.ts';
+import { ADA, signedIn } from './opened-page.ts';
 
 test.for([
   ['evt_1', 'default', 'hookbox events show evt_1'],
@@ -38,6 +43,14 @@ test('names an inbox in Postgres without its user and password, which others wou
   expect(copyInPostgres(inbox)).toMatch(
     /: pg_dump --format=custom --schema='my inbox' --file=hookbox\.dump postgres:\/\/db\.example\/shop$/,
   );
+});
+
+test('the page of an inbox in Postgres finds out which schema a copy is made of', async () => {
+  const { file: _, ...inbox } = sqliteInbox(scratchFile());
+  onTestFinished(() => inbox.close());
+  const app = opsPage({ inbox: { ...inbox, schema: 'shop' } as Inbox }, { basic: [ADA] });
+  const maintenance = await app.request('http://localhost/maintenance', { headers: signedIn(ADA) });
+  expect(await maintenance.text()).toContain('pg_dump --format=custom --schema=shop ');
 });
 
 test('a shell reads the very id, whatever it is', () => {

@@ -34,7 +34,7 @@ it('says first that nothing comes and that nobody handles what came, with links,
   ]);
   expect(textOf(html)).not.toContain('Nothing is stuck');
   expect(textOf(partOf(html, 'vital'))).toBe(
-    'No event is dead. Last received 2 h ago; at this hour one usually comes every 8 s. No processor has announced itself.',
+    'No event is dead. Last received 2 h ago; at this hour one usually comes every 8 s. No processor runs that has announced itself.',
   );
 
   await inbox.announce({ endpoints: '*', types: ['order.created'] }, now.getTime() - 9_000, null, {

@@ -1,4 +1,5 @@
 import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { inboxOptions } from '../../../host/shell-words.ts';
 import { DatabaseFailure, DENIED } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
@@ -64,7 +65,8 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
   const what = isThere
     ? `The inbox in the schema ${schema} is one of an older hookbox, and \`migrate: false\` keeps it from being changed.`
     : `There is no hookbox inbox in the schema ${schema}, and \`migrate: false\` keeps it from being made.`;
-  const advice = `Run hookbox migrate where you deploy, which brings it to version ${NEWEST}, or leave the option out.`;
+  const migrate = ['hookbox migrate', ...inboxOptions({ schema })].join(' ');
+  const advice = `Run ${migrate} where you deploy, which brings it to version ${NEWEST}, or leave the option out.`;
   return new InboxOpenError(isThere ? 'SCHEMA_OLD' : 'SCHEMA_MISSING', `${what} ${advice}`);
 }
 
