@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { listEvents } from '../../src/ops/find.ts';
-import { getBulk } from '../../src/ops/bulks.ts';
+import { getBulk, previewBulk, runBulk } from '../../src/ops/bulks.ts';
 import { rerunEvents } from '../../src/ops/rerun.ts';
 import { accessibilityFaults } from './accessibility.ts';
 import { openBrowser } from './browser.ts';
@@ -89,6 +89,19 @@ describe('after a day with an outage', () => {
       expect(await page.locator('#none').innerText()).toBe('No line fits.');
       expect(ada.troubles).toEqual([]);
     }
+  });
+
+  it('a preview that somebody else runs meanwhile offers no run any more, wherever the focus is', async () => {
+    await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
+    const { page } = ada;
+    const discarded = { error: 'no tax rate for ord_day77' };
+    const { id } = await previewBulk(site.inbox, 'discard', discarded, { actor: 'grace' });
+    await ada.open(`/bulks/${id}`);
+    expect(await page.locator('#run button').evaluate((button) => button === document.activeElement)).toBe(true);
+    await runBulk(site.inbox, id, { actor: 'grace' });
+    await page.locator('#progress').filter({ hasText: '(100%)' }).waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('Run it?');
+    expect(ada.troubles).toEqual([]);
   });
 
   it('that a run has begun gives way to what became of it, and the list says so too, without JavaScript', async () => {

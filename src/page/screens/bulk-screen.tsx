@@ -217,7 +217,7 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
   return (
-    <section class="panel" id="acts">
+    <section class="panel" id="acts" data-offers>
       <h2>{isPreview ? 'Run it?' : bulk.stopped === null ? 'Resume or cancel' : 'Run the rest?'}</h2>
       {isPreview ? (
         <p>{WHAT_COMES[bulk.act]}</p>
@@ -238,7 +238,7 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
                 <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
               </label>{' '}
               <ReasonField value={bulk.reason ?? ''} />{' '}
-              <button type="submit" class="primary" data-confirm autofocus={isPreview}>
+              <button type="submit" class="primary" data-confirm autofocus={isPreview && !isBegun(visit.url)}>
                 {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
               </button>
             </ActForm>

@@ -446,6 +446,16 @@ describe('Bulk reruns', () => {
     expect(await said('/bulks/7')).toBe('');
   });
 
+  test('a preview waits for Enter, and not once more where its run was just asked for', async () => {
+    const run = async (path: string) =>
+      partOf(
+        await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf({ state: 'previewed' }) }, { path }), 7)),
+        'run',
+      );
+    expect(await run('/bulks/7')).toContain('autofocus');
+    expect(await run('/bulks/7?done=running')).not.toContain('autofocus');
+  });
+
   test('an unknown one is a 404 that leads back', async () => {
     const screen = await bulkScreen(stubVisit(), 4_711);
     expect(screen.status).toBe(404);
