@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { metrics } from '../../src/ops/metrics.ts';
+import { metrics } from 'hookbox/ops';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { ownFolder } from '../helpers/scratch-folder.ts';

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
-import { opsPage } from '../../../src/page/operators-page.tsx';
+import { opsPage } from 'hookbox/ops/page';
 import { serveApp } from '../../adapters/served-app.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { orderEvent } from '../../helpers/order-event.ts';

@@ -1,0 +1,91 @@
+/** What operators do about events that wait, on the page as it is built: have them tried now, and pause their type. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { getEvent } from '../../src/ops/index.ts';
+import { openBrowser } from './browser.ts';
+import { orderEvent } from './broken-shop.ts';
+import { HOUR, MINUTE, passTime } from './inboxes/passed-time.ts';
+import { opsSite, type OpsSite } from './ops-site.ts';
+import { visitor } from './visitor.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+/** Three events that failed and are tried again in an hour; what they need is back. */
+async function siteAfterFailures(): Promise<OpsSite> {
+  const site = await opsSite({ handlers: { '*': () => {} } });
+  onTestFinished(() => site[Symbol.asyncDispose]());
+  const now = Date.now();
+  const sent = [1, 2, 3].map((n) => ({ at: now - MINUTE, id: `evt_${n}`, type: 'order.created', order: `ord_${n}` }));
+  const error = { name: 'Error', message: 'the stock system answered 503', stack: null };
+  await passTime(site.inbox, sent, MINUTE, () => ({ outcome: 'retry', error, dueAt: now + HOUR }));
+  await site.receiver.start();
+  return site;
+}
+
+async function stateOf({ inbox }: OpsSite, id: string): Promise<string | undefined> {
+  return (await getEvent(inbox, { endpoint: 'default', id }))?.summary.state;
+}
+
+it('one event is tried now, and its timeline says who had it tried, and why', async () => {
+  const site = await siteAfterFailures();
+  await using ada = await visitor(browser, site);
+  const { page } = ada;
+  await ada.open('/events/default/evt_1');
+  await page.locator('#hurry > summary').click();
+  await page
+    .locator('#hurry')
+    .getByLabel(/^Reason/)
+    .fill('the stock system is back');
+  await page.keyboard.press('Enter');
+  await page.locator('#headline .state-processed').waitFor();
+  expect(await page.locator('#timeline').innerText()).toMatch(/ada.*the stock system is back/);
+  expect(await stateOf(site, 'evt_2')).toBe('pending');
+  expect(ada.troubles).toEqual([]);
+});
+
+it('all that failed for one reason is tried now, after a preview that changes nothing', async () => {
+  const site = await siteAfterFailures();
+  await using ada = await visitor(browser, site);
+  const { page } = ada;
+  await ada.open('/dead');
+  await page.getByRole('button', { name: 'Try group now…' }).click();
+  await page.locator('#sentence', { hasText: '3 events' }).waitFor();
+  expect(await stateOf(site, 'evt_1')).toBe('pending');
+  await page
+    .locator('#run')
+    .getByLabel(/^Reason/)
+    .fill('the stock system is back');
+  await page.keyboard.press('Enter');
+  await page.locator('#outcome', { hasText: '3 are processed' }).waitFor();
+  expect(ada.troubles).toEqual([]);
+});
+
+it('a paused type is stored and waits, says by whom and why, and goes on once it is resumed', async () => {
+  const site = await siteAfterFailures();
+  await using ada = await visitor(browser, site);
+  const { page } = ada;
+  await ada.open('/paused');
+  const form = page.locator('#pause');
+  await form.getByRole('combobox').fill('order.ready');
+  await form.getByLabel(/^Reason/).fill('the printer has no paper');
+  await page.keyboard.press('Enter');
+  const row = page.getByRole('row').filter({ hasText: 'order.ready' });
+  await row.filter({ hasText: 'ada' }).filter({ hasText: 'the printer has no paper' }).waitFor();
+  await site.deliver(orderEvent('ord_9', 'order.ready', 'EUR'));
+  await row.getByRole('link', { name: '1', exact: true }).click();
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'order.ready' })
+    .filter({ hasText: /paused/i })
+    .waitFor();
+  const [{ id } = { id: '' }] = await site.inbox.list({ after: 3 });
+  expect(await stateOf(site, id)).toBe('pending');
+  await ada.open('/paused');
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await expect.poll(() => stateOf(site, id)).toBe('processed');
+  expect(ada.troubles).toEqual([]);
+});
