@@ -17,7 +17,12 @@ const BATCH = 100;
 
 const PAGE: KnownOptions<PageRequest> = { before: true, limit: true };
 const PREVIEW: KnownOptions<PreviewOptions> = { force: 'boolean', onProgress: 'function', signal: true };
-const RUN: KnownOptions<RunBulkOptions> = { entity: 'function', ratePerSecond: true, signal: true, onProgress: 'function' };
+const RUN: KnownOptions<RunBulkOptions> = {
+  entity: 'function',
+  ratePerSecond: true,
+  signal: true,
+  onProgress: 'function',
+};
 
 export interface PreviewOptions {
   /** rerun: ignored and processed events too */

@@ -1,7 +1,6 @@
-import { ConfigurationError, nameOf } from '../errors.ts';
+import { nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { unheld } from '../host/unheld-timer.ts';
-import { kindOf } from '../known-options.ts';
 
 /** A function of the merchant's that is told of something; whatever it returns or throws changes nothing. */
 export type Hook<Facts> = (facts: Facts) => unknown;

@@ -70,8 +70,7 @@ export function postgresInbox<Connection extends PostgresConnection = PostgresCo
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertSchema(schema);
-  if (prepare !== 'auto' && prepare !== false)
-    throw refusal(`prepare must be 'auto' or false, not ${kindOf(prepare)}.`);
+  assertPrepare(prepare);
   assertSource(source);
   return inboxOnPostgres(source, {
     schema,
@@ -95,6 +94,12 @@ const OPTIONS: KnownOptions<PostgresInboxOptions> = {
 
 const SOURCES = { pool: true, connect: true } as const;
 const SECOND = 'Options are the second argument: postgresInbox({ pool }, { schema }).';
+
+/** `true` would be neither, and prepare nothing. */
+function assertPrepare(prepare: unknown): void {
+  if (prepare === 'auto' || prepare === false) return;
+  throw refusal(`prepare must be 'auto' or false, not ${kindOf(prepare)}.`);
+}
 
 function listeningUrl(source: PostgresSource, listen: 'auto' | false | (string & {})): string | null {
   if (listen === false) return null;

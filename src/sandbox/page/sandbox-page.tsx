@@ -57,7 +57,13 @@ export interface SandboxPageOptions extends AuthorizationOptions, GuardOptions, 
   readonly service?: string;
 }
 
-const OPTIONS: KnownOptions<SandboxPageOptions> = { ...ENTRANCE, hosts: 'list', title: true, base: true, service: true };
+const OPTIONS: KnownOptions<SandboxPageOptions> = {
+  ...ENTRANCE,
+  hosts: 'list',
+  title: true,
+  base: true,
+  service: true,
+};
 
 /**
  * The dashboard that the interface speaks of (interface 5.2, 6 and 6.4.4), for a sandbox: API keys, endpoints of webhooks, deliveries and

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Inbox } from '../../../src/inbox/contract.ts';
 import { copyInPostgres, eventCommand } from '../../../src/ops/words/shell-commands.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { hostileTexts } from '../../browser/hostile-texts.ts';
@@ -48,7 +47,7 @@ test('names an inbox in Postgres without its user and password, which others wou
 test('the page of an inbox in Postgres finds out which schema a copy is made of', async () => {
   const { file: _, ...inbox } = sqliteInbox(scratchFile());
   onTestFinished(() => inbox.close());
-  const app = opsPage({ inbox: { ...inbox, schema: 'shop' } as Inbox }, { basic: [ADA] });
+  const app = opsPage({ inbox: { ...inbox, schema: 'shop' } }, { basic: [ADA] });
   const maintenance = await app.request('http://localhost/maintenance', { headers: signedIn(ADA) });
   expect(await maintenance.text()).toContain('pg_dump --format=custom --schema=shop ');
 });
