@@ -1,4 +1,4 @@
-import { existsSync, watch, type FSWatcher } from 'node:fs';
+import { existsSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { tell } from '../../shared/output.ts';
@@ -31,11 +31,12 @@ export function fileWatch(): FileWatch {
   }
 
   function watchFolder(folder: string): void {
+    const watchedOne = identityOf(folder);
     const watcher = watch(folder, (event, name) => {
       const path = name === null ? folder : join(folder, basename(name));
       if (name === null || files.has(path)) note(path);
-      // What is said of the folder itself: it was deleted or moved, and one that comes in its place is another.
-      if (event === 'rename' && name === basename(folder)) lose(folder);
+      // Said of the folder itself, unless it has a file of its name: it was deleted or moved, and what comes in its place is another.
+      if (event === 'rename' && name === basename(folder) && identityOf(folder) !== watchedOne) lose(folder);
     });
     folders.set(folder, watcher);
     watcher.on('error', () => lose(folder));
@@ -60,8 +61,8 @@ export function fileWatch(): FileWatch {
         continue; // gone once more, or for good, which was said
       }
       gone.delete(folder);
-      const [file = folder] = [...files].filter((path) => dirname(path) === folder);
-      note(file);
+      const file = [...files].find((path) => dirname(path) === folder);
+      if (file !== undefined) note(file);
     }
   }
 
@@ -87,4 +88,10 @@ export function fileWatch(): FileWatch {
       for (const watcher of folders.values()) watcher.close();
     },
   };
+}
+
+/** `null` where there is none. A number may be given again to what comes next. */
+function identityOf(folder: string): string | null {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.ino} ${found.birthtimeMs}`;
 }
