@@ -75,7 +75,7 @@ export class PermanentError extends HookboxError {
 }
 
 /** Longer than this is a mistake, such as milliseconds that were multiplied twice. */
-const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
+export const LONGEST_WAIT_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * Thrown by a handler to say how long to wait before it runs again, as after a 429 from elsewhere. The attempt has failed and

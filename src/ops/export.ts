@@ -1,6 +1,7 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { FIRST_LINE, lastLine } from '../inbox/operator/export-format.ts';
+import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/export-format.ts';
+import { isWhole } from '../inbox/operator/export-pages.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { operationsOf } from './operations-of.ts';
@@ -18,8 +19,8 @@ const RECOUNT_MS = 1_000;
 
 /**
  * Writes events as lines of JSON, byte-exact, the oldest first: bodies and other bodies in base64, of tombstones the hash,
- * with attempts, errors and redeliveries. Without a filter: all events, and which was the newest of each entity that was
- * processed. The last line says how many there are, so that `importEvents`, which reads them, notices a file that was cut
+ * with attempts, errors and redeliveries. Without a filter: all events, which was the newest of each entity that was
+ * processed, and which types are paused. The last line says how many there are, so that `importEvents`, which reads them, notices a file that was cut
  * off. Events that are stored meanwhile are not among them; no more than a few are held in memory, unless a filter is
  * given: then their numbers are.
  *
@@ -73,6 +74,8 @@ export async function* exportOfEach(
   let recountedAt = performance.now();
   try {
     yield FIRST_LINE;
+    // Before the events: whoever takes them in must not begin to handle these.
+    if (filters.some(isWhole)) for (const pause of await operations.pausedTypes()) yield pauseLine(pause);
     for (const [n, filter] of filters.entries()) {
       for await (const page of n === 0 ? first : operations.exportPages(filter)) {
         if (signal?.aborted === true) return;

@@ -2,19 +2,23 @@ import type { EntityOf } from '../events/entity.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
-import { readExportLine, type ExportTotals } from '../inbox/operator/export-format.ts';
+import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/operator/export-format.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
 import type { ImportCounts, ImportRecord } from '../inbox/operator/transfer.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
+import type { Lane } from '../inbox/operator/pauses.ts';
 import { operationsOf } from './operations-of.ts';
 
 export interface ImportReport extends ImportCounts {
   readonly audit: number | null;
+  /** the types that were paused where the lines were written, and now are here; absent where there were none */
+  readonly paused?: readonly Lane[];
 }
 
 export interface ImportOptions {
   /**
-   * The lines were written by an inbox of yours, and nobody else could change them: what no body says is believed, too.
+   * The lines were written by an inbox of yours, and nobody else could change them: what no body says is believed, too, and
+   * what was paused is paused here.
    * Without it every event is stored as not verified, its entity is read from its body, and which was the newest of each
    * entity that was processed is known from bodies only, and not from tombstones or marks.
    */
@@ -45,7 +49,8 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
 
 /**
  * Takes the lines of an export in: the same bytes, ids, states, attempts and times, in their order, behind what is here.
- * What is here already under a key stays as it is, so importing again is harmless. An event that was being handled when
+ * What is here already under a key stays as it is, so importing again is harmless; a type that was resumed
+ * since is paused again. An event that was being handled when
  * it was exported is pending and due. Pending events are handled as new ones are: import into a file that no other
  * processor works on, or expect effects twice.
  *
@@ -92,15 +97,22 @@ export async function importEvents(
     onProgress?.({ ...counts });
   };
 
-  for await (const { records, fault } of batches(lines, { trusted, entity, now: Date.now() })) {
+  const paused: Lane[] = [];
+  for await (const { pauses, records, fault } of batches(lines, { trusted, entity, now: Date.now() })) {
+    for (const { reason, ...lane } of dryRun ? [] : pauses) {
+      await operations.pauseType(lane, { ...by, ...(reason !== null && { reason }) });
+      paused.push(lane);
+    }
     if (records.length > 0) await take(records);
     if (fault !== null) throw new ConfigurationError('INVALID_OPTION', fault);
     if (signal?.aborted === true) break;
   }
-  return { ...counts, audit };
+  return { ...counts, audit, ...(paused.length > 0 && { paused }) };
 }
 
 interface Batch {
+  /** before anything of the records is here */
+  readonly pauses: readonly ExportedPause[];
   readonly records: readonly ImportRecord[];
   /** why reading ended after these */
   readonly fault: string | null;
@@ -111,6 +123,7 @@ async function* batches(
   lines: AsyncIterable<string> | Iterable<string>,
   rules: ImportRules,
 ): AsyncGenerator<Batch, void> {
+  let pauses: ExportedPause[] = [];
   let records: ImportRecord[] = [];
   let characters = 0;
   const seen = { events: 0, marks: 0 };
@@ -122,21 +135,24 @@ async function* batches(
     const line = readExportLine(text);
     const record = 'event' in line ? importedEvent(line.event, rules) : null;
     const fault = faultOf(line, place, seen) ?? (record !== null && 'fault' in record ? record.fault : null);
-    if (fault !== null) return yield { records, fault: `Line ${number} cannot be imported: ${fault}. ${SO_FAR}` };
+    if (fault !== null)
+      return yield { pauses, records, fault: `Line ${number} cannot be imported: ${fault}. ${SO_FAR}` };
     if ('first' in line) place = 'within';
     if ('end' in line) place = 'behind';
     if ('event' in line) seen.events += 1;
     if ('mark' in line) seen.marks += 1;
     if (record !== null && 'event' in record) records.push(record);
     else if ('mark' in line && rules.trusted) records.push(line);
+    else if ('pause' in line && rules.trusted) pauses.push(line.pause);
     else continue;
     characters += text.length;
     if (records.length < BATCH_LINES && characters < BATCH_CHARACTERS) continue;
-    yield { records, fault: null };
+    yield { pauses, records, fault: null };
+    pauses = [];
     records = [];
     characters = 0;
   }
-  yield { records, fault: place === 'behind' ? null : `${endedEarly(number, place)} ${SO_FAR}` };
+  yield { pauses, records, fault: place === 'behind' ? null : `${endedEarly(number, place)} ${SO_FAR}` };
 }
 
 const SO_FAR = 'What came before was imported; importing it again is harmless.';

@@ -44,6 +44,12 @@ describe('the environment of a command', () => {
     for (const { body, headers } of server.requests) expect(headers['x-signature']).toBe(signBody(body, SECRET));
   });
 
+  // The first as Windows writes it: with a mark before the first name.
+  it.each(['\ufeffHOOKBOX_DB=there.db\r\n', 'HOOKBOX_DB=there.db'])('comes from a file of %j', async (text) => {
+    const ran = await runHookbox(['events', 'stats', '--env-file', '.env'], { cwd: folderWith({ '.env': text }) });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no file there.db') });
+  });
+
   it.each([
     ['a file that is not there', ['--env-file', 'nowhere'], 4, 'The file of --env-file cannot be read'],
     ['a folder', ['--env-file=.'], 2, '. is a folder. Give the path of a file.'],

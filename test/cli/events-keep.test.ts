@@ -232,6 +232,16 @@ describe('hookbox events export and import', () => {
   });
 });
 
+it('hookbox events import pauses what was paused where the export comes from, and says so', async () => {
+  const cwd = await stockedFolder();
+  await events(cwd, 'pause', 'order.created', '--reason', 'the till prints twice');
+  const { stdout } = await events(cwd, 'export');
+  const moved = await runHookbox(['events', 'import', '-', '--db', 'new.db', '--trusted'], { cwd, input: stdout });
+  expect(moved.stderr).toContain('\npaused, as in the export: order.created of default\n');
+  const paused = await events(cwd, 'pause', '--db', 'new.db');
+  expect(paused.stdout).toMatch(/order\.created.*the till prints twice/);
+});
+
 function imported(input: string, options: RunOptions): Promise<Ran> {
   return runHookbox(['events', 'import', '-', '--db', 'new.db'], { ...options, input });
 }

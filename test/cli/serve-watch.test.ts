@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { deliver } from '../../src/sender/deliver.ts';
@@ -61,6 +61,35 @@ describe('hookbox serve --watch', () => {
     expect(stdout.match(/200 stored/g)).toHaveLength(3);
     expect(stderr).not.toContain('other.mjs');
     expect(stderr.match(/has changed/g)?.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('goes on when a folder was away, as while a build makes it anew or another branch is checked out', async () => {
+    const cwd = scratchFolder();
+    const built = (word: string): void => {
+      mkdirSync(join(cwd, 'dist/lib'), { recursive: true });
+      writeFileSync(join(cwd, 'dist/lib/word.mjs'), `export default '${word}';`);
+      const says = "import word from './lib/word.mjs'; console.error('it says', word); export default { '*'() {} };";
+      writeFileSync(join(cwd, 'dist/it.mjs'), says);
+    };
+    built('one');
+    const serve = running(['serve', '--watch', 'dist/it.mjs', '--port', '0'], { cwd });
+    await serve.note('it says one');
+    await urlAt(1, serve);
+    rmSync(join(cwd, 'dist'), { recursive: true });
+    await serve.note('Waiting for a change of dist/it.mjs');
+    built('two');
+    await serve.note('it says two');
+    rmSync(join(cwd, 'dist'), { recursive: true });
+    built('three'); // at once
+    await serve.note('it says three');
+    writeFileSync(join(cwd, 'dist/lib/word.mjs'), "export default 'four';");
+    await serve.note('it says four');
+    renameSync(join(cwd, 'dist'), join(cwd, 'before'));
+    built('five');
+    await serve.note('it says five');
+    writeFileSync(join(cwd, 'dist/lib/word.mjs'), "export default 'six';");
+    await serve.note('it says six');
+    expect(await serve.stop('SIGTERM')).toMatchObject({ code: 0 });
   });
 
   it.each([

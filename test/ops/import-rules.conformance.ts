@@ -365,7 +365,7 @@ export function testImportRules(name: string, store: ImportedStore): void {
       const came = { in: 0, not: 0 };
       const holds = fc.asyncProperty(change, fc.boolean(), async (changed, trusted) => {
         number += 1;
-        const id = `evt_${number}`;
+        const id = `${trusted ? 'ours' : 'others'}_${number}`;
         const mine = (body: string): string =>
           base64(Buffer.from(body, 'base64').toString().replaceAll('"ID"', `"${id}"`));
         const line = lineOf({ id, body: bodyOf('ID'), ...changed });

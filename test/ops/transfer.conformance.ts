@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { InboxUnavailableError } from '../../src/errors.ts';
+import { InboxUnavailableError, LONGEST_WAIT_MS } from '../../src/errors.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import type { EventKey, IncomingEvent } from '../../src/inbox/event.ts';
 import type { EventFilter } from '../../src/inbox/operator/filter.ts';
@@ -10,15 +10,17 @@ import { operationsOf } from '../../src/ops/operations-of.ts';
 import { eraseEntity } from '../../src/ops/erase.ts';
 import { exportEvents } from '../../src/ops/export.ts';
 import { importEvents, type ImportReport } from '../../src/ops/import.ts';
+import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store as storeIn } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
 import { deliverDuring } from './deliver-during.ts';
-import { ANY, FAILED, handled } from './events-in-states.ts';
+import { ANY, FAILED, failure, handled } from './events-in-states.ts';
 import { ADA, exported, fill, HOSTILE } from './filled-inbox.ts';
 
 /** An export of our own. */
 const OURS = { trusted: true } as const;
+const BOB = { actor: 'bob', reason: 'to the new machine' };
 
 /** Inboxes that events are carried between. */
 export interface TransferStore {
@@ -74,6 +76,63 @@ export function testTransfer(name: string, store: TransferStore): void {
         expect(await exported(copy)).toEqual(lines);
         expect(await copy.attempts(orderEvent('evt'))).toMatchObject([{ outcome: 'processed', skipped: 'not “ours”' }]);
         expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toMatchObject([{ id: 'other', trace }]);
+      });
+
+      it('take along what is paused: it is paused before the first of its events is here', async () => {
+        await pauseType(inbox, 'order.created', { actor: 'ada', reason: 'the till prints twice', now: START });
+        await pauseType(inbox, HOSTILE, ADA, { endpoint: 'second' });
+        await storeIn(inbox, orderEvent('evt'));
+        const lines = await exported(inbox);
+        const copy = await store.open();
+        // Even where the move ends early, and somebody goes on with what has come.
+        await expect(importEvents(copy, lines.slice(0, -1), BOB, OURS)).rejects.toThrow('ends early');
+        expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toEqual([]);
+        expect(await importEvents(copy, lines, BOB, OURS)).toMatchObject({ imported: 0, known: 1 });
+        expect(await exported(copy)).toEqual(lines);
+        expect(await pausedTypes(copy)).toMatchObject([
+          { endpoint: 'default', type: 'order.created', actor: 'bob', reason: 'the till prints twice', waiting: 1 },
+          { endpoint: 'second', type: HOSTILE, actor: 'bob' },
+        ]);
+        await resumeType(copy, 'order.created', ADA);
+        expect(await copy.claim({ ...ANY, now: Date.now() }, 1)).toMatchObject([{ id: 'evt' }]);
+      });
+
+      it('pause nothing by an export of others, nor in a dry run, and of a choice of events nothing is paused', async () => {
+        await pauseType(inbox, 'order.created', ADA);
+        await storeIn(inbox, orderEvent('evt'));
+        const copy = await store.open();
+        await importEvents(copy, await exported(inbox), ADA, { ...OURS, dryRun: true });
+        await importEvents(copy, await exported(inbox), ADA);
+        await importEvents(copy, await exported(inbox, { states: ['pending'] }), ADA, OURS);
+        expect(await pausedTypes(copy)).toEqual([]);
+      });
+
+      it('take along that an event which has failed lets others of its entity pass', async () => {
+        const [older, newer] = ['older', 'newer'].map((id, n) => orderEvent(id, { order: 'ord_1', createdAt: n }));
+        await handled(
+          inbox,
+          { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000, yields: true },
+          older as IncomingEvent,
+        );
+        await storeIn(inbox, newer as IncomingEvent);
+        const lines = await exported(inbox);
+        const copy = await store.open();
+        await importEvents(copy, lines, ADA, OURS);
+        expect(await exported(copy)).toEqual(lines);
+        expect(await copy.claim({ ...ANY, now: Date.now(), ordered: true }, 2)).toMatchObject([{ id: 'newer' }]);
+      });
+
+      it('let what was asked to wait for days wait for as long', async () => {
+        const dueAt = Date.now() + LONGEST_WAIT_MS - 60_000;
+        await handled(inbox, { outcome: 'retry', error: failure, dueAt }, orderEvent('evt'));
+        const lines = await exported(inbox);
+        const [ours, others] = [await store.open(), await store.open()];
+        await importEvents(ours, lines, ADA, OURS);
+        await importEvents(others, lines, ADA);
+        expect(await exported(ours)).toEqual(lines);
+        expect(await ours.nextDue(ANY)).toBe(dueAt);
+        // Nobody else's line puts an event off for as long.
+        expect(await others.nextDue(ANY)).toBeLessThan(Date.now() + 25 * 3_600_000);
       });
 
       it('bring back what was being handled as pending and due, and its attempts go on counting', async () => {

@@ -2,7 +2,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
-import { importEvents, type ImportCounts } from '../../ops/index.ts';
+import { importEvents, type ImportCounts, type ImportReport } from '../../ops/index.ts';
 import { number, plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -36,7 +36,7 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   signal.addEventListener('abort', () => source.destroy());
   const size = path === '-' ? null : statSync(path).size;
   let read = 0;
-  let counts: ImportCounts = { imported: 0, known: 0, different: 0 };
+  let counts: ImportCounts & Pick<ImportReport, 'paused'> = { imported: 0, known: 0, different: 0 };
   const progress = progressBar();
   const lines = linesOf(source, (bytes) => (read += bytes));
   const report = await underWay(signal, progress, () =>
@@ -57,12 +57,13 @@ export async function importFrom(path: string, options: ImportCommandOptions): P
   });
   source.destroy();
 
-  const { imported, known, different } = report;
+  const { imported, known, different, paused = [] } = report;
   if (json) printJson(report);
   tell(
     `${plural(imported, 'event')} ${dryRun ? 'would be imported' : 'imported'}, ` +
       `${number(known)} here already, ${number(different)} here already with other bytes`,
   );
+  for (const { endpoint, type } of paused) tell(`paused, as in the export: ${oneLine(type)} of ${oneLine(endpoint)}`);
   if (imported > 0 && !dryRun && !trusted) tell(NOT_TRUSTED);
   if (signal.aborted) {
     tell('Stopped. Import the same again to go on: what is here already stays as it is.');

@@ -36,7 +36,8 @@ function variablesIn(path: string): NodeJS.Dict<string> {
   if (path === '') throw usageError(`${ENV_FILE} needs the path of a file.`);
   requireFile(path);
   try {
-    return parseEnv(readFileSync(path, 'utf8'));
+    // Windows marks a file as UTF-8, which would become a part of the first name.
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
   } catch (failure) {
     throw new CommandError(`The file of ${ENV_FILE} cannot be read: ${messageOf(failure)}.`, EXIT.notFound);
   }

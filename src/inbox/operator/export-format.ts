@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isUsableId } from '../../events/parse.ts';
 import { ERROR_CHARACTERS } from '../rules/error-limits.ts';
+import { LONGEST_NAME } from '../rules/pauses.ts';
 import { deadReasons, eventStates } from '../state.ts';
 
-/** An export is lines of JSON: a first one, the events in the order of arrival, the marks of entities, and a last one. */
+/** An export is lines of JSON: a first one, what is paused, the events in the order of arrival, the marks of entities, and a last one. */
 const VERSION = 1;
 
 /** Characters: an event's body, its newest other body and its errors fit many times over. */
@@ -13,10 +14,15 @@ export const LONGEST_LINE = 256 * 1024 * 1024;
 export type ExportedEvent = z.output<typeof eventSchema>;
 /** The newest event of an entity that was processed. */
 export type ExportedMark = z.output<typeof markSchema>;
-/** How many of each there are: a file that was cut off lacks this. */
+/** A type that is paused. */
+export type ExportedPause = z.output<typeof pauseSchema>;
+/** How many events and marks there are: a file that was cut off lacks this. */
 export type ExportTotals = z.output<typeof totalsSchema>;
 
-export type ExportRecord = { readonly event: ExportedEvent } | { readonly mark: ExportedMark };
+export type ExportRecord =
+  | { readonly event: ExportedEvent }
+  | { readonly mark: ExportedMark }
+  | { readonly pause: ExportedPause };
 
 /** What a line of an export says, or what is wrong with it. Never quotes the line: it may hold a payload. */
 export type ExportLine =
@@ -29,6 +35,10 @@ export const FIRST_LINE = JSON.stringify({ hookbox: 'export', version: VERSION }
 
 export function lastLine(totals: ExportTotals): string {
   return JSON.stringify({ end: totals });
+}
+
+export function pauseLine({ endpoint, type, reason }: ExportedPause): string {
+  return JSON.stringify({ pause: { endpoint, type, reason } });
 }
 
 export function markLine(mark: ExportedMark): string {
@@ -59,6 +69,7 @@ export function readExportLine(text: string): ExportLine {
   if ('hookbox' in value) return first(value);
   if ('event' in value) return read(value, eventLineSchema);
   if ('mark' in value) return read(value, markLineSchema);
+  if ('pause' in value) return read(value, pauseLineSchema);
   if ('end' in value) return read(value, endLineSchema);
   return { fault: NO_LINE };
 }
@@ -158,6 +169,8 @@ const eventSchema = z
     conflict: z.strictObject({ ...occurrences, body: bytes }).nullable(),
     /** W3C headers: 55 characters, a space, and a state of up to 512 */
     trace: z.string().max(600).optional(),
+    /** a pending one that has failed and lets newer events of its entity pass */
+    yields: z.literal(true).optional(),
   })
   // What the CHECKs of the tables hold, and more: a line that breaks one shall be told by its number.
   .superRefine((event, context) => {
@@ -189,11 +202,14 @@ const eventSchema = z
   });
 
 const markSchema = z.strictObject({ entity: text, endpoint, created: instant });
+const name = z.string().min(1).max(LONGEST_NAME);
+const pauseSchema = z.strictObject({ endpoint: name, type: name, reason: text.nullable() });
 const totalsSchema = z.strictObject({ events: whole, marks: whole });
 
 const firstLineSchema = z.strictObject({ hookbox: z.literal('export'), version: z.literal(VERSION) });
 const eventLineSchema = z.strictObject({ event: eventSchema });
 const markLineSchema = z.strictObject({ mark: markSchema });
+const pauseLineSchema = z.strictObject({ pause: pauseSchema });
 const endLineSchema = z.strictObject({ end: totalsSchema });
 
 function isCounted({ count, recentMs }: { readonly count: number; readonly recentMs: readonly number[] }): boolean {

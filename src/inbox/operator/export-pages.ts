@@ -44,8 +44,7 @@ export async function* exportPagesBefore(
   before: number | Promise<number>,
 ): AsyncGenerator<ExportPage, void> {
   const end = await before;
-  const isWhole = Object.values(filter).every((condition) => condition === undefined);
-  if (!isWhole) return yield* whatFits(source, filter, end);
+  if (!isWhole(filter)) return yield* whatFits(source, filter, end);
   for (let after = 0; ;) {
     const sized = await source.sizedBehind(after, end, PAGE_EVENTS);
     const page = firstPage(sized);
@@ -55,6 +54,11 @@ export async function* exportPagesBefore(
     await turn();
   }
   yield* markPages(source);
+}
+
+/** Whether a filter has no condition, so that an export by it is one of the inbox. */
+export function isWhole(filter: EventFilter): boolean {
+  return Object.values(filter).every((condition) => condition === undefined);
 }
 
 async function* whatFits(source: ExportSource, filter: EventFilter, end: number): AsyncGenerator<ExportPage, void> {

@@ -1,3 +1,4 @@
+import { LONGEST_WAIT_MS } from '../../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../../events/entity.ts';
 import { parseInstant, type Instant } from '../../events/instant.ts';
 import { unquoted } from '../../events/json-characters.ts';
@@ -18,11 +19,11 @@ export interface ImportRules {
 
 /** An event as it comes in, or why its line is refused: never with anything of its body. */
 export type ImportedEvent =
-  | { readonly event: ExportedEvent; readonly raisesMark: boolean }
+  | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly fault: string };
 
-/** A pending event waits for no longer than this, whatever its line says. */
-const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+/** A pending event waits for no longer than this, whatever the line of a stranger says. */
+const LONGEST_UNTRUSTED_WAIT_MS = 24 * 60 * 60_000;
 
 /**
  * What an import makes of the line of an event. Its body is what was received, so it says the id, the type, the time,
@@ -33,9 +34,9 @@ export function importedEvent(line: ExportedEvent, rules: ImportRules): Imported
   if (fault !== null) return { fault };
   const content = line.body === null ? contentOfTombstone(line) : contentOf(line, line.body, rules);
   if (content === null) return { fault: 'its body is none of an event that was valid, as its state says' };
-  const event = inTime({ ...line, ...content, verified: rules.trusted && line.verified }, rules.now);
+  const event = inTime({ ...line, ...content, verified: rules.trusted && line.verified }, rules);
   const raisesMark = event.state === 'processed' && (rules.trusted || event.body !== null);
-  return { event, raisesMark };
+  return { event, raisesMark, trusted: rules.trusted };
 }
 
 /** Bodies without bytes stand for those that were erased. */
@@ -83,7 +84,7 @@ function createdIn(body: Uint8Array): Instant | null {
 }
 
 /** Nothing happened later than now, and nothing waits for ever; what was being handled is due, as its handler is elsewhere. */
-export function inTime(event: ExportedEvent, now: number): ExportedEvent {
+export function inTime(event: ExportedEvent, { now, trusted }: Pick<ImportRules, 'now' | 'trusted'>): ExportedEvent {
   const past = (ms: number): number => Math.min(ms, now);
   const pastOrNone = (ms: number | null): number | null => (ms === null ? null : past(ms));
   const interrupted = event.state === 'processing';
@@ -91,7 +92,7 @@ export function inTime(event: ExportedEvent, now: number): ExportedEvent {
   return {
     ...event,
     state: interrupted ? 'pending' : event.state,
-    dueMs: Math.min(event.dueMs, interrupted ? now : now + LONGEST_WAIT_MS),
+    dueMs: Math.min(event.dueMs, interrupted ? now : now + (trusted ? LONGEST_WAIT_MS : LONGEST_UNTRUSTED_WAIT_MS)),
     receivedMs: past(event.receivedMs),
     settledMs: pastOrNone(event.settledMs),
     erasedMs: pastOrNone(event.erasedMs),

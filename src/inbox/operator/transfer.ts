@@ -12,7 +12,7 @@ export interface ImportCounts {
 
 /** What is to be taken in, as `importedEvent` has it: the newest event of an entity that was processed is marked. */
 export type ImportRecord =
-  | { readonly event: ExportedEvent; readonly raisesMark: boolean }
+  | { readonly event: ExportedEvent; readonly raisesMark: boolean; readonly trusted: boolean }
   | { readonly mark: ExportedMark };
 
 /** Some lines of an export, without line ends, and how much they tell. */

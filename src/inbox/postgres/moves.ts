@@ -194,10 +194,10 @@ export function movesOf(t: Tables) {
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::smallint[],
           $8::boolean[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::text[], $14::text[], $15::text[],
           $16::text[], $17::bigint[], $18::bigint[], $19::integer[], $20::integer[], $21::integer[], $22::text[],
-          $23::text[], $24::bigint[], $25::text[]) WITH ORDINALITY AS given
+          $23::text[], $24::bigint[], $25::text[], $26::boolean[]) WITH ORDINALITY AS given
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
            type_key, entity_key, state, dead_reason, settled_ms, due_ms, attempts, failures, crashes, trigger,
-           fingerprint, discarded_ms, trace, place)
+           fingerprint, discarded_ms, trace, yields, place)
       ), stored AS (
         INSERT INTO ${t.events}
           (endpoint, id, type, created_ms, created_ns, entity, slot, verified, received_ms, body, body_sha256, erased_ms,
@@ -211,9 +211,10 @@ export function movesOf(t: Tables) {
         SELECT stored.seq, given.* FROM stored JOIN given ON given.id = stored.id AND given.endpoint = stored.endpoint
       ), queued AS (
         INSERT INTO ${t.queue}
-          (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger)
+          (seq, endpoint, type, entity, slot, created_ms, created_ns, due_ms, fresh, attempts, failures, crashes, trigger,
+           yields)
         SELECT seq, endpoint, type_key, entity_key, slot, created_ms, created_ns, due_ms, false, attempts, failures, crashes,
-          trigger
+          trigger, yields
         FROM about WHERE state = 'pending'
       ), shelved AS (
         INSERT INTO ${t.shelf}

@@ -6,7 +6,7 @@ import type { Takers } from './engine.ts';
 import type { Steps } from './steps.ts';
 
 /** A longer one is no type that anybody would name, and an index has to hold it. */
-const LONGEST_NAME = 150;
+export const LONGEST_NAME = 150;
 
 /** Whether events of an endpoint and type are stored and not handled. */
 export function isPaused(

@@ -135,10 +135,12 @@ export function prepareMoves(database: SqliteDatabase) {
         database,
         `INSERT INTO hookbox_events
            (endpoint, id, type, created_ms, created_ns, entity, verified, state, dead_reason, received_ms, settled_ms, due_ms,
-            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace)
+            attempts, failures, crashes, trigger, fingerprint, erased_ms, discarded_ms, body, body_sha256, trace,
+            yields)
          VALUES
            (:endpoint, :id, :type, :createdMs, :createdNs, :entity, :verified, :state, :deadReason, :receivedMs, :settledMs,
-            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256, :trace)`,
+            :dueMs, :begun, :failures, :crashes, :trigger, :fingerprint, :erasedMs, :discardedMs, :body, :sha256, :trace,
+            :yields)`,
       );
     },
   };

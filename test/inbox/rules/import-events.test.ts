@@ -38,7 +38,11 @@ const event: Exported = {
 };
 const tombstone: Exported = { ...event, body: null, sha256: hashOf(BODY) };
 const mark = { entity: 'order', endpoint: 'default', created: { ms: 9, ns: 0 } };
-const recordOf = (imported: Exported, raisesMark = false): ImportRecord => ({ event: imported, raisesMark });
+const recordOf = (imported: Exported, raisesMark = false): ImportRecord => ({
+  event: imported,
+  raisesMark,
+  trusted: true,
+});
 
 /** An inbox whose events get the numbers from 7 on. */
 function inboxWith(known: { readonly [id: string]: StoredBody } = {}) {

@@ -33,6 +33,7 @@ interface PlaceRow {
   readonly settled_ms: number | null;
   readonly fingerprint: string | null;
   readonly discarded_ms: number | null;
+  readonly yields: boolean;
 }
 
 export interface ExportedRow {
@@ -81,7 +82,7 @@ export function selectExported(t: Tables, where: string): string {
   return `
     SELECT events.seq, events.endpoint, events.id, events.type, events.created_ms, events.created_ns, events.entity,
       events.verified, ${STATE}, events.received_ms, events.erased_ms, events.body, events.body_sha256, events.trace,
-      CASE WHEN queue.seq IS NOT NULL THEN ${object('queue', counted)}
+      CASE WHEN queue.seq IS NOT NULL THEN ${object('queue', [...counted, 'yields'])}
         WHEN shelf.seq IS NOT NULL THEN ${object('shelf', [...counted, 'settled_ms', 'fingerprint', 'discarded_ms'])}
         WHEN imported.seq IS NOT NULL THEN ${object('imported', [...counted, 'settled_ms'])} END::text AS place,
       (SELECT json_agg(${object('ran', ofAttempt)} ORDER BY number)::text FROM ${t.attempts} AS ran WHERE ran.seq = events.seq)
@@ -124,6 +125,7 @@ export function exportedEvent(row: ExportedRow): ExportedEvent {
     redeliveries: again,
     conflict: other === null || row.other_body === null ? null : { ...other, body: row.other_body },
     ...(row.trace !== null && { trace: fromText(row.trace) }),
+    ...(place.yields === true && { yields: true }),
   };
 }
 

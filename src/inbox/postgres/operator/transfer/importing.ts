@@ -27,7 +27,7 @@ export function importing({ store, ask, notify }: Access): Pick<Transfer, 'impor
             const engine = importEngine(place, known);
             const now = time.toDatabase(Date.now());
             const here = records.map((record) =>
-              'event' in record ? { ...record, event: inTime(record.event, now) } : record,
+              'event' in record ? { ...record, event: inTime(record.event, { now, trusted: record.trusted }) } : record,
             );
             const done = await awaited(importEvents(engine, here, audit));
             await engine.flush();

@@ -24,6 +24,7 @@ interface ExportedRow extends EventRow {
   readonly discarded_ms: number | null;
   readonly body_sha256: Uint8Array | null;
   readonly trace: string | null;
+  readonly yields: 0 | 1;
 }
 
 interface MarkRow {
@@ -105,6 +106,7 @@ function lineOf(database: SqliteDatabase, seq: number): string | null {
     redeliveries: redeliveriesOf(database, seq),
     conflict: conflictOf(database, seq),
     ...(row.trace !== null && { trace: row.trace }),
+    ...(row.yields === 1 && { yields: true }),
   });
 }
 

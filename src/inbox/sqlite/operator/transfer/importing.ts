@@ -62,6 +62,7 @@ function imports({ database, engine, moves, queue }: Statements): Imports {
         body: event.body,
         sha256: event.sha256,
         trace: event.trace ?? null,
+        yields: event.yields === true ? 1 : 0,
       });
       return answer(Number(seq));
     },
