@@ -133,6 +133,15 @@ test('attempts that failed alike are folded, and each of them can be opened', as
   expect(textOf(timeline)).not.toContain('in -');
 });
 
+test('what is still to come is no entry of what has happened', async () => {
+  const { inbox, html } = openedPage();
+  await handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_630_000 }, orderEvent('evt_1'));
+  const page = await html('/events/default/evt_1');
+  const [entry = ''] = /<li id="due-\d+" class="[^"]*".*?<\/li>/s.exec(page) ?? [];
+  expect(entry).toContain('class="entry to-come"');
+  expect(textOf(entry)).toMatch(/^Still to come: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
+});
+
 test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {
   const { inbox, html } = openedPage({ mask: ['data.total'] });
   await store(inbox, orderEvent('evt_1'), orderEvent('evt_1', { total: 7, createdAt: 1 }));
