@@ -49,7 +49,8 @@ export function typeChanges(then: TypesCounted, now: TypesCounted): readonly Typ
     );
 }
 
-function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
+/** How the handler of a type did, from what was counted. */
+export function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
   const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
   const ended = processed + failed + dead;
   return {

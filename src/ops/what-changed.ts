@@ -13,12 +13,23 @@ export interface Changes {
   /** which spans are beside one another, in words */
   readonly spans: string;
   /** the release that the later span begins with; `null` where it begins otherwise */
-  readonly release: string | null;
+  readonly release: SinceRelease | null;
   /** no release was ever named, so none can begin a span */
   readonly isReleaseUnnamed: boolean;
 }
 
+/** A release, and what is told of the time since. */
+export interface SinceRelease {
+  readonly name: string;
+  readonly at: Date;
+  /** how long the span before it is, in words */
+  readonly before: string;
+  /** what was counted in the last hour; `null` where it began within that */
+  readonly lately: TypesCounted | null;
+}
+
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /**
  * How handlers have done since the newest release or secret of a span, beside as long before that as the span is; without one,
@@ -42,8 +53,13 @@ export async function changesOf(
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
   const before = { since: at - length, until: at };
   // Without a mark the later span was counted already.
-  const asked = newest === undefined ? [before] : [before, { since: at, until: until.getTime() }];
-  const [[earlier = counted, later = counted], isReleaseNamed] = await Promise.all([
+  const hourAgo = Math.floor((now.getTime() - HOUR_MS) / MINUTE_MS) * MINUTE_MS;
+  const asked = [
+    before,
+    ...(newest === undefined ? [] : [{ since: at, until: until.getTime() }]),
+    ...(newest?.kind === 'release' && at < hourAgo ? [{ since: hourAgo, until: until.getTime() }] : []),
+  ];
+  const [[earlier = counted, later = counted, lately = null], isReleaseNamed] = await Promise.all([
     typesIn(inbox, asked),
     hasRelease(operations, marks),
   ]);
@@ -51,7 +67,7 @@ export async function changesOf(
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
-  const release = newest?.kind === 'release' ? newest.name : null;
+  const release = newest?.kind === 'release' ? { name: newest.name, at: newest.at, before: label, lately } : null;
   const types = typeChanges(earlier, later);
   return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };
 }

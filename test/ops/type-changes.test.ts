@@ -66,10 +66,12 @@ it('whether the deployment broke it is one look: since it began, beside as long 
     'Fails more often: order.ready (80%, before 1%). Takes longer: order.created (700 ms, before 50 ms).',
   );
   const broken = failingMore(types);
-  expect(brokenInWords(broken, release ?? '')).toBe('order.ready fails 80% since release v42, 1% before.');
+  if (release === null) throw new Error('no release');
+  const began = 'since release v42 began 29 min ago, 1% in the 1 h before';
+  expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs failed ${began}.`);
   const five = Array.from({ length: 5 }, () => broken).flat();
-  expect(brokenInWords(five, 'v42')).toMatch(
-    /(?:order\.ready fails .*? before\. ){3}2 other types fail more often, too\.$/,
+  expect(brokenInWords(five, release, new Date(until))).toMatch(
+    /(?:order\.ready: .*? before\. ){3}2 other types failed more often, too\.$/,
   );
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));

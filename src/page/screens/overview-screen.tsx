@@ -12,12 +12,13 @@ import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
 import { EntityName, StoredText } from '../parts/stored-text.tsx';
 import { Headline } from './overview-headline.tsx';
+import { pausesToTell } from './troubles.ts';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { PausedTypes } from '../parts/paused-types.tsx';
 import { UnhandledEvents } from '../parts/unhandled-events.tsx';
-import { WhyItWaits } from '../parts/why-it-waits.tsx';
+import { WaitInBrief, WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ListTable } from '../parts/list-table.tsx';
 
@@ -34,8 +35,9 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
   ]);
   const [changes, stuck] = await Promise.all([
     changesOf(inbox, figures, range.label, visit.now),
-    findStuck(inbox, figures.now.oldest, visit.now),
+    findStuck(inbox, figures.now.oldest, visit.now, [...pauses, ...figures.unhandled.waiting]),
   ]);
+  const told = pausesToTell(pauses);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',
@@ -51,6 +53,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
             stuck={stuck}
             groups={groups}
             changes={changes}
+            pauses={pauses}
             rangeLabel={range.label}
           />
           <div class="answers">
@@ -58,8 +61,9 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
             <TypeChanges changes={changes.types} spans={changes.spans} isReleaseUnnamed={changes.isReleaseUnnamed} />
           </div>
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
-          <PausedTypes visit={visit} pauses={pauses} />
-          <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
+          {/* The headline has said the others, and what nobody handles. */}
+          <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
+          <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
           <WaitingLongest visit={visit} stuck={stuck} />
           <div class="charts" id="charts">
             <LatencyChart {...span} total={figures.answerMs} />
@@ -182,6 +186,7 @@ function WaitingRow({
 }) {
   const { entity, oldest, count } = waiting;
   const event = eventHref(base, oldest);
+  const wait = stuck.causes.get(waiting)?.wait ?? null;
   const all = entity === null ? event : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
     <tr id={`waiting-${oldest.seq}`} data-href={all}>
@@ -197,7 +202,11 @@ function WaitingRow({
         </a>
       </td>
       <td data-label="why">
-        <WhyItWaits event={oldest} wait={stuck.causes.get(waiting)?.wait ?? null} base={base} now={now} />
+        {stuck.told.has(waiting) ? (
+          <WaitInBrief wait={wait} base={base} now={now} />
+        ) : (
+          <WhyItWaits event={oldest} wait={wait} base={base} now={now} />
+        )}
       </td>
     </tr>
   );
