@@ -2,6 +2,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
 import { eventHref } from './screen-links.ts';
+import { Shortened } from './shortened.tsx';
 import { StoredText } from './stored-text.tsx';
 
 /** An event that waits, and why; `null` where it waits no more. */
@@ -18,7 +19,7 @@ export function Culprit({ event, wait, base, now }: Waiting) {
   return (
     <>
       <a href={eventHref(base, named)}>
-        <StoredText text={named.id} atMost={60} />
+        <Shortened text={named.id} atMost={60} />
       </a>{' '}
       {wait?.reason === 'behind' ? (
         <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
@@ -49,7 +50,7 @@ function Words({ words, base }: { readonly words: WaitWords; readonly base: stri
           <>
             {/* In a list each text is a box, at whose end a space is none. */}{' '}
             <a href={eventHref(base, part)}>
-              <StoredText text={part.id} atMost={60} />
+              <Shortened text={part.id} atMost={60} />
             </a>
           </>
         ),

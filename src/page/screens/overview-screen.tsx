@@ -10,7 +10,8 @@ import { withDead } from '../../ops/words/tab-words.ts';
 import { age, bounded, number, percent, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
-import { EntityName, StoredText } from '../parts/stored-text.tsx';
+import { EntityName } from '../parts/stored-text.tsx';
+import { Shortened } from '../parts/shortened.tsx';
 import { Headline } from './overview-headline.tsx';
 import { pausesToTell } from './troubles.ts';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
@@ -120,7 +121,7 @@ function Tiles({
         figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
         href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
       >
-        {oldestPending === null ? 'no event waits' : <StoredText text={oldestPending.id} atMost={40} />}
+        {oldestPending === null ? 'no event waits' : <Shortened text={oldestPending.id} atMost={30} />}
       </Tile>
     </ul>
   );
