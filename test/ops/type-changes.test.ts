@@ -63,7 +63,7 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   });
   expect(spans).toBe('since release v42 began 29 min ago, beside the 1 h before');
   expect(verdict(types)).toBe(
-    'Fails more often: order.ready (80%, before 1%). Takes longer: order.created (700 ms, before 50 ms).',
+    'Failed more often: order.ready (80%, before 1%). Took longer: order.created (700 ms, before 50 ms).',
   );
   const broken = failingMore(types);
   if (release === null) throw new Error('no release');
@@ -89,17 +89,17 @@ it('without anything that began, the span is beside the one before', async () =>
   ]);
   expect(spans).toBe('in this 1 h, beside the 1 h before');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
-  expect(verdict(types)).toBe('Nothing fails more often or takes longer than before.');
+  expect(verdict(types)).toBe('Nothing failed more often or took longer than before.');
 });
 
 it.each([
-  { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Fails more often: / },
+  { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Failed more often: / },
   { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^There are too few runs to tell: / },
   { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^There are too few runs to tell: / },
   { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^There are too few runs to tell: / },
-  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing fails more often/ },
-  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing fails more often/ },
-  { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Fails more often: / },
+  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing failed more often/ },
+  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing failed more often/ },
+  { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Failed more often: / },
 ] as const)('$what: the sentence, the arrow and the order say the same', async ({ before, after, said }) => {
   const { types, spans, isReleaseUnnamed } = await changes([
     [-9, 'processed', 'order.ready', before[0] - before[1]],
@@ -123,7 +123,7 @@ it('says how many types have too few runs, beside what it can tell of the others
     [9, 'failed', 'order.created', 5],
   ]);
   expect(verdict(types)).toBe(
-    'Nothing fails more often or takes longer than before. ' +
+    'Nothing failed more often or took longer than before. ' +
       'Of 1 type there are too few runs to tell: a comparison takes 10 on both sides.',
   );
 });

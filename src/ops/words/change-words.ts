@@ -31,9 +31,9 @@ export function verdict(changes: readonly TypeChange[]): string {
   const few = changes.filter((change) => comparisonOf(change).failures === 'too few').length;
   const isNone = worse.length === 0 && slower.length === 0 && few < changes.length;
   const said = [
-    worse.length > 0 && `Fails more often: ${listed(worse)}.`,
-    slower.length > 0 && `Takes longer: ${listed(slower)}.`,
-    isNone && 'Nothing fails more often or takes longer than before.',
+    worse.length > 0 && `Failed more often: ${listed(worse)}.`,
+    slower.length > 0 && `Took longer: ${listed(slower)}.`,
+    isNone && 'Nothing failed more often or took longer than before.',
     few > 0 && `${fewWords(few, changes.length)}: a comparison takes ${number(LEAST_RUNS)} on both sides.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');

@@ -291,7 +291,7 @@ it('names the type that fails since the release, in the words of the comparison'
   expect(textOf(partOf(html, 'headline'))).toBe(
     'order.shipped: 38% of its runs failed since release 2026.11.2 began 20 min ago, 1% in the 1 h before. By type',
   );
-  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Fails more often: order\.shipped \(38%, before 1%\)/);
+  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, before 1%\)/);
 });
 
 it.each([
