@@ -24,8 +24,10 @@ beforeAll(async () => {
     });
   const error = { name: 'StockUnavailable', message: 'POST https://stock.shop.internal/v2 answered 503', stack: null };
   await passTime(inbox, sent('order.cancelled'), MINUTE, () => ({ outcome: 'processed' }));
-  await passTime(inbox, sent('order.ready'), MINUTE, () => ({ outcome: 'dead', reason: 'crashed', error }));
+  await passTime(inbox, sent('order.ready'), MINUTE, () => ({ outcome: 'dead', reason: 'invalid', error }));
   await passTime(inbox, sent('order.created'), MINUTE, () => ({ outcome: 'retry', error, dueAt: now + 9 * MINUTE }));
+  const behind = { at: now - 30_000, id: `evt_${LONG}behind`, type: 'order.ready', order: `ord_${LONG}tedX1` };
+  await passTime(inbox, [behind], MINUTE, () => null);
   await passTime(inbox, sent('order.completed'), MINUTE, () => null);
   await pauseType(inbox, 'order.completed', { actor: 'ada' });
 });
@@ -45,8 +47,8 @@ const FIND = String.raw`(() => {
   for (const row of table.querySelectorAll('tbody tr')) {
     for (const cell of row.querySelectorAll('th, td')) {
       const { col } = cell.dataset;
-      const text = cell.querySelector('.id') ?? cell.querySelector('a, .state, span.muted') ?? cell;
-      if (!['event', 'id', 'state', 'about', 'received'].includes(col) || !isSeen(cell.getBoundingClientRect())) continue;
+      const text = (col === 'waits' ? cell.querySelector('a') : cell.querySelector('.id')) ?? cell.querySelector('a, .state, span.muted') ?? cell;
+      if (!['event', 'id', 'state', 'about', 'received'].includes(col) && !(col === 'waits' && cell.querySelector('a')) || !isSeen(cell.getBoundingClientRect())) continue;
       const walk = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
       let last = null;
       while (walk.nextNode()) if (walk.currentNode.data.trim() !== '') last = walk.currentNode;

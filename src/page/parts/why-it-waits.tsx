@@ -19,7 +19,7 @@ export function Culprit({ event, wait, base, now }: Waiting) {
   return (
     <>
       <a href={eventHref(base, named)}>
-        <Shortened text={named.id} atMost={60} />
+        <StoredText text={named.id} atMost={60} />
       </a>{' '}
       {wait?.reason === 'behind' ? (
         <StoredText text={blockerInWords(wait.blocker, now)} atMost={500} />
@@ -37,10 +37,18 @@ export function WhyItWaits({ event, wait, base, now }: Waiting) {
 
 /** The same where there is little room. */
 export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
-  return <Words words={waitInBrief(wait, now)} base={base} />;
+  return <Words words={waitInBrief(wait, now)} base={base} isBrief />;
 }
 
-function Words({ words, base }: { readonly words: WaitWords; readonly base: string }) {
+function Words({
+  words,
+  base,
+  isBrief = false,
+}: {
+  readonly words: WaitWords;
+  readonly base: string;
+  readonly isBrief?: boolean;
+}) {
   return (
     <>
       {words.map((part) =>
@@ -50,7 +58,7 @@ function Words({ words, base }: { readonly words: WaitWords; readonly base: stri
           <>
             {/* In a list each text is a box, at whose end a space is none. */}{' '}
             <a href={eventHref(base, part)}>
-              <Shortened text={part.id} atMost={60} />
+              {isBrief ? <Shortened text={part.id} atMost={22} /> : <StoredText text={part.id} atMost={60} />}
             </a>
           </>
         ),

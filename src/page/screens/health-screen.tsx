@@ -6,7 +6,6 @@ import { stats, type Stats } from '../../ops/stats.ts';
 import { age, bounded, latency, percent, plural } from '../../ops/words/format.ts';
 import { ProcessorsPanel } from '../parts/processors-panel.tsx';
 import { eventHref } from '../parts/screen-links.ts';
-import { Shortened } from '../parts/shortened.tsx';
 import { StoredText } from '../parts/stored-text.tsx';
 import { Time } from '../parts/time-and-age.tsx';
 import { UnhandledEvents } from '../parts/unhandled-events.tsx';
@@ -143,7 +142,7 @@ function Standing({
           ) : (
             <>
               <a href={eventHref(base, oldestPending)}>
-                <Shortened text={oldestPending.id} atMost={60} />
+                <StoredText text={oldestPending.id} atMost={80} />
               </a>
               , received <Time at={oldestPending.receivedAt} now={now} />
             </>

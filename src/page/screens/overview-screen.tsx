@@ -121,7 +121,7 @@ function Tiles({
         figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
         href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
       >
-        {oldestPending === null ? 'no event waits' : <Shortened text={oldestPending.id} atMost={30} />}
+        {oldestPending === null ? 'no event waits' : <Shortened text={oldestPending.id} atMost={22} />}
       </Tile>
     </ul>
   );
