@@ -2,7 +2,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { Mark, Marks } from '../inbox/operator/marks.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Stats } from './stats.ts';
-import { typeChanges, typesIn, type TypeChange, type TypesCounted } from './type-changes.ts';
+import { typeChanges, typesIn, type SinceRelease, type TypeChange, type TypesCounted } from './type-changes.ts';
 import { age } from './words/format.ts';
 import { markInWords } from './words/change-words.ts';
 
@@ -16,16 +16,6 @@ export interface Changes {
   readonly release: SinceRelease | null;
   /** no release was ever named, so none can begin a span */
   readonly isReleaseUnnamed: boolean;
-}
-
-/** A release, and what is told of the time since. */
-export interface SinceRelease {
-  readonly name: string;
-  readonly at: Date;
-  /** how long the span before it is, in words */
-  readonly before: string;
-  /** what was counted in the last hour; `null` where it began within that */
-  readonly lately: TypesCounted | null;
 }
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,13 @@
 import type { Mark } from '../../inbox/operator/marks.ts';
 import { oneLine } from '../../printable.ts';
-import { comparisonOf, figuresOf, LEAST_RUNS, type TypeChange, type TypeFigures } from '../type-changes.ts';
-import type { SinceRelease } from '../what-changed.ts';
+import {
+  comparisonOf,
+  figuresOf,
+  LEAST_RUNS,
+  type SinceRelease,
+  type TypeChange,
+  type TypeFigures,
+} from '../type-changes.ts';
 import { latency, listed, number, percent, plural, relative } from './format.ts';
 
 const MOST_OF_NAME = 40;

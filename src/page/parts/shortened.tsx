@@ -36,9 +36,9 @@ export function Listed({ text, atMost }: { readonly text: string; readonly atMos
 
 function shortened(text: string, atMost: number): { readonly name: string; readonly whole: string } {
   const whole = oneLine(text, LONGEST);
-  // By what was written: what does not print is longer where it is shown by its number.
-  if ([...text.slice(0, 2 * atMost + 1)].length <= atMost) return { name: whole, whole };
   const letters = [...whole];
+  // By what was written, too: what does not print is longer where it is shown by its number.
+  if (text.length <= atMost || letters.length <= atMost) return { name: whole, whole };
   const colon = letters.lastIndexOf(':');
   const own = colon < 0 ? 0 : letters.length - 1 - colon;
   const end = Math.max(Math.floor(atMost / 3), Math.min(own, atMost - 1 - LEAST_BEGINNING));

@@ -1,8 +1,8 @@
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { DeadGroup } from '../../inbox/operator/search.ts';
-import type { TypeChange } from '../../ops/type-changes.ts';
-import type { Changes, SinceRelease } from '../../ops/what-changed.ts';
+import type { SinceRelease, TypeChange } from '../../ops/type-changes.ts';
+import type { Changes } from '../../ops/what-changed.ts';
 import { failingMore } from '../../ops/words/change-words.ts';
 import type { Warning } from '../../ops/words/watch-words.ts';
 import type { Stuck, Waiters } from './stuck-events.ts';
