@@ -110,9 +110,9 @@ it.each([
   const [type] = types;
   expect(verdict(types)).toMatch(said);
   const row = textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed })));
-  expect(row.includes('▲')).toBe(said.source.includes('Fails'));
+  expect(row.includes('▲')).toBe(said.source.includes('Failed'));
   expect(/was \d/.test(row)).toBe(!said.source.includes('few'));
-  expect(failingMore(types)).toEqual(said.source.includes('Fails') ? [type] : []);
+  expect(failingMore(types)).toEqual(said.source.includes('Failed') ? [type] : []);
 });
 
 it('says how many types have too few runs, beside what it can tell of the others', async () => {
