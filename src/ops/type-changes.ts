@@ -29,6 +29,16 @@ const UNMEASURED: Percentiles = { count: 0, p50: null, p90: null, p99: null, max
 /** What was counted of each type, as `stats` has it of a span. */
 export type TypesCounted = Pick<Stats, 'byType' | 'handlerMsByType'>;
 
+/** A release, and what is told of the time since. */
+export interface SinceRelease {
+  readonly name: string;
+  readonly at: Date;
+  /** how long the span before it is, in words */
+  readonly before: string;
+  /** what was counted in the last hour; `null` where it began within that */
+  readonly lately: TypesCounted | null;
+}
+
 /** What was counted of each type in some spans. */
 export async function typesIn(inbox: Inbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
   const counted = await operationsOf(inbox).totalsIn(spans);
@@ -49,7 +59,8 @@ export function typeChanges(then: TypesCounted, now: TypesCounted): readonly Typ
     );
 }
 
-function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
+/** How the handler of a type did, from what was counted. */
+export function figuresOf({ byType, handlerMsByType }: TypesCounted, type: string): TypeFigures {
   const { processed = 0, failed = 0, dead = 0 } = byType[type] ?? {};
   const ended = processed + failed + dead;
   return {

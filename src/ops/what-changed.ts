@@ -2,7 +2,7 @@ import type { Inbox } from '../inbox/contract.ts';
 import type { Mark, Marks } from '../inbox/operator/marks.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Stats } from './stats.ts';
-import { typeChanges, typesIn, type TypeChange, type TypesCounted } from './type-changes.ts';
+import { typeChanges, typesIn, type SinceRelease, type TypeChange, type TypesCounted } from './type-changes.ts';
 import { age } from './words/format.ts';
 import { markInWords } from './words/change-words.ts';
 
@@ -13,12 +13,13 @@ export interface Changes {
   /** which spans are beside one another, in words */
   readonly spans: string;
   /** the release that the later span begins with; `null` where it begins otherwise */
-  readonly release: string | null;
+  readonly release: SinceRelease | null;
   /** no release was ever named, so none can begin a span */
   readonly isReleaseUnnamed: boolean;
 }
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /**
  * How handlers have done since the newest release or secret of a span, beside as long before that as the span is; without one,
@@ -42,8 +43,13 @@ export async function changesOf(
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
   const before = { since: at - length, until: at };
   // Without a mark the later span was counted already.
-  const asked = newest === undefined ? [before] : [before, { since: at, until: until.getTime() }];
-  const [[earlier = counted, later = counted], isReleaseNamed] = await Promise.all([
+  const hourAgo = Math.floor((now.getTime() - HOUR_MS) / MINUTE_MS) * MINUTE_MS;
+  const asked = [
+    before,
+    ...(newest === undefined ? [] : [{ since: at, until: until.getTime() }]),
+    ...(newest?.kind === 'release' && at < hourAgo ? [{ since: hourAgo, until: until.getTime() }] : []),
+  ];
+  const [[earlier = counted, later = counted, lately = null], isReleaseNamed] = await Promise.all([
     typesIn(inbox, asked),
     hasRelease(operations, marks),
   ]);
@@ -51,7 +57,7 @@ export async function changesOf(
     newest === undefined
       ? `in this ${label}, beside the ${label} before`
       : `since ${markInWords(newest)} ${age(now.getTime() - newest.at.getTime())} ago, beside the ${label} before`;
-  const release = newest?.kind === 'release' ? newest.name : null;
+  const release = newest?.kind === 'release' ? { name: newest.name, at: newest.at, before: label, lately } : null;
   const types = typeChanges(earlier, later);
   return { marks, types, spans, release, isReleaseUnnamed: !isReleaseNamed };
 }

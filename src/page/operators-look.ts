@@ -5,7 +5,7 @@ const NAVIGATION: Look['navigation'] = [
   ['/events', 'Events'],
   ['/dead', 'Dead letters'],
   ['/rejected', 'Rejected'],
-  ['/bulks', 'Bulk reruns'],
+  ['/bulks', 'Bulk acts'],
   ['/paused', 'Pauses'],
   ['/audit', 'Audit'],
   ['/health', 'Health'],

@@ -63,13 +63,15 @@ it('whether the deployment broke it is one look: since it began, beside as long 
   });
   expect(spans).toBe('since release v42 began 29 min ago, beside the 1 h before');
   expect(verdict(types)).toBe(
-    'Fails more often: order.ready (80%, before 1%). Takes longer: order.created (700 ms, before 50 ms).',
+    'Failed more often: order.ready (80%, before 1%). Took longer: order.created (700 ms, before 50 ms).',
   );
   const broken = failingMore(types);
-  expect(brokenInWords(broken, release ?? '')).toBe('order.ready fails 80% since release v42, 1% before.');
+  if (release === null) throw new Error('no release');
+  const began = 'since release v42 began 29 min ago, 1% in the 1 h before';
+  expect(brokenInWords(broken, release, new Date(until))).toBe(`order.ready: 80% of its runs failed ${began}.`);
   const five = Array.from({ length: 5 }, () => broken).flat();
-  expect(brokenInWords(five, 'v42')).toMatch(
-    /(?:order\.ready fails .*? before\. ){3}2 other types fail more often, too\.$/,
+  expect(brokenInWords(five, release, new Date(until))).toMatch(
+    /(?:order\.ready: .*? before\. ){3}2 other types failed more often, too\.$/,
   );
   const html = written(TypeChanges({ changes: types, spans, isReleaseUnnamed }));
   expect(textOf(partOf(html, 'verdict'))).toBe(verdict(types));
@@ -87,17 +89,17 @@ it('without anything that began, the span is beside the one before', async () =>
   ]);
   expect(spans).toBe('in this 1 h, beside the 1 h before');
   expect(types).toMatchObject([{ before: { ended: 20 }, after: { ended: 40, failedPart: 0.5 } }]);
-  expect(verdict(types)).toBe('Nothing fails more often or takes longer than before.');
+  expect(verdict(types)).toBe('Nothing failed more often or took longer than before.');
 });
 
 it.each([
-  { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Fails more often: / },
+  { what: 'as many runs as it takes, on both sides', before: [10, 0], after: [10, 3], said: /^Failed more often: / },
   { what: 'a run too few before', before: [9, 0], after: [500, 400], said: /^There are too few runs to tell: / },
   { what: 'a run too few since', before: [500, 0], after: [9, 9], said: /^There are too few runs to tell: / },
   { what: 'one run and two', before: [1, 0], after: [2, 2], said: /^There are too few runs to tell: / },
-  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing fails more often/ },
-  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing fails more often/ },
-  { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Fails more often: / },
+  { what: 'two failures, which may be chance', before: [50, 0], after: [20, 2], said: /^Nothing failed more often/ },
+  { what: 'not twice as many', before: [50, 10], after: [50, 19], said: /^Nothing failed more often/ },
+  { what: 'twice as many', before: [50, 10], after: [50, 20], said: /^Failed more often: / },
 ] as const)('$what: the sentence, the arrow and the order say the same', async ({ before, after, said }) => {
   const { types, spans, isReleaseUnnamed } = await changes([
     [-9, 'processed', 'order.ready', before[0] - before[1]],
@@ -108,9 +110,9 @@ it.each([
   const [type] = types;
   expect(verdict(types)).toMatch(said);
   const row = textOf(written(TypeChanges({ changes: types, spans, isReleaseUnnamed })));
-  expect(row.includes('▲')).toBe(said.source.includes('Fails'));
+  expect(row.includes('▲')).toBe(said.source.includes('Failed'));
   expect(/was \d/.test(row)).toBe(!said.source.includes('few'));
-  expect(failingMore(types)).toEqual(said.source.includes('Fails') ? [type] : []);
+  expect(failingMore(types)).toEqual(said.source.includes('Failed') ? [type] : []);
 });
 
 it('says how many types have too few runs, beside what it can tell of the others', async () => {
@@ -121,7 +123,7 @@ it('says how many types have too few runs, beside what it can tell of the others
     [9, 'failed', 'order.created', 5],
   ]);
   expect(verdict(types)).toBe(
-    'Nothing fails more often or takes longer than before. ' +
+    'Nothing failed more often or took longer than before. ' +
       'Of 1 type there are too few runs to tell: a comparison takes 10 on both sides.',
   );
 });

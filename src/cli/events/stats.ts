@@ -107,9 +107,10 @@ function printTables(
 function printWatch({ traffic, unhandled, processing }: Stats, inbox: Pick<Inbox, 'file'>, now: Date): void {
   const watch = { traffic, unhandled, ...processing };
   // Of what waits without a handler there are lines of their own.
-  for (const { alarm, text } of warningsOf(watch, inbox, now))
-    if (alarm !== 'unhandled') print('', styled('bold', text));
-  print('', calmText(watch, now));
+  const warnings = warningsOf(watch, inbox, now);
+  for (const { alarm, text } of warnings) if (alarm !== 'unhandled') print('', styled('bold', text));
+  const calm = calmText(watch, now, warnings);
+  if (calm !== '') print('', calm);
 }
 
 /** Types without a handler. */

@@ -2,8 +2,8 @@ import type { Attempt } from '../../inbox/work.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
 import type { EventAct, TimelineEntry } from '../../ops/index.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
-import { afterHowLong } from '../../ops/words/event-words.ts';
-import { latency, plural, relative } from '../../ops/words/format.ts';
+import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { latency, plural } from '../../ops/words/format.ts';
 import { oneLine } from '../../printable.ts';
 import { styled } from '../shared/output.ts';
 import { errorText } from './event-texts.ts';
@@ -36,7 +36,7 @@ function entryLines(entry: TimelineEntry | FoldedAttempts, now: Date): readonly 
     case 'attempt':
       return attemptLines(entry.attempt);
     case 'due':
-      return [`${entry.at > now ? 'is' : 'was'} due ${relative(entry.at, now)}`];
+      return [dueInWords(entry.at, now)];
     case 'settled':
       return [styled(entry.state === 'dead' ? 'red' : 'green', entry.state)];
   }

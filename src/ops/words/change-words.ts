@@ -1,7 +1,14 @@
 import type { Mark } from '../../inbox/operator/marks.ts';
 import { oneLine } from '../../printable.ts';
-import { comparisonOf, LEAST_RUNS, type TypeChange, type TypeFigures } from '../type-changes.ts';
-import { latency, listed, number, percent, plural } from './format.ts';
+import {
+  comparisonOf,
+  figuresOf,
+  LEAST_RUNS,
+  type SinceRelease,
+  type TypeChange,
+  type TypeFigures,
+} from '../type-changes.ts';
+import { latency, listed, number, percent, plural, relative } from './format.ts';
 
 const MOST_OF_NAME = 40;
 const MOST_OF_TYPE = 60;
@@ -30,9 +37,9 @@ export function verdict(changes: readonly TypeChange[]): string {
   const few = changes.filter((change) => comparisonOf(change).failures === 'too few').length;
   const isNone = worse.length === 0 && slower.length === 0 && few < changes.length;
   const said = [
-    worse.length > 0 && `Fails more often: ${listed(worse)}.`,
-    slower.length > 0 && `Takes longer: ${listed(slower)}.`,
-    isNone && 'Nothing fails more often or takes longer than before.',
+    worse.length > 0 && `Failed more often: ${listed(worse)}.`,
+    slower.length > 0 && `Took longer: ${listed(slower)}.`,
+    isNone && 'Nothing failed more often or took longer than before.',
     few > 0 && `${fewWords(few, changes.length)}: a comparison takes ${number(LEAST_RUNS)} on both sides.`,
   ];
   return said.filter((sentence) => sentence !== false).join(' ');
@@ -49,18 +56,22 @@ export function failingMore(changes: readonly TypeChange[]): readonly TypeChange
 
 const MOST_NAMED = 3;
 
-/** `order.shipped fails 38% since release 2026.11.2, 1% before.` */
-export function brokenInWords(changes: readonly TypeChange[], release: string): string {
-  const since = `since release ${oneLine(release, MOST_OF_NAME)}`;
-  const named = changes
-    .slice(0, MOST_NAMED)
-    .map(
-      (change) =>
-        `${oneLine(change.type, MOST_OF_TYPE)} fails ${failedPart(change.after)} ${since}, ${failedPart(change.before)} before.`,
-    );
+/** `order.shipped: 38% of its runs failed since release 2026.11.2 began 5 h ago, 1% in the 24 h before; none in the last hour.` */
+export function brokenInWords(changes: readonly TypeChange[], release: SinceRelease, now: Date): string {
+  const since = `since release ${oneLine(release.name, MOST_OF_NAME)} began ${relative(release.at, now)}`;
+  const named = changes.slice(0, MOST_NAMED).map(({ type, before, after }) => {
+    const then = `${failedPart(before)} in the ${release.before} before`;
+    const failed = `${failedPart(after)} of its runs failed ${since}`;
+    return `${oneLine(type, MOST_OF_TYPE)}: ${failed}, ${then}${latelyInWords(type, release)}.`;
+  });
   const more = changes.length - named.length;
-  return [
-    ...named,
-    ...(more > 0 ? [`${plural(more, 'other type')} ${more === 1 ? 'fails' : 'fail'} more often, too.`] : []),
-  ].join(' ');
+  return [...named, ...(more > 0 ? [`${plural(more, 'other type')} failed more often, too.`] : [])].join(' ');
+}
+
+/** What has failed for hours reads as if it did so now, so how it is now is said beside it. */
+function latelyInWords(type: string, { lately }: SinceRelease): string {
+  if (lately === null) return '';
+  const figures = figuresOf(lately, type);
+  if (figures.ended === 0) return '; none ran in the last hour';
+  return `; ${figures.failedPart === 0 ? 'none' : failedPart(figures)} in the last hour`;
 }

@@ -2,6 +2,7 @@ import type { Act, ActResult } from '../../inbox/operator/acts.ts';
 import type { DeadGroup, EventSummary } from '../../inbox/operator/search.ts';
 import type { DeadReason } from '../../inbox/state.ts';
 import { ACT_WORDS } from './act-words.ts';
+import { relative } from './format.ts';
 import type { Attempt } from '../../inbox/work.ts';
 
 /** Why events are dead, where they are listed. */
@@ -14,6 +15,13 @@ export const DEAD_REASONS = {
 /** How long an attempt took. When a process ended nobody has seen: that is found once its lease has run out. */
 export function afterHowLong(outcome: Attempt['outcome'], duration: string): string {
   return outcome === 'crashed' ? `, found after ${duration}` : ` after ${duration}`;
+}
+
+/** When an event is tried next, or was to be, among what has happened to it: what is still to come is said to be so. */
+export function dueInWords(at: Date, now: Date): string {
+  return at > now
+    ? `Still to come: its next attempt, ${relative(at, now)}`
+    : `its next attempt was due ${relative(at, now)}`;
 }
 
 /** What the events of a group died of. */

@@ -3,7 +3,7 @@ import type { EventFilter } from '../../inbox/operator/filter.ts';
 import { bulkFates, type BulkFate } from '../../inbox/operator/bulk-outcome.ts';
 import type { BulkOutcome } from '../bulk-outcome.ts';
 import { ACT_WORDS } from './act-words.ts';
-import { listed, number, plural } from './format.ts';
+import { number, plural } from './format.ts';
 
 /** How an event stands that a bulk act was done to. */
 export function fateInWords(act: Act, fate: BulkFate): string {
@@ -47,22 +47,37 @@ export function presentFates({ counts }: Pick<BulkOutcome, 'counts'>): readonly 
   return bulkFates.filter((fate) => counts[fate] > 0);
 }
 
+/** `463 are processed`: a part of a sentence, which is a link on the page. */
+export interface FateWords {
+  readonly fate: BulkFate;
+  readonly text: string;
+}
+
 /** `Of 523 events that were rerun, 463 are processed and 60 are dead again.` */
 export function outcomeInWords(act: Act, outcome: BulkOutcome): string {
+  return outcomeWords(act, outcome)
+    .map((part) => (typeof part === 'string' ? part : part.text))
+    .join('');
+}
+
+/** The same in parts. */
+export function outcomeWords(act: Act, outcome: BulkOutcome): readonly (string | FateWords)[] {
   const { acted, counts, again, forgotten } = outcome;
-  if (acted === 0) return `No event was ${ACT_WORDS[act].done}.`;
-  const parts = presentFates(outcome).map(
-    (fate) => `${number(counts[fate])} ${counts[fate] === 1 ? 'is' : 'are'} ${fateInWords(act, fate)}`,
-  );
+  if (acted === 0) return [`No event was ${ACT_WORDS[act].done}.`];
+  const fates = presentFates(outcome).map((fate) => {
+    return { fate, text: `${number(counts[fate])} ${counts[fate] === 1 ? 'is' : 'are'} ${fateInWords(act, fate)}` };
+  });
   const known = acted - forgotten;
-  const sentences = [
-    known > 0 &&
-      `Of ${plural(acted, 'event')} that ${acted === 1 ? 'was' : 'were'} ${ACT_WORDS[act].done}, ${listed(parts)}.`,
+  const begin = `Of ${plural(acted, 'event')} that ${acted === 1 ? 'was' : 'were'} ${ACT_WORDS[act].done}, `;
+  const rest = [
     again > 0 &&
       `On ${number(again)} of them somebody has acted again since: ${again === 1 ? 'it counts as it stands' : 'they count as they stand'} now.`,
     forgotten > 0 &&
       `What became of ${known > 0 ? number(forgotten) : plural(forgotten, 'event')} is not known here any more: ` +
         'which events they were is kept for a week after a bulk act has ended.',
   ];
-  return sentences.filter((sentence) => sentence !== false).join(' ');
+  const sentences = rest.filter((sentence) => sentence !== false).join(' ');
+  if (known <= 0) return [sentences];
+  const parts = fates.flatMap((fate, n) => (n === 0 ? [fate] : [n === fates.length - 1 ? ' and ' : ', ', fate]));
+  return [begin, ...parts, sentences === '' ? '.' : `. ${sentences}`];
 }

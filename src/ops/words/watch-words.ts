@@ -112,15 +112,29 @@ function gap(ms: number): string {
   return ms < 10_000 ? `${Number((ms / 1_000).toPrecision(2))} s` : age(ms);
 }
 
-/** What is usual, and who is there: `Last received 6 s ago; at this hour one usually comes every 8 s.` */
-export function calmText({ traffic: { all }, processors }: Watch, now: Date): string {
+/**
+ * What is usual, and who is there: `Last received 6 s ago; at this hour one usually comes every 8 s.`
+ *
+ * @param said - the warnings that stand beside it: what these have said is not said again
+ */
+export function calmText(
+  { traffic: { all }, processors }: Watch,
+  now: Date,
+  said: readonly Pick<Warning, 'alarm' | 'endpoint'>[],
+): string {
+  const isSilent = said.some(({ alarm, endpoint }) => alarm === 'silent' && endpoint === null);
+  const isNobodyThere =
+    processors.length === 0 && said.some(({ alarm }) => alarm === 'unhandled' || alarm === 'no-processor');
   const { lastReceived, usualGapMs } = all;
   const usual = usualGapMs === null ? '' : `; ${usualText(usualGapMs)}`;
   const received =
     lastReceived === null
       ? 'Nothing was received yet'
       : `Last received ${age(now.getTime() - lastReceived.getTime())} ago`;
-  return `${received}${usual}. ${processorsText(processors)}.`;
+  return [
+    ...(isSilent ? [] : [`${received}${usual}.`]),
+    ...(isNobodyThere ? [] : [`${processorsText(processors)}.`]),
+  ].join(' ');
 }
 
 function processorsText(processors: Watch['processors']): string {

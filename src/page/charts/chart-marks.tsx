@@ -9,10 +9,13 @@ import { across, type Span } from './chart-frame.tsx';
 /** So many of the newest have a line: more would be a wall. */
 const MOST_LINES = 12;
 const MOST_LISTED = 6;
-/** Room for the name of the newest above the plots, whose labels it would cover. */
-export const MARK_ROW = 16;
+/** Room for the name of the newest, through which no line and no dot runs. */
+const NAME_ROW = 16;
+const DOT = 4;
+/** Room above the plots for that and for the dots. */
+export const MARK_ROW = NAME_ROW + 2 * DOT + 1;
 
-/** A line from top to bottom where something began. */
+/** A line from its dot to the bottom where something began. */
 export function MarkLines({
   marks,
   steps,
@@ -31,8 +34,8 @@ export function MarkLines({
             <title>
               {shortTime(mark.at, now)}: {markInWords(mark)}
             </title>
-            <line x1={x} x2={x} y1={0} y2={height} />
-            <circle cx={x} cy={8} r="4" />
+            <line x1={x} x2={x} y1={NAME_ROW} y2={height} />
+            <circle cx={x} cy={NAME_ROW + DOT} r={DOT} />
             {/* Of all it would be on top of one another; beneath, each has its name. */}
             {n === shown.length - 1 && (
               <text x={x} dx={part > 0.5 ? -8 : 8} y={12} text-anchor={part > 0.5 ? 'end' : 'start'}>

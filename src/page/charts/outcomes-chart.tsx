@@ -53,11 +53,14 @@ export function OutcomesChart({ steps, stepMs, now, base, marks }: Outcomes) {
           {steps.map((step, n) => (
             <StepBars plot={plot} step={step} n={n} of={steps.length} links={{ base, stepMs }} now={now} />
           ))}
-          <Level y={plot.baseLine - plot.height} label={`${number(plot.top)} in ${step}: ${plot.name}`} />
           <line class="base" x1="0" x2="100%" y1={plot.baseLine} y2={plot.baseLine} />
         </g>
       ))}
       <MarkLines marks={marks} steps={steps} stepMs={stepMs} now={now} height={last} />
+      {/* After the marks, which pass behind what these say. */}
+      {plots.map((plot) => (
+        <Level y={plot.baseLine - plot.height} label={`${number(plot.top)} in ${step}: ${plot.name}`} />
+      ))}
       <TimeAxis steps={steps} stepMs={stepMs} now={now} baseLine={last} />
     </ChartFigure>
   );

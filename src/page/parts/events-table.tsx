@@ -8,7 +8,7 @@ import type { Visit } from '../visit.ts';
 import { ChooseHead } from './choose-head.tsx';
 import { ROWS, orderedQuery } from './list-query.ts';
 import { eventHref, eventPath, eventsHref } from './screen-links.ts';
-import { Shortened } from './shortened.tsx';
+import { Listed } from './shortened.tsx';
 import { State } from './state-badge.tsx';
 import { StoredText } from './stored-text.tsx';
 
@@ -125,13 +125,13 @@ function EventRow({
       </th>
       <td data-col="id">
         <span id={`id-${seq}`} class="id">
-          <Shortened text={id} atMost={22} />
+          <Listed text={id} atMost={22} />
         </span>{' '}
         <button type="button" class="copy" data-copy={id} tabindex={-1} aria-label="Copy the id" hidden>
           Copy
         </button>
       </td>
-      <td data-col="endpoint">{endpoint !== 'default' && <Shortened text={endpoint} atMost={16} />}</td>
+      <td data-col="endpoint">{endpoint !== 'default' && <Listed text={endpoint} atMost={16} />}</td>
       <td data-col="state">
         <State summary={event} />
       </td>
@@ -141,7 +141,7 @@ function EventRow({
       <td data-col="about">
         {entity !== null && (
           <a href={eventsHref(base, { endpoint, entity })}>
-            <Shortened text={entity} atMost={20} />
+            <Listed text={entity} atMost={20} />
           </a>
         )}
       </td>

@@ -1,24 +1,47 @@
 import { oneLine } from '../../printable.ts';
-import { StoredText } from './stored-text.tsx';
+import { isBlank, StoredText } from './stored-text.tsx';
 
 const LONGEST = 1_000;
 /** What is left of the beginning, however long the end is: the kind of an entity. */
 const LEAST_BEGINNING = 5;
-
 /**
  * A name in one line: what is longer is cut in its middle, as its end tells it apart, and is told whole beside it. What follows
  * the last colon is not cut where there is room for it: in `order:mer_7:ord_42` that is the order.
  */
 export function Shortened({ text, atMost }: { readonly text: string; readonly atMost: number }) {
-  const letters = [...oneLine(text, LONGEST)];
-  if (letters.length <= atMost) return <StoredText text={text} />;
+  const { name, whole } = shortened(text, atMost);
+  if (name === whole) return <StoredText text={text} />;
+  return (
+    <span title={whole}>
+      <bdi>{name}</bdi>
+    </span>
+  );
+}
+
+/** So much of the end of a name stands in a list, however narrow its column is. */
+const LEAST_END = 6;
+
+/** The same in two parts, so that a list that has less room than this takes it from the first. */
+export function Listed({ text, atMost }: { readonly text: string; readonly atMost: number }) {
+  const { name, whole } = shortened(text, atMost);
+  if (isBlank(whole)) return <StoredText text={text} />;
+  const letters = [...name];
+  return (
+    <bdi class="name" title={name === whole ? undefined : whole}>
+      <span>{letters.slice(0, -LEAST_END).join('')}</span>
+      <span class="end">{letters.slice(-LEAST_END).join('')}</span>
+    </bdi>
+  );
+}
+
+function shortened(text: string, atMost: number): { readonly name: string; readonly whole: string } {
+  const whole = oneLine(text, LONGEST);
+  const letters = [...whole];
+  // By what was written, too: what does not print is longer where it is shown by its number.
+  if (text.length <= atMost || letters.length <= atMost) return { name: whole, whole };
   const colon = letters.lastIndexOf(':');
   const own = colon < 0 ? 0 : letters.length - 1 - colon;
   const end = Math.max(Math.floor(atMost / 3), Math.min(own, atMost - 1 - LEAST_BEGINNING));
   const begin = atMost - end - 1;
-  return (
-    <span title={letters.join('')}>
-      <bdi>{`${letters.slice(0, begin).join('')}…${letters.slice(-end).join('')}`}</bdi>
-    </span>
-  );
+  return { name: `${letters.slice(0, begin).join('')}…${letters.slice(-end).join('')}`, whole };
 }

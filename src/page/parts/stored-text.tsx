@@ -5,17 +5,21 @@ const LONGEST = 1_000;
 
 const NOTHING_TO_SEE = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
+/** Whether a text shows nothing: a link of it could be neither seen nor heard. */
+export function isBlank(text: string): boolean {
+  return NOTHING_TO_SEE.test(text);
+}
+
 /** A text that others wrote, kept from changing the direction or the lines of what stands around it. */
 export function StoredText({ text, atMost }: { readonly text: string; readonly atMost?: number }) {
   const line = oneLine(text, atMost);
-  // A link of nothing could be neither seen nor heard.
-  return NOTHING_TO_SEE.test(line) ? <span class="muted">(blank)</span> : <bdi>{line}</bdi>;
+  return isBlank(line) ? <span class="muted">(blank)</span> : <bdi>{line}</bdi>;
 }
 
 /** The name of an entity, which breaks between its parts before it breaks within one. */
 export function EntityName({ name }: { readonly name: string }) {
   const line = oneLine(name, 80);
-  if (NOTHING_TO_SEE.test(line)) return <StoredText text={name} />;
+  if (isBlank(line)) return <StoredText text={name} />;
   const parts = line.split(/(?<=:)/);
   return (
     <bdi>

@@ -37,15 +37,28 @@ export function stepsOf({ spanMs, stepMs }: Range, now: Date): Required<StatsOpt
   return { since: new Date(end - spanMs), until: new Date(end), steps: spanMs / stepMs };
 }
 
-/** Links to the same screen for other spans. */
-export function Ranges({ current }: { readonly current: Range }) {
+/** Links to the same screen for other spans; `kept` is what else is chosen there, by its name in the URL. */
+export function Ranges({
+  current,
+  kept = {},
+}: {
+  readonly current: Range;
+  readonly kept?: Readonly<Record<string, string>>;
+}) {
   return (
     <nav class="ranges" aria-label="Span of time">
       {ranges.map(({ name, label }) => (
-        <a href={`?range=${name}`} aria-current={name === current.name ? 'true' : undefined}>
+        <a href={rangeQuery(name, kept)} aria-current={name === current.name ? 'true' : undefined}>
           {label}
         </a>
       ))}
     </nav>
   );
+}
+
+/** A query that asks for a span, and for what else is chosen. */
+export function rangeQuery(name: Range['name'], kept: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams({ range: name });
+  for (const [key, value] of Object.entries(kept)) query.set(key, value.toWellFormed());
+  return `?${query.toString()}`;
 }

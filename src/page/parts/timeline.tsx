@@ -2,8 +2,8 @@ import type { EventAct } from '../../inbox/operator/audit.ts';
 import { foldedTimeline, type FoldedAttempts } from '../../ops/folded-timeline.ts';
 import type { EventHistory, TimelineEntry } from '../../ops/find.ts';
 import { oneLine, printableLines } from '../../printable.ts';
-import { afterHowLong } from '../../ops/words/event-words.ts';
-import { age, number, plural, relative } from '../../ops/words/format.ts';
+import { afterHowLong, dueInWords } from '../../ops/words/event-words.ts';
+import { age, number, plural, timestamp } from '../../ops/words/format.ts';
 import { actInWords, VIA_WORDS } from '../../ops/words/act-words.ts';
 import type { Visit } from '../visit.ts';
 import { StoredText } from './stored-text.tsx';
@@ -22,8 +22,16 @@ export function Timeline({
   return (
     <ol class="timeline">
       {foldedTimeline(history.timeline).map((entry, n) => (
-        <li id={idOf(entry, n)} class={`entry ${toneOf(entry)}`}>
-          <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} base={base} now={now} />
+        <li id={idOf(entry, n)} class={`entry ${toneOf(entry, now)}`}>
+          {isToCome(entry, now) ? (
+            <>
+              {dueInWords(entry.at, now)} (<time datetime={entry.at.toISOString()}>{timestamp(entry.at)}</time>)
+            </>
+          ) : (
+            <>
+              <Time at={entry.at} now={now} /> <Entry entry={entry} history={history} base={base} now={now} />
+            </>
+          )}
         </li>
       ))}
     </ol>
@@ -57,11 +65,7 @@ function Entry({
     case 'attempt':
       return <AttemptEntry attempt={entry.attempt} />;
     case 'due':
-      return (
-        <>
-          {entry.at > now ? 'is' : 'was'} due {relative(entry.at, now)}
-        </>
-      );
+      return <>{dueInWords(entry.at, now)}</>;
     case 'settled':
       return (
         <>
@@ -171,7 +175,13 @@ function idOf(entry: TimelineEntry | FoldedAttempts, n: number): string {
   return `${entry.what}-${entry.what === 'attempt' ? entry.attempt.number : n}`;
 }
 
-function toneOf(entry: TimelineEntry | FoldedAttempts): string {
+/** Clocks of processes differ, so only of its next attempt it can be told. */
+function isToCome(entry: TimelineEntry | FoldedAttempts, now: Date): boolean {
+  return entry.what === 'due' && entry.at > now;
+}
+
+function toneOf(entry: TimelineEntry | FoldedAttempts, now: Date): string {
+  if (isToCome(entry, now)) return 'to-come';
   if (entry.what === 'attempts') return oneLine(entry.last.outcome, 20);
   if (entry.what === 'attempt') return oneLine(entry.attempt.outcome, 20);
   return entry.what === 'settled' ? entry.state : entry.what;

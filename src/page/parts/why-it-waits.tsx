@@ -2,6 +2,7 @@ import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { blockerInWords, waitInBrief, waitInWords, type WaitWords } from '../../ops/words/wait-words.ts';
 import { eventHref } from './screen-links.ts';
+import { Shortened } from './shortened.tsx';
 import { StoredText } from './stored-text.tsx';
 
 /** An event that waits, and why; `null` where it waits no more. */
@@ -36,10 +37,18 @@ export function WhyItWaits({ event, wait, base, now }: Waiting) {
 
 /** The same where there is little room. */
 export function WaitInBrief({ wait, base, now }: Omit<Waiting, 'event'>) {
-  return <Words words={waitInBrief(wait, now)} base={base} />;
+  return <Words words={waitInBrief(wait, now)} base={base} isBrief />;
 }
 
-function Words({ words, base }: { readonly words: WaitWords; readonly base: string }) {
+function Words({
+  words,
+  base,
+  isBrief = false,
+}: {
+  readonly words: WaitWords;
+  readonly base: string;
+  readonly isBrief?: boolean;
+}) {
   return (
     <>
       {words.map((part) =>
@@ -49,7 +58,7 @@ function Words({ words, base }: { readonly words: WaitWords; readonly base: stri
           <>
             {/* In a list each text is a box, at whose end a space is none. */}{' '}
             <a href={eventHref(base, part)}>
-              <StoredText text={part.id} atMost={60} />
+              {isBrief ? <Shortened text={part.id} atMost={22} /> : <StoredText text={part.id} atMost={60} />}
             </a>
           </>
         ),

@@ -59,7 +59,8 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
           {bulk.stopped !== null && <> It has {stateInWords(bulk)}.</>}
         </p>
         {counted !== null && <Outcome bulk={bulk} counted={counted} base={visit.base} now={visit.now} />}
-        {bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
+        {bulk.state === 'done' && <LeftAlone bulk={bulk} />}
+        {bulk.state !== 'done' && bulk.startedAt !== null && <Progress bulk={bulk} now={visit.now} />}
         <Acts bulk={bulk} visit={visit} />
         <Facts bulk={bulk} visit={visit} cause={await causeOf(bulk, visit)} />
       </div>
@@ -90,9 +91,35 @@ async function causeOf(bulk: Bulk, { operated }: Visit): Promise<string | null> 
   return causeOfDeath({ sample: newest.lastError, reason: newest.deadReason });
 }
 
+/** What its run did not do as it was asked to; how much it did, the sentence above says. */
+function LeftAlone({ bulk: { act, counts } }: { readonly bulk: Bulk }) {
+  const { done: _, ...others } = counts;
+  if (Object.values(others).every((count) => count === 0)) return <></>;
+  return (
+    <section class="panel" id="left-alone">
+      <h2>What it did not {act}</h2>
+      <Results act={act} counts={others} />
+    </section>
+  );
+}
+
+function Results({ act, counts }: Pick<Bulk, 'act' | 'counts'>) {
+  const results = Object.entries(counts).filter(([, count]) => count > 0);
+  if (results.length === 0) return <></>;
+  return (
+    <ul id="results">
+      {results.map(([result, count]) => (
+        <li>
+          {/* the keys of `counts` are results */}
+          <strong>{number(count)}</strong> {resultInWords(act, result as ActResult)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
   const { act, counts, worked, total, startedAt, endedAt } = bulk;
-  const results = Object.entries(counts).filter(([, count]) => count > 0);
   return (
     <section class="panel" id="progress">
       <h2>Progress</h2>
@@ -104,22 +131,9 @@ function Progress({ bulk, now }: { readonly bulk: Bulk; readonly now: Date }) {
           {percent(doneOf(bulk))}
         </progress>
       </p>
-      {results.length > 0 && (
-        <ul id="results">
-          {results.map(([result, count]) => (
-            <li>
-              {/* the keys of `counts` are results */}
-              <strong>{number(count)}</strong> {resultInWords(act, result as ActResult)}
-            </li>
-          ))}
-        </ul>
-      )}
-      {startedAt !== null && (
-        <p class="muted">
-          {endedAt === null
-            ? `Began ${age(now.getTime() - startedAt.getTime())} ago.`
-            : `Took ${age(endedAt.getTime() - startedAt.getTime())}.`}
-        </p>
+      <Results act={act} counts={counts} />
+      {startedAt !== null && endedAt === null && (
+        <p class="muted">Began {age(now.getTime() - startedAt.getTime())} ago.</p>
       )}
     </section>
   );
@@ -180,6 +194,12 @@ function Facts({
         <TimeFact name="previewed" at={bulk.createdAt} now={now} />
         <TimeFact name="began" at={bulk.startedAt} now={now} />
         <TimeFact name={bulk.state === 'cancelled' ? 'cancelled' : 'ended'} at={bulk.endedAt} now={now} />
+        {bulk.startedAt !== null && bulk.endedAt !== null && (
+          <div>
+            <dt>took</dt>
+            <dd>{age(bulk.endedAt.getTime() - bulk.startedAt.getTime())}</dd>
+          </div>
+        )}
       </dl>
     </section>
   );

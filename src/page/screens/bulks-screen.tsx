@@ -24,7 +24,7 @@ export async function bulksScreen(visit: Visit): Promise<Screen> {
     await Promise.all(bulks.map(async (bulk) => [bulk.id, await outcomeAtFirst(inbox, bulk)] as const)),
   );
   return {
-    title: 'Bulk reruns',
+    title: 'Bulk acts',
     current: '/bulks',
     content: (
       <div id="live">

@@ -2,7 +2,13 @@ import type { Bulk } from '../../inbox/operator/acts.ts';
 import type { BulkFate } from '../../inbox/operator/bulk-outcome.ts';
 import type { BulkOutcome, OutcomeAtFirst } from '../../ops/bulk-outcome.ts';
 import { number, shortTime } from '../../ops/words/format.ts';
-import { fateInWords, filterOfFate, outcomeInWords, presentFates } from '../../ops/words/outcome-words.ts';
+import {
+  fateInWords,
+  filterOfFate,
+  outcomeWords,
+  presentFates,
+  type FateWords,
+} from '../../ops/words/outcome-words.ts';
 import { eventsHref } from '../parts/screen-links.ts';
 import type { CountedOutcome } from './count-outcome.ts';
 
@@ -59,17 +65,29 @@ function Counts({
   return (
     <>
       <p class={counts.dead > 0 && act !== 'discard' ? 'warning' : undefined}>
-        {isWhole ? outcomeInWords(act, outcome) : `${number(found)} of ${number(acted)} are counted so far.`}
+        {isWhole
+          ? outcomeWords(act, outcome).map((part) =>
+              typeof part === 'string' ? part : <InWords {...part} bulk={id} base={base} />,
+            )
+          : `${number(found)} of ${number(acted)} are counted so far.`}
       </p>
-      <ul>
-        {fates.map((fate) => (
-          <li id={`fate-${fate}`}>
-            <Fate bulk={{ id, act }} fate={fate} count={counts[fate]} base={base} />
-          </li>
-        ))}
-      </ul>
+      {!isWhole && (
+        <ul>
+          {fates.map((fate) => (
+            <li>
+              <Fate bulk={{ id, act }} fate={fate} count={counts[fate]} base={base} />
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
+}
+
+/** A part of the sentence, as a link to the events that it counts. */
+function InWords({ fate, text, bulk, base }: FateWords & { readonly bulk: Bulk['id']; readonly base: string }) {
+  const filter = filterOfFate(bulk, fate);
+  return <span id={`fate-${fate}`}>{filter === null ? text : <a href={eventsHref(base, filter)}>{text}</a>}</span>;
 }
 
 interface FateParts {

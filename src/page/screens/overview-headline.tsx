@@ -1,3 +1,4 @@
+import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { DeadGroup } from '../../inbox/operator/search.ts';
 import type { Stats } from '../../ops/stats.ts';
 import type { Changes } from '../../ops/what-changed.ts';
@@ -5,6 +6,7 @@ import { brokenInWords } from '../../ops/words/change-words.ts';
 import { causeOfDeath } from '../../ops/words/event-words.ts';
 import { age, bounded, number, plural } from '../../ops/words/format.ts';
 import { calmText, sinceText, warningsOf, type Warning } from '../../ops/words/watch-words.ts';
+import { PausedType } from '../parts/paused-types.tsx';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
 import type { Visit } from '../visit.ts';
@@ -18,17 +20,20 @@ interface HeadlineParts {
   readonly stuck: Stuck;
   readonly groups: readonly DeadGroup[];
   readonly changes: Changes;
+  readonly pauses: readonly Pause[];
   readonly rangeLabel: string;
 }
 
 /** What an operator wants to know at 3 a.m., in words: what is wrong, the worst first; and what comes in, and who handles it. */
-export function Headline({ visit, figures, stuck, groups, changes, rangeLabel }: HeadlineParts) {
+export function Headline({ visit, figures, stuck, groups, changes, pauses, rangeLabel }: HeadlineParts) {
   const { base, now, operated } = visit;
   const { traffic, unhandled } = figures;
   const { dead } = figures.now;
   const watch = { traffic, unhandled, ...figures.processing };
   const warnings = warningsOf(watch, operated.inbox, now);
-  const troubles = troublesOf({ dead, groups, warnings, changes, stuck });
+  const troubles = troublesOf({ dead, groups, warnings, changes, pauses, stuck });
+  const isRefusing = warnings.some(({ alarm, endpoint }) => alarm === 'refusing' && endpoint === null);
+  const calm = calmText(watch, now, warnings);
   return (
     <div class={`${troubles.length === 0 ? 'notice' : 'warning'} headline`} id="watch">
       {troubles.length > 0 && (
@@ -46,8 +51,8 @@ export function Headline({ visit, figures, stuck, groups, changes, rangeLabel }:
       <p class="muted" id="vital">
         {troubles.length > 0 && dead.count === 0 && 'No event is dead. '}
         {troubles.length > 0 && stuck.waiting.length === 0 && 'No event has been pending for more than a minute. '}
-        {calmText(watch, now)}
-        <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />
+        {calm}
+        {!isRefusing && <RefusedInWords base={base} totals={figures.totals} rangeLabel={rangeLabel} />}
       </p>
     </div>
   );
@@ -75,13 +80,15 @@ function InWords({ trouble, base, now }: At & { readonly trouble: Trouble }) {
       return (
         <>
           <strong>
-            <StoredText text={brokenInWords(trouble.changes, trouble.release)} />
+            <StoredText text={brokenInWords(trouble.changes, trouble.release, now)} />
           </strong>{' '}
           <a href="#types">By type</a>
         </>
       );
     case 'blocked':
       return <Blocked {...trouble} base={base} now={now} />;
+    case 'paused':
+      return <Paused {...trouble} base={base} now={now} />;
     case 'retries':
       return <Retries {...trouble} base={base} now={now} />;
   }
@@ -174,6 +181,28 @@ function Blocked({ blocked, more, base, now }: At & { readonly blocked: Waiters;
           .
         </>
       )}
+    </>
+  );
+}
+
+function Paused({ pause, base, now }: At & { readonly pause: Pause }) {
+  const { endpoint, type, since, actor, reason, waiting, more } = pause;
+  const isOne = waiting === 1 && !more;
+  return (
+    <>
+      <strong>
+        <a href={eventsHref(base, { endpoint, types: [type], states: ['pending'] })}>
+          {bounded({ count: waiting, more })} {isOne ? 'event' : 'events'} of <PausedType pause={pause} />{' '}
+          {isOne ? 'waits' : 'wait'}
+        </a>
+      </strong>
+      , as it is paused since {sinceText(since, now)} by <StoredText text={actor} atMost={60} />
+      {reason !== null && (
+        <>
+          : <StoredText text={reason} atMost={300} />
+        </>
+      )}
+      . <a href={`${base}/paused`}>Resume it</a>
     </>
   );
 }

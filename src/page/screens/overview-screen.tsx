@@ -10,14 +10,16 @@ import { withDead } from '../../ops/words/tab-words.ts';
 import { age, bounded, number, percent, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
-import { EntityName, StoredText } from '../parts/stored-text.tsx';
+import { EntityName } from '../parts/stored-text.tsx';
+import { Shortened } from '../parts/shortened.tsx';
 import { Headline } from './overview-headline.tsx';
+import { pausesToTell } from './troubles.ts';
 import { findStuck, type Stuck, type Waiting } from './stuck-events.ts';
 import { Time } from '../parts/time-and-age.tsx';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { PausedTypes } from '../parts/paused-types.tsx';
 import { UnhandledEvents } from '../parts/unhandled-events.tsx';
-import { WhyItWaits } from '../parts/why-it-waits.tsx';
+import { WaitInBrief, WhyItWaits } from '../parts/why-it-waits.tsx';
 import type { Screen, Visit } from '../visit.ts';
 import { ListTable } from '../parts/list-table.tsx';
 
@@ -34,8 +36,9 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
   ]);
   const [changes, stuck] = await Promise.all([
     changesOf(inbox, figures, range.label, visit.now),
-    findStuck(inbox, figures.now.oldest, visit.now),
+    findStuck(inbox, figures.now.oldest, visit.now, [...pauses, ...figures.unhandled.waiting]),
   ]);
+  const told = pausesToTell(pauses);
   const span = { steps: figures.steps, stepMs: range.stepMs, now: visit.now };
   return {
     title: 'Overview',
@@ -51,6 +54,7 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
             stuck={stuck}
             groups={groups}
             changes={changes}
+            pauses={pauses}
             rangeLabel={range.label}
           />
           <div class="answers">
@@ -58,8 +62,9 @@ export async function overviewScreen(visit: Visit): Promise<Screen> {
             <TypeChanges changes={changes.types} spans={changes.spans} isReleaseUnnamed={changes.isReleaseUnnamed} />
           </div>
           <Tiles visit={visit} figures={figures} rangeLabel={range.label} />
-          <PausedTypes visit={visit} pauses={pauses} />
-          <UnhandledEvents visit={visit} unhandled={figures.unhandled} />
+          {/* The headline has said the others, and what nobody handles. */}
+          <PausedTypes visit={visit} pauses={pauses.filter((pause) => !told.includes(pause))} />
+          <UnhandledEvents visit={visit} unhandled={{ ...figures.unhandled, waiting: [] }} />
           <WaitingLongest visit={visit} stuck={stuck} />
           <div class="charts" id="charts">
             <LatencyChart {...span} total={figures.answerMs} />
@@ -116,7 +121,7 @@ function Tiles({
         figure={oldestPending === null ? 'none' : age(now.getTime() - oldestPending.since.getTime())}
         href={oldestPending === null ? eventsHref(base, { states: ['pending'] }) : eventHref(base, oldestPending)}
       >
-        {oldestPending === null ? 'no event waits' : <StoredText text={oldestPending.id} atMost={40} />}
+        {oldestPending === null ? 'no event waits' : <Shortened text={oldestPending.id} atMost={22} />}
       </Tile>
     </ul>
   );
@@ -182,6 +187,7 @@ function WaitingRow({
 }) {
   const { entity, oldest, count } = waiting;
   const event = eventHref(base, oldest);
+  const wait = stuck.causes.get(waiting)?.wait ?? null;
   const all = entity === null ? event : eventsHref(base, { endpoint: oldest.endpoint, entity });
   return (
     <tr id={`waiting-${oldest.seq}`} data-href={all}>
@@ -197,7 +203,11 @@ function WaitingRow({
         </a>
       </td>
       <td data-label="why">
-        <WhyItWaits event={oldest} wait={stuck.causes.get(waiting)?.wait ?? null} base={base} now={now} />
+        {stuck.told.has(waiting) ? (
+          <WaitInBrief wait={wait} base={base} now={now} />
+        ) : (
+          <WhyItWaits event={oldest} wait={wait} base={base} now={now} />
+        )}
       </td>
     </tr>
   );

@@ -2,7 +2,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
-import { rangeOf, Ranges, stepsOf, type Range } from '../parts/time-range.tsx';
+import { rangeOf, rangeQuery, Ranges, stepsOf, type Range } from '../parts/time-range.tsx';
 import { causeOfRejection } from '../../ops/words/rejection-causes.ts';
 import { eventsHref } from '../parts/screen-links.ts';
 import { StoredText } from '../parts/stored-text.tsx';
@@ -33,7 +33,7 @@ export async function rejectedScreen(visit: Visit): Promise<Screen> {
           What was not taken in. Only the size and the hash of a body are kept, never the body or the signature; alike
           deliveries are one line, and only the latest thousand lines are kept.
         </p>
-        <Ranges current={range} />
+        <Ranges current={range} kept={only === null ? {} : { reason: only }} />
         <div id="live">
           <Rates figures={figures} range={range} inbox={inbox} />
           <Latest rejections={rejections} only={only} range={range} visit={visit} />
@@ -94,7 +94,7 @@ function Rates({
 
 /** The lines of one reason, below. */
 function ofReason(reason: string, { name }: Range): string {
-  return `?${new URLSearchParams({ range: name, reason: reason.toWellFormed() }).toString()}#latest`;
+  return `${rangeQuery(name, { reason })}#latest`;
 }
 
 interface LatestParts {

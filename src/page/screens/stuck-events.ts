@@ -1,6 +1,7 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
+import type { Lane } from '../../inbox/operator/pauses.ts';
 import type { Wait } from '../../inbox/operator/waits.ts';
 import { listEvents } from '../../ops/find.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -9,7 +10,10 @@ import { listed, plural } from '../../ops/words/format.ts';
 /** A processor takes what is pending within a second or two. What is pending for longer waits for something. */
 const SOON_MS = 60_000;
 const LOOKED_AT = 200;
-/** Of so many it is asked what they wait for: of those that wait the longest, and of those in which something has failed. */
+/**
+ * Of so many it is asked what they wait for: of those that wait the longest, of those of which it is not said elsewhere, and of
+ * those in which something has failed.
+ */
 const ASKED = 5;
 /** And of what has failed one of each type, of so many. */
 const LANES_ASKED = 12;
@@ -44,6 +48,8 @@ export interface Stuck {
   readonly waiting: readonly Waiting[];
   /** what the first of them wait for, in the same order; beyond these by what has failed */
   readonly causes: ReadonlyMap<Waiting, Cause>;
+  /** what waits for something that is said of its whole type; the others are either of the two below */
+  readonly told: ReadonlySet<Waiting>;
   /** what waits for more than its next attempt */
   readonly blocked: Waiters;
   /** what has failed, is tried again, and holds up nothing */
@@ -57,8 +63,14 @@ export interface Stuck {
  *
  * @param oldest - the oldest pending events, one of each entity: among thousands, the newest are looked at, these, and what
  * has failed
+ * @param lanes - the types of which it is said elsewhere what all of their events wait for
  */
-export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: Date): Promise<Stuck> {
+export async function findStuck(
+  inbox: Inbox,
+  oldest: readonly EventKey[],
+  now: Date,
+  lanes: readonly Lane[],
+): Promise<Stuck> {
   const until = new Date(now.getTime() - SOON_MS);
   const page = await listEvents(inbox, { states: ['pending'], until }, { limit: LOOKED_AT });
   const unseen = page.next === null ? [] : oldest;
@@ -83,7 +95,9 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
   const waiting = [...byEntity.values()].sort((one, other) => {
     return one.oldest.receivedAt.getTime() - other.oldest.receivedAt.getTime();
   });
-  const causes = await causesOf(inbox, waiting, now);
+  const toldLanes = new Set(lanes.map(laneOf));
+  const causes = await causesOf(inbox, waiting, toldLanes, now);
+  const told = new Set(waiting.filter((one) => isTold(one, causes.get(one), toldLanes)));
   const some = (isMeant: (one: Waiting) => boolean): Waiters => {
     const meant = waiting.filter(isMeant);
     return { waiting: meant, first: firstOf(meant.flatMap((one) => causes.get(one) ?? [])) };
@@ -93,10 +107,19 @@ export async function findStuck(inbox: Inbox, oldest: readonly EventKey[], now: 
   return {
     waiting,
     causes,
-    blocked: some((one) => !isRetry(one)),
-    retries: some(isRetry),
+    told,
+    blocked: some((one) => !told.has(one) && !isRetry(one)),
+    retries: some((one) => !told.has(one) && isRetry(one)),
     more: page.next !== null,
   };
+}
+
+/** It waits for what is said of its whole type, or for an event that does. Of many only their type is known. */
+function isTold({ oldest }: Waiting, cause: Cause | undefined, told: ReadonlySet<string>): boolean {
+  if (cause === undefined) return told.has(laneOf(oldest));
+  const { event, wait } = cause;
+  if (wait?.reason === 'behind') return wait.blocker.runningSince === null && told.has(laneOf(wait.blocker.event));
+  return OF_A_LANE.has(wait?.reason) && told.has(laneOf(event));
 }
 
 const GOES_ON: ReadonlySet<string | undefined> = new Set<Wait['reason']>(['later', 'next', 'running']);
@@ -119,14 +142,27 @@ function heldLanes(causes: Iterable<Cause>): ReadonlySet<string> {
   return new Set(Array.from(causes).flatMap(({ event, wait }) => (OF_A_LANE.has(wait?.reason) ? [laneOf(event)] : [])));
 }
 
-function laneOf({ endpoint, type }: EventSummary): string {
+function laneOf({ endpoint, type }: Pick<EventSummary, 'endpoint' | 'type'>): string {
   return JSON.stringify([endpoint, type]);
 }
 
-async function causesOf(inbox: Inbox, waiting: readonly Waiting[], now: Date): Promise<Stuck['causes']> {
+async function causesOf(
+  inbox: Inbox,
+  waiting: readonly Waiting[],
+  told: ReadonlySet<string>,
+  now: Date,
+): Promise<Stuck['causes']> {
+  const untold = waiting.filter(({ oldest }) => !told.has(laneOf(oldest)));
   const failed = waiting.filter(({ hasFailed }) => hasFailed);
   const ofLanes = [...new Map(failed.toReversed().map((one) => [laneOf(one.oldest), one])).values()];
-  const asked = [...new Set([...waiting.slice(0, ASKED), ...failed.slice(0, ASKED), ...ofLanes.slice(-LANES_ASKED)])];
+  const asked = [
+    ...new Set([
+      ...waiting.slice(0, ASKED),
+      ...untold.slice(0, ASKED),
+      ...failed.slice(0, ASKED),
+      ...ofLanes.slice(-LANES_ASKED),
+    ]),
+  ];
   const keys = asked.map(({ oldest: { endpoint, id } }) => ({ endpoint, id }));
   const waits = asked.length === 0 ? [] : await operationsOf(inbox).waits(keys, now.getTime());
   return new Map(asked.map((one, n) => [one, { event: one.oldest, wait: waits[n] ?? null }]));

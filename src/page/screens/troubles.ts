@@ -1,6 +1,7 @@
 import type { Gauge } from '../../inbox/operator/counts.ts';
+import type { Pause } from '../../inbox/operator/pauses.ts';
 import type { DeadGroup } from '../../inbox/operator/search.ts';
-import type { TypeChange } from '../../ops/type-changes.ts';
+import type { SinceRelease, TypeChange } from '../../ops/type-changes.ts';
 import type { Changes } from '../../ops/what-changed.ts';
 import { failingMore } from '../../ops/words/change-words.ts';
 import type { Warning } from '../../ops/words/watch-words.ts';
@@ -12,9 +13,11 @@ export type Trouble =
   /** nothing comes, all is refused, or nobody handles what came */
   | { readonly what: 'alarm'; readonly warning: Warning }
   /** what fails more often since a release, the worst first */
-  | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: string }
+  | { readonly what: 'release'; readonly changes: readonly TypeChange[]; readonly release: SinceRelease }
   /** what waits and has not merely failed: what holds it up */
   | { readonly what: 'blocked'; readonly blocked: Waiters; readonly more: boolean }
+  /** what an operator has paused, and events wait for */
+  | { readonly what: 'paused'; readonly pause: Pause }
   /** what has failed, is tried again, and holds up nothing */
   | { readonly what: 'retries'; readonly retries: Waiters; readonly more: boolean };
 
@@ -25,14 +28,26 @@ export interface Seen {
   /** the worst first */
   readonly warnings: readonly Warning[];
   readonly changes: Pick<Changes, 'types' | 'release'>;
+  readonly pauses: readonly Pause[];
   readonly stuck: Stuck;
+}
+
+/** So many pauses are told of here, those that most events wait for. */
+const PAUSES_TOLD = 5;
+
+/** The pauses that there is to see to, as events wait for their end. */
+export function pausesToTell(pauses: readonly Pause[]): readonly Pause[] {
+  return pauses
+    .filter(({ waiting }) => waiting > 0)
+    .toSorted((one, other) => other.waiting - one.waiting)
+    .slice(0, PAUSES_TOLD);
 }
 
 /**
  * What there is to see to, the worst first: what is lost unless somebody acts, then what concerns every event, then what a
- * release has broken, then what holds up others, and last what goes on by itself.
+ * release has broken, then what holds up others, what somebody has paused, and last what goes on by itself.
  */
-export function troublesOf({ dead, groups, warnings, changes, stuck }: Seen): readonly Trouble[] {
+export function troublesOf({ dead, groups, warnings, changes, pauses, stuck }: Seen): readonly Trouble[] {
   const { blocked, retries, more } = stuck;
   const { release } = changes;
   const broken = failingMore(changes.types);
@@ -41,6 +56,7 @@ export function troublesOf({ dead, groups, warnings, changes, stuck }: Seen): re
     ...warnings.map((warning) => ({ what: 'alarm', warning }) as const),
     ...(release === null || broken.length === 0 ? [] : [{ what: 'release', changes: broken, release } as const]),
     ...(blocked.waiting.length === 0 ? [] : [{ what: 'blocked', blocked, more } as const]),
+    ...pausesToTell(pauses).map((pause) => ({ what: 'paused', pause }) as const),
     ...(retries.waiting.length === 0 ? [] : [{ what: 'retries', retries, more } as const]),
   ];
 }

@@ -145,7 +145,9 @@ describe('outcomes over time', () => {
       began(8, { kind: 'secret', name: 'default' }),
       began(7.5, { name: hostile }),
     ]);
-    const lines = tagsOf(drawing(marked)).filter(({ name, attributes }) => name === 'line' && attributes['y1'] === '0');
+    const lines = tagsOf(drawing(marked)).filter(
+      ({ name, attributes }) => name === 'line' && attributes['y1'] === '16',
+    );
     expect(lines.map((line) => figure(line, 'x1'))).toEqual(expect.arrayContaining([10, 40, 50]));
     expect(textOf(partOf(marked, 'marks'))).toMatch(
       /^release <img src=x>\\u\{202e\} began .+ a new secret began .+ release v42 began/,

@@ -39,6 +39,7 @@ describe('the list', () => {
     [`order:mer_7:ord_${'9'.repeat(30)}`, `order…${'9'.repeat(14)}`],
     ['a name of the merchant’s own', 'a name of the…’s own'],
     ['a name of the merchant’s own:', 'a name of the…s own:'],
+    ['🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨', '🍕🍔🍟🌭🍿🥓🥞🧇🍳🥚🧀🥨'],
   ])('names what an event is about by its own id, which its merchant does not push out: %s', async (entity, shown) => {
     const { inbox, html } = openedPage();
     await store(inbox, { ...orderEvent('evt_1'), entity });

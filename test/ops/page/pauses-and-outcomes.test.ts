@@ -74,9 +74,11 @@ test('a type is paused and resumed with a reason, seen on the overview and by it
   const screen = textOf(await html('/paused?done=paused'));
   expect(screen).toContain('Paused: its events are stored and wait until the type is resumed.');
   expect(screen).toContain('the till is down');
-  expect(textOf(partOf(await html(''), 'paused'))).toMatch(
-    /order\.created is paused since .* by ada: the till is down\. 1 event waits\. Resume it/,
+  const overview = await html('');
+  expect(textOf(partOf(overview, 'headline'))).toMatch(
+    /^1 event of order\.created waits, as it is paused since .* by ada: the till is down\. Resume it$/,
   );
+  expect(partOf(overview, 'paused')).toBe('');
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain(
     'It waits; order.created is paused since',
   );
@@ -131,6 +133,15 @@ test('attempts that failed alike are folded, and each of them can be opened', as
   );
   expect(textOf(timeline)).toMatch(/was due .* ago/);
   expect(textOf(timeline)).not.toContain('in -');
+});
+
+test('what is still to come is no entry of what has happened', async () => {
+  const { inbox, html } = openedPage();
+  await handled(inbox, { outcome: 'retry', error: failure, dueAt: Date.now() + 3_630_000 }, orderEvent('evt_1'));
+  const page = await html('/events/default/evt_1');
+  const [entry = ''] = /<li id="due-\d+" class="[^"]*".*?<\/li>/s.exec(page) ?? [];
+  expect(entry).toContain('class="entry to-come"');
+  expect(textOf(entry)).toMatch(/^Still to come: its next attempt, in 1 h \(20\S+ \S+ UTC\)$/);
 });
 
 test('other bytes under an id are shown as what differs, and masked values stay masked', async () => {

@@ -19,8 +19,9 @@ export function tagsOf(html: string): readonly Tag[] {
 
 /** What somebody reads who reads everything: without tags, and with one space where there is white space. */
 export function textOf(html: string): string {
-  // A place where a line may break is none that is read.
-  return unescaped(html.replaceAll(/<wbr ?\/?>/g, '').replaceAll(/<(?:"[^"]*"|[^>"])*>/g, ' '))
+  // A place where a line may break is none that is read, nor is one where a name may be cut.
+  const joined = html.replaceAll(/<wbr ?\/?>|<\/span><span class="end">/g, '');
+  return unescaped(joined.replaceAll(/<(?:"[^"]*"|[^>"])*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ (?=[.,:;)])/g, '')
     .replaceAll('( ', '(')

@@ -30,3 +30,16 @@ test('lists one reason alone, for whoever asks for it, and says so where there i
     'The latest Only <b>. All reasons No delivery that was rejected for this is kept.',
   );
 });
+
+test('another span keeps the reason that was chosen, also one that is no reason', async () => {
+  const spans = async (query: string) => {
+    const html = await htmlOf(await rejectedScreen(stubVisit({}, { path: `/rejected${query}` })));
+    const [nav = ''] = /<nav class="ranges".*?<\/nav>/s.exec(html) ?? [];
+    return tagsOf(nav).flatMap(({ attributes }) => attributes['href'] ?? []);
+  };
+  expect(await spans('?range=7d&reason=overloaded')).toEqual(
+    ['1h', '24h', '7d', '30d'].map((range) => `?range=${range}&reason=overloaded`),
+  );
+  expect((await spans('?reason=%22%3E%26range%3D1h'))[1]).toBe('?range=24h&reason=%22%3E%26range%3D1h');
+  expect(await spans('?range=7d')).toEqual(['?range=1h', '?range=24h', '?range=7d', '?range=30d']);
+});

@@ -68,7 +68,9 @@ test('an operator sees what is dead and what waits, reruns a group, and finds bo
     'Will rerun 3 events: 3 order.created; all dead (failed). Nothing has happened yet.',
   );
   await runBulk(inbox, id, ADA);
-  expect(await textOn(bulkScreen(visitTo(inbox), id), 'progress')).toContain('3 of 3 (100%) 100% 3 rerun');
+  expect(await textOn(bulkScreen(visitTo(inbox), id), 'outcome')).toContain(
+    'Of 3 events that were rerun, 3 are waiting',
+  );
   expect(await textOn(bulksScreen(visitTo(inbox)), `bulk-${id}`)).toContain('done 3');
   // Nothing is in the group any more, and people still know it by what it said.
   for (const text of [

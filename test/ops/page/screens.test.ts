@@ -13,6 +13,7 @@ import { rejectedScreen } from '../../../src/page/screens/rejected-screen.tsx';
 import { causeOfRejection } from '../../../src/ops/words/rejection-causes.ts';
 import type { Screen } from '../../../src/page/visit.ts';
 import { refusal, type Reason } from '../../../src/receive/outcome.ts';
+import { OPERATORS_LOOK } from '../../../src/page/operators-look.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, bulkOf, counting, deadGroup, htmlOf, noGauges, NOW, stubVisit, summary } from './stub-visit.ts';
 
@@ -370,7 +371,12 @@ describe('Rejected', () => {
   });
 });
 
-describe('Bulk reruns', () => {
+describe('Bulk acts', () => {
+  test('is called for what it lists, which are not reruns alone', async () => {
+    expect((await bulksScreen(stubVisit())).title).toBe('Bulk acts');
+    expect(OPERATORS_LOOK.navigation).toContainEqual(['/bulks', 'Bulk acts']);
+  });
+
   test('says where to begin when there are none', async () => {
     expect(await textOfPart(bulksScreen(stubVisit()), 'none')).toContain('Begin on Dead letters');
   });
@@ -549,12 +555,36 @@ describe('Bulk reruns', () => {
     expect(textOf(partOf(await htmlOf(await bulksScreen(visit)), 'bulk-7'))).toContain(said.slice(7, -1));
   });
 
-  test.for(['done', 'cancelled'] as const)('one that is %s has no forms', async (state) => {
+  test.for(['done', 'cancelled'] as const)('one that is %s has no forms, and says how long it took', async (state) => {
     const ended = bulkOf({ state, startedAt: ago(3), endedAt: ago(1), worked: 128, counts: { done: 128 }, audit: 3 });
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => ended }), 7));
     expect(formsOf(html).size).toBe(0);
-    expect(textOf(partOf(html, 'progress'))).toContain('128 of 128 (100%)');
-    expect(textOf(partOf(html, 'progress'))).toContain('Took 2 min.');
+    expect(textOf(partOf(html, 'facts'))).toContain(`${state === 'done' ? 'ended' : state} 2026-03-14 03:58:07 UTC`);
+    expect(textOf(partOf(html, 'facts'))).toMatch(/took 2 min$/);
+  });
+
+  test('one that is done says each of its counts once', async () => {
+    const counts = { done: 119, 'still invalid': 9 };
+    const done = bulkOf({ state: 'done', startedAt: ago(3), endedAt: ago(1), worked: 128, counts, audit: 3 });
+    const outcomePart = async () => ({ counts: { processed: 86, dead: 33 }, again: 0, next: null });
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => done, outcomePart }), 7));
+    const text = textOf(html);
+    expect(text).toContain('Reran 119 of 128 events');
+    expect(text).toContain('Of 119 events that were rerun, 86 are processed and 33 are dead again.');
+    for (const count of ['86', '33', '9']) expect(text.match(new RegExp(`\\b${count} [a-z]`, 'g'))).toHaveLength(1);
+    expect(textOf(partOf(html, 'results'))).toBe('9 still invalid under today’s schemas');
+    expect(text).not.toContain('119 rerun');
+    expect(text).not.toContain('128 of 128');
+    expect(hrefsOf(partOf(html, 'outcome'))).toEqual([
+      '/ops/events?state=processed&bulk=7',
+      '/ops/events?state=dead&bulk=7',
+    ]);
+  });
+
+  test('one that was cancelled says how far it came, and each result', async () => {
+    const parts = { state: 'cancelled', startedAt: ago(3), endedAt: ago(1), worked: 32, counts: { done: 32 } } as const;
+    const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => bulkOf(parts) }), 7));
+    expect(textOf(partOf(html, 'progress'))).toContain('32 of 128 (25%)');
   });
 });
 

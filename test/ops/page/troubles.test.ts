@@ -1,35 +1,52 @@
 import { expect, it, onTestFinished, test } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { CountRow } from '../../../src/inbox/operator/counts.ts';
+import type { Lane, Pause } from '../../../src/inbox/operator/pauses.ts';
 import type { EventSummary } from '../../../src/inbox/operator/search.ts';
 import type { Wait } from '../../../src/inbox/operator/waits.ts';
 import type { TypeChange } from '../../../src/ops/type-changes.ts';
 import type { Warning } from '../../../src/ops/words/watch-words.ts';
 import { overviewScreen } from '../../../src/page/screens/overview-screen.tsx';
-import { findStuck } from '../../../src/page/screens/stuck-events.ts';
+import { findStuck, type Waiting } from '../../../src/page/screens/stuck-events.ts';
 import { troublesOf, type Seen, type Trouble } from '../../../src/page/screens/troubles.ts';
 import { outageDay } from '../../browser/inboxes/outage-day.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { scratchFile } from '../../helpers/scratch-folder.ts';
 import { ANY, FAILED } from '../events-in-states.ts';
-import { partOf, textOf } from './read-html.ts';
+import { partOf, tagsOf, textOf } from './read-html.ts';
 import { ago, counting, deadGroup, htmlOf, NOW, stubVisit, summary } from './stub-visit.ts';
 
 const nobody = { count: 0, more: false };
 const behind = { count: 63, more: false };
 
 /** What findStuck makes of some events that wait so. */
-async function stuckOf(...events: readonly (readonly [Partial<EventSummary>, Wait | null])[]): Promise<Seen['stuck']> {
+async function stuckOf(...events: readonly Event[]): Promise<Seen['stuck']> {
+  return stuckBeside([], ...events);
+}
+
+type Event = readonly [Partial<EventSummary>, Wait | null];
+
+/** The same, where what these types wait for is said of each as a whole. */
+async function stuckBeside(told: readonly Lane[], ...events: readonly Event[]): Promise<Seen['stuck']> {
   const stored = events.map(([parts], n) => summary({ seq: n + 1, id: `evt_${n}`, entity: `order::${n}`, ...parts }));
   const { inbox } = stubVisit({
     search: async () => ({ events: stored, next: null, examined: stored.length }),
     waits: async (keys) => keys.map(({ id }) => events[stored.findIndex((event) => event.id === id)]?.[1] ?? null),
   }).operated;
-  return findStuck(inbox, [], NOW);
+  return findStuck(inbox, [], NOW, told);
 }
 
 const later = (waiting = nobody): Wait => ({ reason: 'later', dueAt: ago(-5), waiting });
 const pause = { endpoint: 'default', type: 'order.created', actor: 'ada', reason: null, since: ago(9) };
+
+const waitingPause: Pause = { ...pause, waiting: 3, more: false };
+const isPaused: Wait = { reason: 'paused', pause };
+const away: Wait = { reason: 'no taker', lastSeen: ago(99) };
+const behindOf = (event: Partial<EventSummary>, paused: boolean): Wait => ({
+  reason: 'behind',
+  blocker: { event: summary(event), runningSince: null, paused, waiting: nobody },
+});
 
 const silent: Warning = { alarm: 'silent', endpoint: null, types: [], text: 'Nothing was received.' };
 const refusing: Warning = { alarm: 'refusing', endpoint: 'b', types: [], text: 'Every delivery was refused.' };
@@ -45,7 +62,8 @@ const well: TypeChange = { type: 'order.ready', before: figures(200, 2), after: 
 const untold: TypeChange = { type: 'order.created', before: figures(2, 0), after: figures(9, 9) };
 
 const dead = { dead: { count: 39, more: false }, groups: [deadGroup()] };
-const deployed = { changes: { types: [broken, well, untold], release: '2026.11.2' } };
+const release = { name: '2026.11.2', at: ago(20), before: '1 h', lately: null };
+const deployed = { changes: { types: [broken, well, untold], release } };
 
 test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Trouble['what'][] }>([
   { what: 'nothing', seen: async () => ({}), told: [] },
@@ -83,7 +101,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
   },
   {
     what: 'a release that breaks nothing, or of which nobody can tell',
-    seen: async () => ({ changes: { types: [well, untold], release: '2026.11.2' } }),
+    seen: async () => ({ changes: { types: [well, untold], release } }),
     told: [],
   },
   {
@@ -110,6 +128,45 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     told: ['retries'],
   },
   {
+    what: 'what is paused, be it tried or not, and what waits behind it, which is stuck for no other cause',
+    seen: async () => ({
+      pauses: [waitingPause],
+      stuck: await stuckBeside(
+        [pause],
+        [{}, isPaused],
+        [{ failures: 1 }, isPaused],
+        [{ type: 'order.ready' }, behindOf({}, true)],
+      ),
+    }),
+    told: ['paused'],
+  },
+  {
+    what: 'more of a paused type than are asked what they wait for, beside one that is stuck and retries',
+    seen: async () => ({
+      pauses: [waitingPause],
+      stuck: await stuckBeside(
+        [pause],
+        ...Array.from({ length: 40 }, () => [{ receivedAt: ago(99) }, isPaused] as const),
+        [{ type: 'order.ready', failures: 1 }, later(behind)],
+        [{ type: 'order.ready', failures: 1 }, later()],
+      ),
+    }),
+    told: ['blocked', 'paused', 'retries'],
+  },
+  {
+    what: 'a pause for which nothing waits yet',
+    seen: async () => ({ pauses: [{ ...waitingPause, waiting: 0 }] }),
+    told: [],
+  },
+  {
+    what: 'what waits as nobody takes it, which a warning has said',
+    seen: async () => ({
+      warnings: [silent],
+      stuck: await stuckBeside([pause], [{}, away], [{ type: 'order.ready' }, behindOf({}, false)]),
+    }),
+    told: ['alarm'],
+  },
+  {
     what: 'more of a paused type that have failed than are asked what they wait for',
     seen: async () => ({
       stuck: await stuckOf(
@@ -123,7 +180,6 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     seen: async () => ({
       stuck: await stuckOf(
         ...Array.from({ length: 60 }, (_, n) => {
-          const away: Wait = { reason: 'no taker', lastSeen: ago(99) };
           return n < 30
             ? ([{ failures: 1, receivedAt: ago(99) }, later()] as const)
             : ([{ failures: 1, type: 'order.ready', receivedAt: ago(90) }, away] as const);
@@ -138,6 +194,7 @@ test.each<{ what: string; seen: () => Promise<Partial<Seen>>; told: readonly Tro
     groups: [],
     warnings: [],
     changes: { types: [], release: null },
+    pauses: [],
     stuck: await stuckOf(),
   };
   expect(troublesOf({ ...calm, ...(await seen()) }).map(({ what }) => what)).toEqual(told);
@@ -155,14 +212,46 @@ it('names the one that holds up most, and of what goes on by itself another one'
   expect(retries.first?.event.id).toBe('evt_0');
 });
 
+it('asks what is stuck for another cause, however much has waited for longer', async () => {
+  const { blocked } = await stuckBeside(
+    [pause],
+    ...Array.from({ length: 40 }, () => [{ receivedAt: ago(99) }, isPaused] as const),
+    [{ type: 'order.ready' }, away],
+  );
+  expect(blocked.waiting.map(({ oldest }) => oldest.type)).toEqual(['order.ready']);
+  expect(blocked.first?.wait).toEqual(away);
+});
+
+it('names a pause that events wait for, with who and why, and the most that wait first', async () => {
+  const more = { endpoint: 'shop-a', type: 'order.ready', actor: 'grace', reason: 'the till is <b>', since: ago(9) };
+  const pauses = [
+    { ...waitingPause, waiting: 1 },
+    { ...more, waiting: 40, more: true },
+    { ...waitingPause, type: 'order.completed', waiting: 0 },
+  ];
+  const visit = stubVisit({ pausedTypes: async () => pauses });
+  const html = await htmlOf(await overviewScreen(visit));
+  const headline = partOf(html, 'headline');
+  expect(textOf(headline)).toBe(
+    '40+ events of order.ready at shop-a wait, as it is paused since 03:50 UTC (9 min) by grace: the till is <b>. Resume it ' +
+      '1 event of order.created waits, as it is paused since 03:50 UTC (9 min) by ada. Resume it',
+  );
+  const links = tagsOf(headline).flatMap(({ attributes }) => attributes['href'] ?? []);
+  expect(links.slice(0, 2)).toEqual(['/ops/events?endpoint=shop-a&type=order.ready&state=pending', '/ops/paused']);
+  // Further down is what the headline does not name.
+  expect(textOf(partOf(html, 'paused'))).toMatch(
+    /^Paused order\.completed is paused since .* No event waits for it yet/,
+  );
+});
+
 it('says since when some are dead, whichever group they are in', () => {
   const groups = [200, 100, 300].map((minutes) =>
     deadGroup({ oldest: summary({ receivedAt: ago(400), settledAt: ago(minutes) }) }),
   );
   const changes = { types: [], release: null };
   const none = { waiting: [], first: null };
-  const stuck = { waiting: [], causes: new Map(), blocked: none, retries: none, more: false };
-  const [told] = troublesOf({ ...dead, groups, warnings: [], changes, stuck });
+  const stuck = { waiting: [], causes: new Map(), told: new Set<Waiting>(), blocked: none, retries: none, more: false };
+  const [told] = troublesOf({ ...dead, groups, warnings: [], changes, pauses: [], stuck });
   expect(told).toMatchObject({ since: ago(300) });
 });
 
@@ -189,17 +278,40 @@ it('does not take the oldest for the first that died, as it may have been rerun'
   );
 });
 
+function row(minute: number, what: 'processed' | 'failed', count: number): CountRow {
+  return { at: Math.floor(ago(minute).getTime() / 60_000) * 60_000, what, detail: 'order.shipped', count };
+}
+
 it('names the type that fails since the release, in the words of the comparison', async () => {
-  const row = (minute: number, what: 'processed' | 'failed', count: number) => {
-    return { at: Math.floor(ago(minute).getTime() / 60_000) * 60_000, what, detail: 'order.shipped', count };
-  };
   const visit = stubVisit({
     ...counting([row(50, 'processed', 198), row(50, 'failed', 2), row(5, 'processed', 31), row(5, 'failed', 19)]),
     marks: async () => [{ kind: 'release', name: '2026.11.2', at: ago(20) }],
   });
   const html = await htmlOf(await overviewScreen(visit));
-  expect(textOf(partOf(html, 'headline'))).toBe('order.shipped fails 38% since release 2026.11.2, 1% before. By type');
-  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Fails more often: order\.shipped \(38%, before 1%\)/);
+  expect(textOf(partOf(html, 'headline'))).toBe(
+    'order.shipped: 38% of its runs failed since release 2026.11.2 began 20 min ago, 1% in the 1 h before. By type',
+  );
+  expect(textOf(partOf(html, 'verdict'))).toMatch(/^Failed more often: order\.shipped \(38%, before 1%\)/);
+});
+
+it.each([
+  ['none in the last hour', [row(200, 'failed', 19), row(30, 'processed', 50)]],
+  ['none ran in the last hour', [row(200, 'failed', 19)]],
+  ['2% in the last hour', [row(200, 'failed', 19), row(30, 'processed', 49), row(30, 'failed', 1)]],
+])('does not let what a release broke hours ago read as if it were so now: %s', async (lately, rows) => {
+  const before = [row(400, 'processed', 198), row(400, 'failed', 2)];
+  const visit = stubVisit(
+    {
+      ...counting([...before, row(200, 'processed', 11), ...rows]),
+      marks: async () => [{ kind: 'release', name: '2026.11.2', at: ago(300) }],
+    },
+    { path: '/?range=24h' },
+  );
+  expect(textOf(partOf(await htmlOf(await overviewScreen(visit)), 'headline'))).toMatch(
+    new RegExp(
+      `^order\\.shipped: \\S+ of its runs failed since release 2026\\.11\\.2 began 5 h ago, 1% in the 24 h before; ${lately}\\. By type$`,
+    ),
+  );
 });
 
 it('after a day with an outage it says first how many are dead, of what, since when, and that no more came', async () => {

@@ -10,9 +10,20 @@ const putAway: IgnoredType = { endpoint: 'shop-a', type: 'order.ready', count: 3
 const WEEK_AGO = /ignoredSince=20\d\d-\d\d-\d\dT/;
 
 describe.each([
-  ['the overview', overviewScreen],
-  ['the health screen', healthScreen],
-])('%s', (_, screen) => {
+  // What nobody handles is worth its headline.
+  [
+    'the overview',
+    overviewScreen,
+    'headline',
+    /No processor was seen for order\.created at shop-a since .*40 min.*: 12 events wait/,
+  ],
+  [
+    'the health screen',
+    healthScreen,
+    'unhandled',
+    /Nobody handles order\.created at shop-a since .*40 min.*: 12 pending/,
+  ],
+] as const)('%s', (_, screen, where, waits) => {
   test('says nothing where everything is handled', async () => {
     const idle = { ignoredSince: async () => [{ ...putAway, handled: false }] };
     expect(await htmlOf(await screen(stubVisit({}, { handling: idle })))).not.toContain('id="unhandled"');
@@ -20,14 +31,17 @@ describe.each([
 
   test('says what nobody handles since when, and offers to rerun what was ignored before somebody did', async () => {
     const handling = { unhandled: async () => [missed], ignoredSince: async () => [putAway] };
-    const part = partOf(await htmlOf(await screen(stubVisit({}, { handling }))), 'unhandled');
+    const html = await htmlOf(await screen(stubVisit({}, { handling })));
+    const told = partOf(html, where);
+    expect(textOf(told)).toMatch(waits);
+    const part = partOf(html, 'unhandled');
     const text = textOf(part);
-    expect(text).toMatch(/Nobody handles order\.created at shop-a since .*40 min.*: 12 pending/);
     expect(text).toMatch(/3\+ of order\.ready at shop-a ignored in the last seven days/);
     expect(text).toMatch(/hookbox events rerun --endpoint shop-a --type order\.ready --ignored-since \S+Z/);
-    const links = tagsOf(part).filter(({ name }) => name === 'a');
-    const [waiting, rerun] = links.map(({ attributes }) => attributes['href']);
-    expect(waiting).toBe('/ops/events?endpoint=shop-a&type=order.created&state=pending');
+    const linksIn = (html: string) =>
+      tagsOf(html).flatMap(({ name, attributes }) => (name === 'a' ? (attributes['href'] ?? []) : []));
+    const rerun = linksIn(part).at(-1);
+    expect(linksIn(told)[0]).toBe('/ops/events?endpoint=shop-a&type=order.created&state=pending');
     expect(rerun).toMatch(/^\/ops\/events\?endpoint=shop-a&type=order\.ready&/);
     expect(rerun).toMatch(WEEK_AGO);
   });
@@ -37,6 +51,6 @@ describe.each([
     const html = await htmlOf(await screen(stubVisit({}, { handling: { unhandled: async () => [hostile] } })));
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('<img');
-    expect(textOf(partOf(html, 'unhandled'))).toContain('No processor has ever handled the endpoint of <script>');
+    expect(textOf(partOf(html, where))).toContain('No processor has ever handled the endpoint of <script>');
   });
 });
