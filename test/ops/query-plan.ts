@@ -51,7 +51,7 @@ export function planOf(database: SqliteDatabase, sql: string): string[] {
  * paused, and types that handlers name.
  */
 const SMALL = [
-  /^SCAN (json_each|candidate|types|prints)\b/,
+  /^SCAN (json_each|candidate|types|prints|aside)\b/,
   /^SCAN (\(subquery-\d+\)|CONSTANT ROW)/,
   /^SCAN hookbox_events USING COVERING INDEX hookbox_events_leased$/,
   /^SCAN hookbox_pauses$/,
