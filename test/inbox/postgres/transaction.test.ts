@@ -320,7 +320,7 @@ it('that a handler lets fail says in the log by which code Postgres did, and not
   const [line] = lines;
   expect(line?.facts).toMatchObject({
     code: '23505',
-    command: 'npx hookbox events show evt_1',
+    command: `npx hookbox events show --schema ${schema} evt_1`,
     err: { message: expect.stringContaining('strict_orders_pkey') },
   });
   expect(JSON.stringify(line)).not.toContain('ada@example.com');
