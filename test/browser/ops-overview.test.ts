@@ -99,7 +99,8 @@ describe('after a day with an outage', () => {
     await ada.open(`/bulks/${id}`);
     await page.locator('#run button:focus').waitFor();
     await runBulk(site.inbox, id, { actor: 'grace' });
-    await page.locator('#progress').filter({ hasText: '(100%)' }).waitFor();
+    await page.locator('#outcome').waitFor();
+    await page.locator('#progress').waitFor({ state: 'detached' });
     expect(await page.locator('main').innerText()).not.toContain('Run it?');
     expect(ada.troubles).toEqual([]);
   });
