@@ -1,7 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { LONG } from './vitest.config.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['README.md', 'fixtures/README.md', ...globSync('docs/**/*.md', { cwd: root })];
@@ -109,4 +110,12 @@ it('a file is found by its name: none is called as its folder, and none but inde
   const often = Map.groupBy(files, (file) => basename(file));
   expect([...often].flatMap(([name, { length }]) => (name !== 'index' && length > 3 ? [name] : []))).toEqual([]);
   expect(files.filter((file) => basename(file) === basename(dirname(file)))).toEqual([]);
+});
+
+it('npm test opens no browser, which comes with test/parts', () => {
+  const opening = globSync('test/browser/*.test.ts', { cwd: root }).filter((file) =>
+    text(file).includes('openBrowser('),
+  );
+  expect(opening).not.toEqual([]);
+  expect(opening.filter((file) => !LONG.some((glob) => matchesGlob(file, glob)))).toEqual([]);
 });
