@@ -32,7 +32,7 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
    * call it about once a minute; absent where there is nothing to keep.
    *
    * @param options - `isOpen` is asked before each part; with `false` it stops. `upTo` is the `seq` of the last event that
-   * matters; unless set, it goes on while there are new ones
+   * matters, and who sets it waits for the end, for which it holds the process; unless set, it goes on while there are new ones
    */
   upkeep?(options: {
     readonly now: () => number;

@@ -7,6 +7,7 @@ import type { PruneStep } from '../../src/inbox/operator/removal.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { operationsOf } from '../../src/ops/operations-of.ts';
 import { pruneEvents } from '../../src/ops/prune.ts';
+import { Child } from '../helpers/child.ts';
 import { scratchFile } from '../helpers/scratch-folder.ts';
 import { orderEvent } from '../helpers/order-event.ts';
 import { START } from '../helpers/virtual-clock.ts';
@@ -138,3 +139,9 @@ async function watchedPruning(steps: number, workMs: (limit: number) => number, 
   await pruneEvents(watched, { settledBefore: LATER }, ADA);
   return { limits, rests };
 }
+
+it('holds its process until all of it is done, also while it rests', async () => {
+  await using pruning = new Child(new URL('pruning-process.ts', import.meta.url), [scratchFile()]);
+  expect(await pruning.line()).toBe('pruned');
+  await pruning.finish();
+});

