@@ -25,11 +25,12 @@ describe('the list', () => {
     await store(inbox, orderEvent('evt_2', { type: 'order.ready' }), orderEvent('evt_2', { type: 'order.ready' }));
     const page = await html('/events');
     expect(rowsIn(page)).toEqual(['/ops/events/default/evt_2', '/ops/events/default/evt_1']);
+    // The year is told from the next one on.
     expect(textOf(partOf(page, 'event-1'))).toMatch(
-      /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan 00:00 \(.* ago\) 1 1 Jan 00:00 Error: the shop is down$/,
+      /^order\.created evt_1 Copy dead \(failed\) order::ord_1 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 1 Jan(?: 2026)? 00:00 Error: the shop is down$/,
     );
     expect(textOf(partOf(page, 'event-2'))).toMatch(
-      /^order\.ready evt_2 Copy pending nobody takes this type order::evt_2 1 Jan 00:00 \(.* ago\) 1 time$/,
+      /^order\.ready evt_2 Copy pending nobody takes this type order::evt_2 1 Jan(?: 2026)? 00:00 \(.* ago\) 1 time$/,
     );
   });
 
