@@ -101,20 +101,14 @@ export class RetryLaterError extends HookboxError {
   /** milliseconds from the end of the attempt */
   readonly afterMs: number;
 
-  constructor({
-    afterMs,
-    message,
-    cause,
-  }: {
-    readonly afterMs: number;
-    readonly message?: string;
-    readonly cause?: unknown;
-  }) {
+  constructor(wait: { readonly afterMs: number; readonly message?: string; readonly cause?: unknown }) {
+    const { afterMs, message, cause } = Object(wait) as typeof wait;
     super(message ?? `to be tried again in ${afterMs} ms`, { cause });
     if (!(typeof afterMs === 'number' && afterMs >= 0 && afterMs <= LONGEST_WAIT_MS)) {
       throw new ConfigurationError(
         'INVALID_OPTION',
-        `afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ${String(afterMs)}. Retry-After may be a date, too.`,
+        `new RetryLaterError({ afterMs }): afterMs must be milliseconds from 0 to ${LONGEST_WAIT_MS}, not ${String(afterMs)}. ` +
+          'Retry-After may be a date, too.',
       );
     }
     this.afterMs = afterMs;

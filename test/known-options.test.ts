@@ -244,6 +244,7 @@ describe('a postgresInbox', () => {
     ['another object for a pool', { pool: { query() {} } }, {}, /pool is another object without connect\(\)/],
     ['no pool', { pool: undefined }, {}, /Is DATABASE_URL set/],
     ['nothing', undefined, {}, /Is DATABASE_URL set/],
+    ['a pool and connections', { pool: { connect() {} }, connect() {} }, {}, /\{ pool \} or \{ connect \}, not both/],
   ])('is refused with a sentence that names what is wrong: %s', (_, source, options, why) => {
     const open = () => Reflect.apply(postgres.postgresInbox, undefined, [source, options]);
     expect(open).toThrow(hookbox.ConfigurationError);
@@ -257,6 +258,13 @@ it('a processor has no mode, which is for receivers', () => {
   const options = { inbox, handlers: {}, processing };
   expect(() => Reflect.apply(hookbox.createProcessor, undefined, [options])).toThrow('`mode`');
   expect(() => hookbox.createReceiver({ secret, inbox, processing })).not.toThrow();
+});
+
+it.each([[undefined], [42], [' ']])('no text to find events by is said to be none: %j', async (text) => {
+  expect(await failureOf('hookbox/ops findEvents', [looked, text])).toMatchObject({
+    code: 'INVALID_OPTION',
+    message: 'There is no text to find events by.',
+  });
 });
 
 it('what is pruned is looked into, too: a condition that is passed over takes more than is meant', async () => {

@@ -111,7 +111,7 @@ export async function readText(
     taken = null,
   }: { readonly kinds?: readonly FoundName['what'][]; readonly taken?: TakenFor | null } = {},
 ): Promise<TextReading> {
-  const wanted = text.trim();
+  const wanted = typeof text === 'string' ? text.trim() : ''; // in JavaScript it may be left out
   if (wanted === '') throw new ConfigurationError('INVALID_OPTION', 'There is no text to find events by.');
   if (wanted.length > LONGEST_TEXT) {
     throw new ConfigurationError('INVALID_OPTION', `The text is longer than ${LONGEST_TEXT} characters.`);

@@ -58,6 +58,12 @@ it.each([Number.NaN, -1, Infinity, 31 * 24 * 60 * 60_000, '60' as unknown as num
   },
 );
 
+it.each([[], [60_000], [null]])('a RetryLaterError that is made of %j says how it is made', (...given) => {
+  const make = () => Reflect.construct(RetryLaterError, given) as unknown;
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(/^new RetryLaterError\(\{ afterMs \}\): .*, not undefined\./);
+});
+
 it('ctx.rawBody has the bytes that were delivered, and changes nothing of what is stored', async () => {
   const bodies: Uint8Array[] = [];
   const { inbox, processor, sent } = await started({

@@ -118,6 +118,7 @@ function assertSource<Source>(source: Source): asserts source is Exclude<Source,
   const pool: unknown = isObject ? Reflect.get(source, 'pool') : undefined;
   const connects = isObject && typeof Reflect.get(source, 'connect') === 'function';
   const isPool = typeof pool === 'object' && pool !== null && typeof Reflect.get(pool, 'connect') === 'function';
+  if (connects && pool !== undefined) throw refusal('It is given { pool } or { connect }, not both.');
   if (connects || isPool) return;
   const isNamed = isObject && 'pool' in source && pool !== undefined;
   throw refusal(
