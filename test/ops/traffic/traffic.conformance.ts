@@ -189,7 +189,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
 
     it('where one endpoint is silent and another one refuses all, says which does which', async () => {
       const arrived = (endpoint: string) => (at: number, count: number) => [counted(at, 'arrived', endpoint, count)];
-      const { inbox, operations, refuse, alarmsAt } = await opened([
+      const { inbox, refuse, alarmsAt } = await opened([
         ...['one shop', 'other'].flatMap((endpoint) => busyUntil(NOON, arrived(endpoint))),
         ...busyUntil(NOON, stored),
         ...busyUntil(NOON, stored),
@@ -209,7 +209,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
     });
 
     it('where all that is refused is at one of several endpoints, says which', async () => {
-      const { inbox, operations, refuse, alarmsAt } = await opened([
+      const { inbox, refuse, alarmsAt } = await opened([
         ...busyUntil(NOON, (at, count) => [counted(at, 'arrived', 'one shop', count)]),
         counted(NOON - 3 * DAY, 'arrived', 'seldom'),
         ...busyUntil(NOON, stored),
