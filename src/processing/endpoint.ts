@@ -19,6 +19,8 @@ function mistaken(endpoint: unknown): string | null {
   if (typeof endpoint !== 'string') return typeof endpoint;
   if (endpoint === '') return 'an empty text';
   if (endpoint === '*') return "'*'";
+  // No database holds one as it is: two names would become one, and what came to one a duplicate of the other's.
+  if (!endpoint.isWellFormed()) return 'a text with half a surrogate pair';
   return endpoint.length > LONGEST_ENDPOINT ? `a text of more than ${LONGEST_ENDPOINT} characters` : null;
 }
 
