@@ -32,13 +32,20 @@ export function warningsOf(
 
 /**
  * Of all together, or of each endpoint by its name where only some of them are alarmed, or not for the same reason. Silence is that
- * of all, however little comes at some of them; refusals are of those whose secret is wrong.
+ * of all unless a quiet endpoint was heard since; refusals are of the one whose secret is wrong.
  */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
   const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
+  if (all.alarm === null) return alarmed;
+  if (alarmed.length === 0) return [all];
   const isOfOne = all.alarm === 'refusing' && alarmed.length === 1;
   const isAlike = alarmed.every(({ alarm }) => alarm === all.alarm);
-  return all.alarm === null || isOfOne || !isAlike ? alarmed : [all];
+  const isHeardElsewhere = lastAmong(endpoints.filter(({ alarm }) => alarm === null)) > lastAmong(alarmed);
+  return isOfOne || !isAlike || isHeardElsewhere ? alarmed : [all];
+}
+
+function lastAmong(lanes: readonly Traffic[]): number {
+  return lanes.reduce((last, { lastReceived }) => Math.max(last, lastReceived?.getTime() ?? -Infinity), -Infinity);
 }
 
 function trafficWarning(lane: Traffic, inbox: Pick<Inbox, 'file'>, now: Date): Warning {

@@ -208,6 +208,19 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect([all?.endpoint, more]).toEqual([null, []]);
     });
 
+    it('names the busy endpoint that went silent days ago, also between two deliveries at a quiet one', async () => {
+      const { inbox, alarmsAt } = await opened([
+        ...busyUntil(NOON - 2 * DAY, (at, count) => [counted(at, 'arrived', 'busy', count), ...stored(at, count)]),
+        ...[30, 90, 150].flatMap((minutes) => [
+          counted(NOON - minutes * MINUTE, 'arrived', 'quiet'),
+          counted(NOON - minutes * MINUTE, 'stored', 'order.ready'),
+        ]),
+      ]);
+      expect(await alarmsAt(NOON)).toEqual(['silent', 'busy silent', 'quiet well']);
+      const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
+      expect(texts).toEqual([expect.stringMatching(/^Nothing was received at busy since .*\(2 d\b/)]);
+    });
+
     it('where all that is refused is at one of several endpoints, says which', async () => {
       const { inbox, refuse, alarmsAt } = await opened([
         ...busyUntil(NOON, (at, count) => [counted(at, 'arrived', 'one shop', count)]),
