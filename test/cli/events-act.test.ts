@@ -188,7 +188,12 @@ describe('hookbox events rerun and discard, by a filter', () => {
       act: 'rerun',
       filter: { types: ['order.created'] },
       total: 30,
-      breakdown: { states: { dead: 30 }, types: { 'order.created': 30 }, deadReasons: { failed: 30 } },
+      breakdown: {
+        states: { dead: 30 },
+        types: { 'order.created': 30 },
+        deadReasons: { failed: 30 },
+        endpoints: { default: 30 },
+      },
       first: expect.objectContaining({ length: 10 }),
     });
     expect(await statesIn(cwd)).toEqual(before);

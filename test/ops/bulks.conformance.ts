@@ -85,6 +85,7 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
             states: { dead: 5, ignored: 1 },
             types: { 'order.created': 4, 'order.ready': 1, invalid: 1 },
             deadReasons: { failed: 4, invalid: 1 },
+            endpoints: { default: 6 },
           },
           worked: 0,
           counts: {},
@@ -189,6 +190,14 @@ export function testBulks(name: string, open: () => Promise<BulkStore>): void {
         expect(await getBulk(inbox, 1)).toBeNull();
         await expect(runBulk(inbox, 1, ADA)).rejects.toThrow('no bulk 1');
         await expect(cancelBulk(inbox, 1, ADA)).rejects.toThrow('no bulk 1');
+      });
+
+      it('tells which endpoints it reaches: a group of dead letters knows none', async () => {
+        await kept.plant(...['live', 'test', 'live'].map((endpoint, n) => ({ ...orderEvent(`evt_${n}`), endpoint })));
+        const { breakdown } = await previewBulk(inbox, 'rerun', {}, ADA);
+        expect(breakdown.endpoints).toEqual({ live: 2, test: 1 });
+        const one = await previewBulk(inbox, 'rerun', { endpoint: 'test' }, ADA);
+        expect((await getBulk(inbox, one.id))?.breakdown.endpoints).toEqual({ test: 1 });
       });
 
       it('counts types whatever they are called, and not without end', async () => {

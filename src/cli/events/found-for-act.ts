@@ -35,7 +35,7 @@ export async function foundForAct(
     const now = new Date();
     for await (const page of pagesOf(inbox, searchedFor(asked, filter), { most: Infinity, signal, progress })) {
       const fitting = page.events.filter((event) => mayBeDone(asked, summaryAt(event, now)));
-      for (const { state, type, deadReason } of fitting) sums.add(state, type, deadReason);
+      for (const event of fitting) sums.add(event);
       total += fitting.length;
       first.push(...fitting.slice(0, SHOWN - first.length));
       if (total >= enough) break;

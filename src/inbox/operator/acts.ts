@@ -82,6 +82,8 @@ export interface Bulk {
     /** `invalid` for those whose type cannot be read; `other` for the rest after a hundred types */
     readonly types: Readonly<Record<string, number>>;
     readonly deadReasons: Readonly<Partial<Record<DeadReason, number>>>;
+    /** by endpoint; `other` for the rest after a hundred, and none where an older hookbox has counted */
+    readonly endpoints: Readonly<Record<string, number>>;
   };
   /** how many have a result */
   readonly worked: number;

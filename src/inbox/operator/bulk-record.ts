@@ -70,7 +70,7 @@ function heardOf({ heard_ms: ms, heard_worked: worked, silent_ms: silentMs, stop
 
 export function breakdownOf({ breakdown }: Pick<BulkRow, 'breakdown'>): Bulk['breakdown'] {
   const stored = JSON.parse(breakdown) as Partial<Bulk['breakdown']>; // written by addToBulk
-  return { states: {}, types: {}, deadReasons: {}, ...stored };
+  return { states: {}, types: {}, deadReasons: {}, endpoints: {}, ...stored };
 }
 
 const TIMES = new Set([

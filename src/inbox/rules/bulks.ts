@@ -81,7 +81,7 @@ export function* addToBulk(engine: BulkEngine, id: number, seqs: readonly number
     if (event === null || !mayBeDone(asked, actedAt(event, bulk.createdMs)) || !(yield* engine.addToSnapshot(id, seq)))
       continue;
     added += 1;
-    sums.add(event.state, event.type, event.deadReason);
+    sums.add(event);
   }
   yield* engine.saveSnapshot(id, added, sums.toBreakdown());
   return true;

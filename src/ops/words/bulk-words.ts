@@ -1,6 +1,7 @@
 import type { Bulk } from '../../inbox/operator/acts.ts';
 import { deadReasons } from '../../inbox/state.ts';
 import { oneLine } from '../../printable.ts';
+import { DEFAULT_ENDPOINT } from '../../processing/endpoint.ts';
 import { ACT_WORDS } from './act-words.ts';
 import { listed, number, percent, plural } from './format.ts';
 
@@ -53,7 +54,8 @@ export function sentenceOf(
       ? `${done === 0 ? 'none' : number(done)} of ${events}`
       : events;
   const previewed = state === 'previewed' ? `${invalidInWords(bulk)} Nothing has happened yet.` : '';
-  return `${verb} ${which}: ${typesInWords(bulk)}; ${statesInWords(bulk)}.${previewed}`;
+  const what = [typesInWords(bulk), statesInWords(bulk), ...endpointsInWords(bulk)];
+  return `${verb} ${which}: ${what.join('; ')}.${previewed}`;
 }
 
 /** An invalid event is read again, and only then it is known whether the act can be done to it. */
@@ -64,15 +66,32 @@ function invalidInWords({ act, total, breakdown }: Pick<Bulk, 'act' | 'total' | 
   return `${which} ${each} is read again by today’s schemas. What still does not fit is left as it is: dead (invalid).`;
 }
 
-const TYPES_SHOWN = 5;
-
 function typesInWords({ breakdown }: Pick<Bulk, 'breakdown'>): string {
-  const types = Object.entries(breakdown.types).sort(([, one], [, other]) => other - one);
-  const rest = types.slice(TYPES_SHOWN);
-  const shown = types.slice(0, TYPES_SHOWN).map(([type, count]) => `${number(count)} ${oneLine(type, 60)}`);
+  return largestInWords(breakdown.types, (type) => oneLine(type, 60), 'of', 'other type');
+}
+
+/** `3 at live and 3 at test`; nothing where all are at the usual endpoint, or an older hookbox has counted. */
+function endpointsInWords({ breakdown, total }: Pick<Bulk, 'breakdown' | 'total'>): readonly string[] {
+  const [first, second] = Object.keys(breakdown.endpoints);
+  if (first === undefined || (second === undefined && first === DEFAULT_ENDPOINT)) return [];
+  if (second === undefined && breakdown.endpoints[first] === total) return [`all at ${oneLine(first, 80)}`];
+  return [largestInWords(breakdown.endpoints, (endpoint) => `at ${oneLine(endpoint, 80)}`, 'at', 'other endpoint')];
+}
+
+const SHOWN = 5;
+
+function largestInWords(
+  counts: Readonly<Record<string, number>>,
+  nameOf: (name: string) => string,
+  preposition: string,
+  other: string,
+): string {
+  const largest = Object.entries(counts).sort(([, one], [, two]) => two - one);
+  const rest = largest.slice(SHOWN);
+  const shown = largest.slice(0, SHOWN).map(([name, count]) => `${number(count)} ${nameOf(name)}`);
   if (rest.length > 0) {
     const others = rest.reduce((sum, [, count]) => sum + count, 0);
-    shown.push(`${number(others)} of ${plural(rest.length, 'other type')}`);
+    shown.push(`${number(others)} ${preposition} ${plural(rest.length, other)}`);
   }
   return listed(shown);
 }

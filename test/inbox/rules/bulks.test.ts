@@ -18,7 +18,7 @@ import { scripted, sliceOf } from './scripted-engine.ts';
 const NOW = 1_000;
 const ADA: Author = { actor: 'ada', via: 'cli', reason: null, now: NOW };
 const SINCE = new Date(5);
-const nothing = { states: {}, types: {}, deadReasons: {} };
+const nothing = { states: {}, types: {}, deadReasons: {}, endpoints: {} };
 const previewed: StoredBulk = {
   id: 3,
   act: 'discard',
@@ -173,7 +173,12 @@ it('a snapshot takes what the act applies to now, each once, and says what that 
   });
   expect(atOnce(addToBulk(engine, 3, [1, 2, 3, 4, 5]))).toBe(true);
   expect(of('addToSnapshot').map(([, , seq]) => seq)).toEqual([1, 2, 4]);
-  const breakdown = { states: { dead: 7, pending: 1 }, types: { 'order.created': 2 }, deadReasons: { failed: 1 } };
+  const breakdown = {
+    states: { dead: 7, pending: 1 },
+    types: { 'order.created': 2 },
+    deadReasons: { failed: 1 },
+    endpoints: { default: 2 },
+  };
   expect(of('saveSnapshot')).toEqual([['saveSnapshot', 3, 2, breakdown]]);
 });
 

@@ -64,7 +64,12 @@ function filledWith(text: string): Partial<Operations> {
     startedAt: ago(1),
     worked: 1,
     counts: { done: 1 },
-    breakdown: { types: Object.fromEntries([[text, 128]]), states: { dead: 128 }, deadReasons: { failed: 128 } },
+    breakdown: {
+      types: Object.fromEntries([[text, 128]]),
+      states: { dead: 128 },
+      deadReasons: { failed: 128 },
+      endpoints: Object.fromEntries([[text, 128]]),
+    },
   });
   const at = ago(3).getTime();
   return {

@@ -494,6 +494,7 @@ describe('Bulk acts', () => {
           types: { 'order.ready': 10 },
           states: { dead: 8, pending: 2 },
           deadReasons: { crashed: 3, failed: 5 },
+          endpoints: { default: 10 },
         },
       }),
       'Discarded 10 events: 10 order.ready; 8 dead (5 failed, 3 crashed) and 2 pending.',
@@ -506,12 +507,17 @@ describe('Bulk acts', () => {
           types: Object.fromEntries('abcdefg'.split('').map((type, n) => [type, 7 - n])),
           states: { ignored: 28 },
           deadReasons: {},
+          endpoints: { live: 21, test: 7 },
         },
       }),
-      'Reruns 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored.',
+      'Reruns 28 events: 7 a, 6 b, 5 c, 4 d, 3 e and 3 of 2 other types; all ignored; 21 at live and 7 at test.',
     ],
     [
-      bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {} } }),
+      bulkOf({ breakdown: { types: { a: 128 }, states: { dead: 128 }, deadReasons: {}, endpoints: { test: 128 } } }),
+      'Will rerun 128 events: 128 a; all dead; all at test. Nothing has happened yet.',
+    ],
+    [
+      bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } }),
       'No event fits: there is nothing to rerun. A rerun takes dead events, and ignored ones where the filter names that state.',
     ],
   ] as const)('says in one sentence what it is: %#', async ([bulk, sentence]) => {
@@ -529,7 +535,7 @@ describe('Bulk acts', () => {
   });
 
   test('one that has nothing to do cannot be run', async () => {
-    const nothing = bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {} } });
+    const nothing = bulkOf({ total: 0, breakdown: { types: {}, states: {}, deadReasons: {}, endpoints: {} } });
     const html = await htmlOf(await bulkScreen(stubVisit({ bulk: async () => nothing }), 7));
     expect([...formsOf(html).keys()]).toEqual(['/ops/bulks/7/cancel']);
   });

@@ -133,6 +133,7 @@ export function bulkOf(parts: Partial<StoredBulk> = {}): StoredBulk {
       states: { dead: 128 },
       types: { 'order.ready': 8, 'order.created': 120 },
       deadReasons: { failed: 128 },
+      endpoints: { default: 128 },
     },
     worked: 0,
     counts: {},
