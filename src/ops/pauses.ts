@@ -14,9 +14,10 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
 
 /**
  * Pauses a type: its events go on being received, stored and answered 200, and no processor on any machine begins to handle one
- * until `resumeType`. Handlers that run already end as they do. Nothing of it is ignored meanwhile, however long it takes, and
- * newer events of the same entity wait for their turn behind it, unless `ordering` is off. Deliveries that are handled inline
- * are stored and answered 200, and wait for a processor.
+ * until `resumeType`. Handlers that run already end as they do, as does one whose event is just being taken, which may begin a
+ * moment after. Nothing of it is ignored meanwhile, however long it takes, and newer events of the same entity wait for their
+ * turn behind it, unless `ordering` is off. Deliveries that are handled inline are stored and answered 200, and wait for a
+ * processor.
  *
  * Each process has to know pauses: one with an older hookbox goes on handling the type.
  *
