@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -195,16 +196,20 @@ describe('hookbox events export and import', () => {
     expect(modes).toEqual([0o600, 0o600]);
   });
 
-  it.skipIf(process.platform === 'win32')('an export takes the place of a file, and of no pipe or device', async () => {
-    const cwd = await stockedFolder();
-    execFileSync('mkfifo', [join(cwd, 'pipe')]);
-    expect(await events(cwd, 'export', '--out', 'pipe', '--force')).toMatchObject({
-      code: 2,
-      stderr: 'error: pipe is no file. Leave --out away, and have standard output led there.\n',
-    });
-    expect(statSync(join(cwd, 'pipe')).isFIFO()).toBe(true);
-    expect(await events(cwd, 'export', '--out', '/dev/null/under')).toMatchObject({ code: 1 });
-  });
+  it.skipIf(process.platform === 'win32')(
+    'an export takes the place of a file, and of no socket or device',
+    async () => {
+      const cwd = await stockedFolder();
+      const server = createServer().listen(join(cwd, 'socket'));
+      onTestFinished(() => void server.close());
+      await once(server, 'listening');
+      expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
+        code: 2,
+        stderr: 'error: socket is no file. Leave --out away, and have standard output led there.\n',
+      });
+      expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
+    },
+  );
 
   it('say where another process has the file open, whose next events are not among them', async () => {
     const cwd = await stockedFolder();
