@@ -1,6 +1,9 @@
 import type { Instant } from '../events/instant.ts';
 import type { DeadReason, EventState } from './state.ts';
 
+/** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
+export const LONGEST_ENDPOINT = 255;
+
 /** An event is known by its id within an endpoint, for ever. */
 export interface EventKey {
   readonly endpoint: string;

@@ -57,16 +57,28 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
   });
 }
 
-/** Where events are processed all the same, handlers run before the answer: nobody announces that. */
+/**
+ * Where events are processed all the same, handlers run before the answer: nobody announces that. What is processed at other
+ * endpoints tells nothing of one.
+ */
 async function stillMissing(
   inbox: Inbox,
   missing: readonly MissingProcessors[],
   now: number,
 ): Promise<readonly MissingProcessors[]> {
   if (missing.length === 0) return [];
-  const last = Math.max(...missing.map(({ since }) => since.getTime()));
+  const first = Math.min(...missing.map(({ since }) => since.getTime()));
+  const [totals = []] = await operationsOf(inbox).totalsIn([{ since: first + TAKER_MS, until: now }]);
+  if (!totals.some(({ what }) => what === 'processed')) return missing;
+  const processed = await Promise.all(missing.map((one) => isProcessedSince(inbox, one)));
+  return missing.filter((_, n) => processed[n] !== true);
+}
+
+/** Of what came since they were seen last; it is looked for among the newest. */
+async function isProcessedSince(inbox: Inbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
+  const at = endpoint === '*' ? {} : { endpoint };
+  const page = await operationsOf(inbox).search({ ...at, states: ['processed'], since }, { limit: 1 });
   // What they had begun ends within some minutes. All of them were seen longer ago than that.
-  const span = { since: last + TAKER_MS, until: now };
-  const [totals = []] = await operationsOf(inbox).totalsIn([span]);
-  return totals.some(({ what }) => what === 'processed') ? [] : missing;
+  const [newest] = page.events;
+  return (newest?.settledAt?.getTime() ?? 0) > since.getTime() + TAKER_MS;
 }

@@ -22,8 +22,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * How handlers have done since the newest release or secret of a span, beside as long before that as the span is; without one,
- * the span beside the one before.
+ * How handlers have done since the newest release of a span, beside as long before that as the span is; without one since the
+ * newest secret, and without that, too, the span beside the one before.
  *
  * @param counted - the span, and what was counted in it
  * @param label - how long the span is, in words
@@ -38,7 +38,8 @@ export async function changesOf(
   const operations = operationsOf(inbox);
   const marks = await operations.marks(since.getTime(), until.getTime());
   const length = until.getTime() - since.getTime();
-  const newest = marks.at(-1);
+  // A secret decides what is received, and not how a handler does: it hides no release that it came after.
+  const newest = marks.findLast(({ kind }) => kind === 'release') ?? marks.at(-1);
   // Counts are by the minute: the one that it began in is already its own.
   const at = newest === undefined ? since.getTime() : Math.floor(newest.at.getTime() / MINUTE_MS) * MINUTE_MS;
   const before = { since: at - length, until: at };

@@ -1,9 +1,8 @@
 import { ConfigurationError } from '../errors.ts';
+import { LONGEST_ENDPOINT } from '../inbox/event.ts';
 
 /** The endpoint of receivers and processors that name none. */
 export const DEFAULT_ENDPOINT = 'default';
-/** As long as the id of an event may be: both stand in one index, and Postgres takes a third of a page for an entry. */
-const MAX_CHARACTERS = 255;
 
 /** @throws ConfigurationError `INVALID_OPTION` for anything that cannot be the name of one endpoint */
 export function assertEndpoint(endpoint: unknown): asserts endpoint is string {
@@ -20,7 +19,9 @@ function mistaken(endpoint: unknown): string | null {
   if (typeof endpoint !== 'string') return typeof endpoint;
   if (endpoint === '') return 'an empty text';
   if (endpoint === '*') return "'*'";
-  return endpoint.length > MAX_CHARACTERS ? `a text of more than ${MAX_CHARACTERS} characters` : null;
+  // No database holds one as it is: two names would become one, and what came to one a duplicate of the other's.
+  if (!endpoint.isWellFormed()) return 'a text with half a surrogate pair';
+  return endpoint.length > LONGEST_ENDPOINT ? `a text of more than ${LONGEST_ENDPOINT} characters` : null;
 }
 
 /**

@@ -4,6 +4,8 @@ import type { By } from '../../src/inbox/operator/acts.ts';
 import type { ClaimRequest } from '../../src/inbox/work.ts';
 import { COUNTED } from '../../src/inbox/rules/unhandled-report.ts';
 import { auditLines } from '../../src/ops/audit.ts';
+import { exportEvents } from '../../src/ops/export.ts';
+import { importEvents } from '../../src/ops/import.ts';
 import { pausedTypes, pauseType, resumeType } from '../../src/ops/pauses.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
@@ -96,7 +98,25 @@ export function testPauses(name: string, open: () => Promise<PauseStore>): void 
         },
       ]);
       for (const type of ['', 'x'.repeat(151)]) {
-        await expect(pauseType(inbox, type, ADA)).rejects.toThrow(/name of 1 to 150 characters/);
+        await expect(pauseType(inbox, type, ADA)).rejects.toThrow(/type must be a name of 1 to 150 characters/);
+      }
+    });
+
+    it('pauses at every endpoint that a receiver may have, and refuses what cannot be one', async () => {
+      const { inbox } = await open();
+      const endpoints = ['n'.repeat(255), 'x/y 50%'];
+      for (const endpoint of endpoints) await pauseType(inbox, CREATED.type, ADA, { endpoint });
+      expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
+      const lines: string[] = [];
+      for await (const line of exportEvents(inbox, ADA)) lines.push(line);
+      for (const endpoint of endpoints) await resumeType(inbox, CREATED.type, GRACE, { endpoint });
+      expect(await pausedTypes(inbox)).toEqual([]);
+      await importEvents(inbox, lines, GRACE, { trusted: true });
+      expect((await pausedTypes(inbox)).map(({ endpoint }) => endpoint)).toEqual(endpoints);
+      for (const endpoint of ['', 'n'.repeat(256)]) {
+        await expect(pauseType(inbox, CREATED.type, ADA, { endpoint })).rejects.toThrow(
+          /endpoint must be a name of 1 to 255 characters/,
+        );
       }
     });
 

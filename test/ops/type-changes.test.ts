@@ -22,7 +22,10 @@ function changes(
   marks: readonly Mark[] = [],
 ): Promise<Changes> {
   const all = rows.map(([minute, ...row]) => counted(NOON + minute * MINUTE, ...row));
-  const { inbox } = stubVisit({ ...counting(all), marks: async () => marks }).operated;
+  const { inbox } = stubVisit({
+    ...counting(all),
+    marks: async (since, until) => marks.filter(({ at }) => at.getTime() >= since && at.getTime() < until),
+  }).operated;
   return inThatHour(inbox);
 }
 
@@ -136,6 +139,22 @@ it('of a few runs nobody knows how long they take', async () => {
     [9, 'type-ms', 'order.ready 60000', 20],
   ]);
   expect(verdict(types)).not.toContain('Takes longer');
+});
+
+it('compares with what was before the release also where a secret began since, which no handler knows of', async () => {
+  const secret: Mark = { kind: 'secret', name: 'another shop', at: new Date(NOON + 50 * MINUTE) };
+  const rows = [
+    [-20, 'processed', 'order.ready', 200],
+    [31, 'failed', 'order.ready', 40],
+    [55, 'processed', 'order.ready', 20],
+  ] as const;
+  const { marks, types, spans, release } = await changes(rows, [begun(30), secret]);
+  expect(marks).toHaveLength(2);
+  expect(spans).toMatch(/^since release v42 began /);
+  expect(release).toMatchObject({ name: 'v42' });
+  expect(failingMore(types).map(({ type }) => type)).toEqual(['order.ready']);
+  const alone = await changes(rows, [secret]);
+  expect(alone.spans).toMatch(/^since a new secret of another shop began /);
 });
 
 it('where no release was ever named it says how to name one, however many secrets have begun', async () => {

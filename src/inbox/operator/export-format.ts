@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUsableId } from '../../events/parse.ts';
 import { ERROR_CHARACTERS } from '../rules/error-limits.ts';
-import { LONGEST_NAME } from '../rules/pauses.ts';
+import { LONGEST_OF_LANE } from '../rules/pauses.ts';
 import { deadReasons, eventStates } from '../state.ts';
 
 /** An export is lines of JSON: a first one, what is paused, the events in the order of arrival, the marks of entities, and a last one. */
@@ -202,8 +202,12 @@ const eventSchema = z
   });
 
 const markSchema = z.strictObject({ entity: text, endpoint, created: instant });
-const name = z.string().min(1).max(LONGEST_NAME);
-const pauseSchema = z.strictObject({ endpoint: name, type: name, reason: text.nullable() });
+const name = (longest: number) => z.string().min(1).max(longest);
+const pauseSchema = z.strictObject({
+  endpoint: name(LONGEST_OF_LANE.endpoint),
+  type: name(LONGEST_OF_LANE.type),
+  reason: text.nullable(),
+});
 const totalsSchema = z.strictObject({ events: whole, marks: whole });
 
 const firstLineSchema = z.strictObject({ hookbox: z.literal('export'), version: z.literal(VERSION) });

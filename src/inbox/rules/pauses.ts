@@ -1,12 +1,13 @@
 import { ConfigurationError } from '../../errors.ts';
+import { LONGEST_ENDPOINT } from '../event.ts';
 import type { Lane, StoredPause } from '../operator/pauses.ts';
 import type { Scope } from '../work.ts';
 import type { AuditLines, Author } from './audit-line.ts';
 import type { Takers } from './engine.ts';
 import type { Steps } from './steps.ts';
 
-/** A longer one is no type that anybody would name, and an index has to hold it. */
-export const LONGEST_NAME = 150;
+/** A longer type is none that anybody would name, and an index has to hold it with its endpoint. */
+export const LONGEST_OF_LANE = { endpoint: LONGEST_ENDPOINT, type: 150 } as const;
 
 /** Whether events of an endpoint and type are stored and not handled. */
 export function isPaused(
@@ -85,8 +86,11 @@ export function* resumeType(engine: PauseRecords, lane: Lane, author: Author): S
 
 /** @throws ConfigurationError `INVALID_OPTION` for what cannot be the name of an endpoint or a type */
 export function assertLane({ endpoint, type }: Lane): void {
-  for (const [what, name] of Object.entries({ endpoint, type })) {
-    if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) continue;
-    throw new ConfigurationError('INVALID_OPTION', `${what} must be a name of 1 to ${LONGEST_NAME} characters.`);
+  for (const [what, name, longest] of [
+    ['endpoint', endpoint, LONGEST_OF_LANE.endpoint],
+    ['type', type, LONGEST_OF_LANE.type],
+  ] as const) {
+    if (typeof name === 'string' && name !== '' && name.length <= longest) continue;
+    throw new ConfigurationError('INVALID_OPTION', `${what} must be a name of 1 to ${longest} characters.`);
   }
 }

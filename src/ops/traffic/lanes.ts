@@ -1,4 +1,4 @@
-import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
+import type { CountRow, CountSpan, CountTotal } from '../../inbox/operator/counts.ts';
 import { hourOf, type HourCounts } from './rhythm.ts';
 
 /** Deliveries that are judged together: those of an endpoint, or, for `null`, all of them. */
@@ -46,6 +46,22 @@ export function hoursAt(endpoint: Endpoint, rows: readonly CountRow[]): HourCoun
 export function lastAt(endpoint: Endpoint, rows: readonly CountRow[], now: number): number | null {
   const accepted = rows.filter((row) => row.count > 0 && row.at <= now && acceptedAt(endpoint, row));
   return accepted.length === 0 ? null : accepted.reduce((last, { at }) => Math.max(last, at), -Infinity);
+}
+
+export function acceptedIn(endpoint: Endpoint, totals: readonly CountTotal[]): number {
+  return totals.reduce((sum, total) => (acceptedAt(endpoint, total) ? sum + total.count : sum), 0);
+}
+
+/**
+ * The minute or hour in which the first one was accepted, where that is among the rows, and infinity where none ever was; `null`
+ * where it was before them.
+ *
+ * @param ever - how many were
+ */
+export function firstAt(endpoint: Endpoint, rows: readonly CountRow[], ever: number): number | null {
+  const accepted = rows.filter((row) => row.count > 0 && acceptedAt(endpoint, row));
+  if (acceptedIn(endpoint, accepted) < ever) return null;
+  return accepted.reduce((first, { at }) => Math.min(first, at), Infinity);
 }
 
 /** How many were accepted and refused, from the minute on that a span begins in, and what most were refused for. */

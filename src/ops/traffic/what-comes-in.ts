@@ -2,7 +2,7 @@ import type { Inbox } from '../../inbox/contract.ts';
 import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
 import type { Operations } from '../../inbox/operator/operations.ts';
 import { operationsOf } from '../operations-of.ts';
-import { acceptedAt, cameAt, endpointsIn, hoursAt, lastAt, type Endpoint } from './lanes.ts';
+import { acceptedIn, cameAt, endpointsIn, firstAt, hoursAt, lastAt, type Endpoint } from './lanes.ts';
 import { comparedSpans, DAY_MS, HOUR_MS, type History } from './rhythm.ts';
 import { gapOf, isRefusing, isSilent, refusingSpan, spanOfGap, spansToKnow, usualGapMs } from './silence.ts';
 
@@ -71,8 +71,10 @@ export async function trafficOf(inbox: Inbox, now: number): Promise<AllTraffic> 
     const last = lasts[n] ?? null;
     const span = refusingSpan(last, now);
     const came = cameAt(endpoint, rows, span);
-    const history = { hours: hoursAt(endpoint, before), begin };
-    const everAccepted = totals.some((total) => acceptedAt(endpoint, total));
+    const ever = acceptedIn(endpoint, totals);
+    // Of an endpoint that is younger than the inbox the days before it tell nothing.
+    const history = { hours: hoursAt(endpoint, before), begin: firstAt(endpoint, rows, ever) ?? begin };
+    const everAccepted = ever > 0;
     return {
       endpoint,
       lastReceived: last === null ? null : new Date(last),

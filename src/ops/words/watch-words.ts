@@ -26,14 +26,26 @@ export function warningsOf(
 ): readonly Warning[] {
   return [
     ...alarmedLanes(traffic).map((lane) => trafficWarning(lane, inbox, now)),
-    ...absent(unhandled.waiting, missing, now),
+    ...absent(unhandled.waiting, missing, { isOneOfSeveral: traffic.endpoints.length > 0, now }),
   ];
 }
 
-/** Of all together, or of each endpoint by its name where only some of them are alarmed. */
+/**
+ * Of all together, or of each endpoint by its name where only some of them are alarmed, or not for the same reason. Silence is that
+ * of all unless a quiet endpoint was heard since; refusals are of the one whose secret is wrong.
+ */
 function alarmedLanes({ all, endpoints }: AllTraffic): readonly Traffic[] {
-  if (all.alarm !== null) return [all];
-  return endpoints.filter(({ alarm }) => alarm !== null);
+  const alarmed = endpoints.filter(({ alarm }) => alarm !== null);
+  if (all.alarm === null) return alarmed;
+  if (alarmed.length === 0) return [all];
+  const isOfOne = all.alarm === 'refusing' && alarmed.length === 1;
+  const isAlike = alarmed.every(({ alarm }) => alarm === all.alarm);
+  const isHeardElsewhere = lastAmong(endpoints.filter(({ alarm }) => alarm === null)) > lastAmong(alarmed);
+  return isOfOne || !isAlike || isHeardElsewhere ? alarmed : [all];
+}
+
+function lastAmong(lanes: readonly Traffic[]): number {
+  return lanes.reduce((last, { lastReceived }) => Math.max(last, lastReceived?.getTime() ?? -Infinity), -Infinity);
 }
 
 function trafficWarning(lane: Traffic, inbox: Pick<Inbox, 'file'>, now: Date): Warning {
@@ -58,8 +70,10 @@ function trafficWarning(lane: Traffic, inbox: Pick<Inbox, 'file'>, now: Date): W
 function absent(
   waiting: readonly UnhandledType[],
   missing: readonly MissingProcessors[],
-  now: Date,
+  { isOneOfSeveral, now }: { readonly isOneOfSeveral: boolean; readonly now: Date },
 ): readonly Warning[] {
+  const named = (endpoint: string): string =>
+    endpoint === '*' || (endpoint === 'default' && !isOneOfSeveral) ? '' : ` at ${oneLine(endpoint, 80)}`;
   // What went with the same processors is one sentence.
   const together = Map.groupBy(waiting, ({ endpoint, since }) => `${since?.getTime() ?? ''} ${endpoint}`);
   const unhandled = Array.from(together.values(), (some): Warning => {
@@ -81,10 +95,6 @@ function absent(
     return { alarm: 'no-processor', endpoint, types, text };
   });
   return [...unhandled, ...gone];
-}
-
-function named(endpoint: string): string {
-  return endpoint === 'default' || endpoint === '*' ? '' : ` at ${oneLine(endpoint, 80)}`;
 }
 
 const NAMED_TYPES = 3;

@@ -1,6 +1,7 @@
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import type { Visit } from '../visit.ts';
+import { AtEndpoint } from './at-endpoint.tsx';
 import { eventsHref } from './screen-links.ts';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time-and-age.tsx';
@@ -35,12 +36,7 @@ export function PausedType({ pause: { type, endpoint } }: { readonly pause: Paus
   return (
     <>
       <StoredText text={type} atMost={80} />
-      {endpoint !== 'default' && (
-        <>
-          {' '}
-          at <StoredText text={endpoint} atMost={40} />
-        </>
-      )}
+      <AtEndpoint endpoint={endpoint} />
     </>
   );
 }

@@ -2,6 +2,7 @@ import { bounded } from '../../ops/words/format.ts';
 import { rerunIgnoredCommand } from '../../processing/rerun-ignored-command.ts';
 import type { Unhandled } from '../../ops/unhandled.ts';
 import type { Visit } from '../visit.ts';
+import { AtEndpoint } from './at-endpoint.tsx';
 import { eventsHref } from './screen-links.ts';
 import { StoredText } from './stored-text.tsx';
 import { Time } from './time-and-age.tsx';
@@ -23,7 +24,7 @@ export function UnhandledEvents({
           <li class="warning">
             {since === null ? 'No processor has ever handled the endpoint of ' : 'Nobody handles '}
             <StoredText text={type} atMost={80} />
-            <At endpoint={endpoint} />
+            <AtEndpoint endpoint={endpoint} />
             {since !== null && (
               <>
                 {' '}
@@ -38,7 +39,7 @@ export function UnhandledEvents({
           <li>
             <a href={eventsHref(base, { endpoint, types: [type], ignoredSince })}>
               {bounded({ count, more })} of <StoredText text={type} atMost={80} />
-              <At endpoint={endpoint} />
+              <AtEndpoint endpoint={endpoint} />
             </a>{' '}
             ignored in the last seven days, when nobody handled them. They can be rerun there, or with{' '}
             <code>{rerunIgnoredCommand({ endpoint, types: [type], ignoredSince }, named)}</code>
@@ -46,15 +47,5 @@ export function UnhandledEvents({
         ))}
       </ul>
     </section>
-  );
-}
-
-function At({ endpoint }: { readonly endpoint: string }) {
-  if (endpoint === 'default') return <></>;
-  return (
-    <>
-      {' '}
-      at <StoredText text={endpoint} atMost={40} />
-    </>
   );
 }

@@ -1,4 +1,5 @@
 import { eventTypes } from '../../events/event-types.ts';
+import { LONGEST_ENDPOINT } from '../../inbox/event.ts';
 import { prunableStates } from '../../inbox/operator/removal.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { ExportMenu } from '../parts/export-menu.tsx';
@@ -58,7 +59,7 @@ function Prune({ visit }: { readonly visit: Visit }) {
         <p>
           <label>
             Endpoint; all unless given{' '}
-            <input type="text" name="endpoint" maxlength={200} placeholder="default" autocomplete="off" />
+            <input type="text" name="endpoint" maxlength={LONGEST_ENDPOINT} placeholder="default" autocomplete="off" />
           </label>
         </p>
         <details id="prune-types">

@@ -10,6 +10,7 @@ import { withDead } from '../../ops/words/tab-words.ts';
 import { age, bounded, number, percent, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref } from '../parts/screen-links.ts';
 import { rangeOf, Ranges, stepsOf } from '../parts/time-range.tsx';
+import { AtEndpoint } from '../parts/at-endpoint.tsx';
 import { EntityName } from '../parts/stored-text.tsx';
 import { Shortened } from '../parts/shortened.tsx';
 import { Headline } from './overview-headline.tsx';
@@ -195,6 +196,7 @@ function WaitingRow({
         <a href={all}>
           <EntityName name={entity ?? oldest.id} />
         </a>
+        <AtEndpoint endpoint={oldest.endpoint} />
       </th>
       <td data-label="events">{bounded({ count, more })}</td>
       <td data-label="oldest received">

@@ -1,5 +1,6 @@
 import { eventTypes } from '../../events/event-types.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
+import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
 import { ActForm } from '../parts/act-form.tsx';
@@ -102,7 +103,7 @@ function PauseForm({ visit }: { readonly visit: Visit }) {
               name="type"
               list="known-types"
               value={searchParams.get('type') ?? ''}
-              maxlength={150}
+              maxlength={LONGEST_OF_LANE.type}
               required
             />
           </label>{' '}
@@ -117,7 +118,7 @@ function PauseForm({ visit }: { readonly visit: Visit }) {
               type="text"
               name="endpoint"
               value={searchParams.get('endpoint') ?? 'default'}
-              maxlength={150}
+              maxlength={LONGEST_OF_LANE.endpoint}
               required
             />
           </label>{' '}

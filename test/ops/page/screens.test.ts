@@ -160,6 +160,18 @@ describe('Overview', () => {
     expect(places).toEqual(places.filter((place) => place >= 0).toSorted((one, other) => one - other));
   });
 
+  test('tells the order of one shop from that of another one which is called the same', async () => {
+    const entity = 'order:mer_7:ord_1';
+    const events = ['default', 'shop-b'].map((endpoint, seq) => summary({ seq, endpoint, entity }));
+    const visit = stubVisit({
+      search: async () => ({ events, next: null, examined: 2 }),
+      waits: async (keys) => keys.map(() => ({ reason: 'no taker', lastSeen: null })),
+    });
+    const told = textOf(partOf(await htmlOf(await overviewScreen(visit)), 'waiting'));
+    expect(told).toContain('ord_1 1 ');
+    expect(told).toContain('ord_1 at shop-b 1 ');
+  });
+
   test('tiles tell of the span and of now, and lead to the events they count', async () => {
     const visit = stubVisit(
       {

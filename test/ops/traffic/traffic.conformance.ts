@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { IncomingEvent } from '../../../src/inbox/event.ts';
 import type { CountRow } from '../../../src/inbox/operator/counts.ts';
 import { TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { watch } from '../../../src/ops/watch.ts';
 import { warningsOf } from '../../../src/ops/words/watch-words.ts';
 import { createReceiver } from '../../../src/receive/receiver.ts';
+import { later } from '../../helpers/incoming-event.ts';
+import { orderEvent } from '../../helpers/order-event.ts';
 import { orderDelivery, SECRET } from '../../helpers/order-delivery.ts';
 import { silent } from '../../helpers/silent-logger.ts';
 import { counted, DAY, HOUR, MINUTE, NOON } from '../counted.ts';
@@ -23,17 +26,32 @@ const stored = (at: number, count: number): readonly CountRow[] => [
   counted(at, 'duplicate', '', 1),
 ];
 
+/** Stores an event and handles it before its delivery is answered. */
+async function handleInline(inbox: Inbox, event: IncomingEvent): Promise<void> {
+  const now = event.receivedAt;
+  await inbox.accept(event, later());
+  const claimed = await inbox.claimOne(event, { endpoints: '*', types: '*', ordered: false, leaseMs: MINUTE, now });
+  if (typeof claimed === 'string') throw new Error(`${event.id} is ${claimed}`);
+  await inbox.settle(claimed.lease, { outcome: 'processed' }, now);
+  await operationsOf(inbox).count([counted(now, 'processed', 'order.created')]);
+}
+
 /** What is told of what comes in, whatever has counted it. `open` gives an empty inbox, which is closed when the test is over. */
 export function testTraffic(name: string, open: () => Promise<Inbox>): void {
   const opened = async (rows: readonly CountRow[] = []) => {
     const inbox = await open();
     const operations = operationsOf(inbox);
     await operations.count(rows);
+    const refuse = async (endpoint: string, at: number, count: number) => {
+      const reason = 'signature-mismatch';
+      await operations.noteRejected([{ endpoint, reason, sha256: null, source: null, bytes: 1, count, at }]);
+      await operations.count([counted(at, 'refused', `${reason} ${endpoint}`, count)]);
+    };
     const alarmsAt = async (now: number) => {
       const { all, endpoints } = (await watch(inbox, now)).traffic;
       return [all.alarm, ...endpoints.map(({ endpoint, alarm }) => `${endpoint ?? ''} ${alarm ?? 'well'}`)];
     };
-    return { inbox, operations, alarmsAt };
+    return { inbox, operations, refuse, alarmsAt };
   };
 
   describe(name, () => {
@@ -113,7 +131,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
         for (const id of ['evt_1', 'evt_1', 'evt_2']) await receiver.receive(orderDelivery(id));
         for (let n = 0; n < 6; n += 1) {
           await receiver.receive({
-            ...orderDelivery('evt_3'),
+            ...orderDelivery('evt_2'),
             signature: endpoint === 'default' ? null : '0'.repeat(64),
           });
         }
@@ -140,6 +158,108 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
       expect(warningsOf(seen, inbox, new Date())[0]?.text).toMatch(/^Every delivery was refused, 5 in all\./);
     });
 
+    it('tells of a secret that was never right at a new endpoint, as long as that goes on, whatever others received before', async () => {
+      const arrived = (endpoint: string) => (at: number, count: number) => [counted(at, 'arrived', endpoint, count)];
+      const { inbox, operations, refuse, alarmsAt } = await opened([
+        ...busyUntil(NOON, arrived('one shop')),
+        ...busyUntil(NOON, stored),
+      ]);
+      await refuse('new', NOON - 30 * MINUTE, 40);
+      expect(await alarmsAt(NOON)).toEqual([null, 'new refusing', 'one shop well']);
+      const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
+      expect(texts).toEqual([expect.stringMatching(/^Every delivery at new was refused, 40 in all\. /)]);
+      // It is an hour old: some trials came through, and then its secret was changed.
+      await operations.count([
+        counted(NOON - 50 * MINUTE, 'arrived', 'new', 3),
+        counted(NOON - 50 * MINUTE, 'stored', 'order.ready', 3),
+        counted(NOON + 59 * MINUTE, 'arrived', 'one shop', 9),
+        counted(NOON + 59 * MINUTE, 'stored', 'order.ready', 9),
+      ]);
+      await refuse('new', NOON + 59 * MINUTE, 40);
+      expect(await alarmsAt(NOON + HOUR)).toEqual([null, 'new refusing', 'one shop well']);
+    });
+
+    it('where nothing was ever accepted tells of refusals two weeks later, too', async () => {
+      const { refuse, alarmsAt } = await opened();
+      for (const day of [0, 2, 15]) {
+        await refuse('default', NOON + day * DAY, 40);
+        expect(await alarmsAt(NOON + day * DAY + MINUTE), `day ${day}`).toEqual(['refusing']);
+      }
+    });
+
+    it('where one endpoint is silent and another one refuses all, says which does which', async () => {
+      const arrived = (endpoint: string) => (at: number, count: number) => [counted(at, 'arrived', endpoint, count)];
+      const { inbox, refuse, alarmsAt } = await opened([
+        ...['one shop', 'other'].flatMap((endpoint) => busyUntil(NOON, arrived(endpoint))),
+        ...busyUntil(NOON, stored),
+        ...busyUntil(NOON, stored),
+      ]);
+      const now = NOON + 2 * HOUR;
+      await refuse('other', now - MINUTE, 300);
+      expect(await alarmsAt(now)).toEqual(['refusing', 'one shop silent', 'other refusing']);
+      const texts = warningsOf(await watch(inbox, now), inbox, new Date(now)).map(({ text }) => text);
+      expect(texts).toEqual([
+        'Nothing was received at one shop since 11:59 UTC (2 h 1 min); at this hour one usually comes every 8 s.',
+        expect.stringMatching(/^Every delivery at other since 11:59 UTC \(2 h\) was refused, 300 in all\. /),
+      ]);
+      // What all of them do is said once.
+      await refuse('one shop', now - MINUTE, 300);
+      const [all, ...more] = warningsOf(await watch(inbox, now), inbox, new Date(now));
+      expect([all?.endpoint, more]).toEqual([null, []]);
+    });
+
+    it('names the busy endpoint that went silent days ago, also between two deliveries at a quiet one', async () => {
+      const { inbox, alarmsAt } = await opened([
+        ...busyUntil(NOON - 2 * DAY, (at, count) => [counted(at, 'arrived', 'busy', count), ...stored(at, count)]),
+        ...[30, 90, 150].flatMap((minutes) => [
+          counted(NOON - minutes * MINUTE, 'arrived', 'quiet'),
+          counted(NOON - minutes * MINUTE, 'stored', 'order.ready'),
+        ]),
+      ]);
+      expect(await alarmsAt(NOON)).toEqual(['silent', 'busy silent', 'quiet well']);
+      const texts = warningsOf(await watch(inbox, NOON), inbox, new Date(NOON)).map(({ text }) => text);
+      expect(texts).toEqual([expect.stringMatching(/^Nothing was received at busy since .*\(2 d\b/)]);
+    });
+
+    it('where all that is refused is at one of several endpoints, says which', async () => {
+      const { inbox, refuse, alarmsAt } = await opened([
+        ...busyUntil(NOON, (at, count) => [counted(at, 'arrived', 'one shop', count)]),
+        counted(NOON - 3 * DAY, 'arrived', 'seldom'),
+        ...busyUntil(NOON, stored),
+      ]);
+      const now = NOON + 9 * MINUTE;
+      await refuse('one shop', now - MINUTE, 300);
+      const later = now + HOUR;
+      expect(await alarmsAt(later)).toEqual(['refusing', 'one shop refusing', 'seldom well']);
+      const [warning] = warningsOf(await watch(inbox, later), inbox, new Date(later));
+      expect(warning).toMatchObject({ alarm: 'refusing', endpoint: 'one shop' });
+    });
+
+    it('says whose processors have gone while those of another endpoint process, and names default then, too', async () => {
+      const { inbox } = await opened([counted(NOON, 'arrived', 'default'), counted(NOON, 'arrived', 'shop-b')]);
+      const types = ['order.created'];
+      const warned = async (now: number) =>
+        warningsOf(await watch(inbox, now), inbox, new Date(now)).flatMap(({ alarm, text }) =>
+          alarm === 'no-processor' ? text : [],
+        );
+      await inbox.announce({ endpoints: ['shop-b'], types }, NOON, null, { name: '1-a', startedAt: NOON });
+      // What its last processor had begun says nothing of now.
+      await handleInline(inbox, { ...orderEvent('evt_0', { receivedAt: NOON + MINUTE }), endpoint: 'shop-b' });
+      const gone = NOON + 2 * HOUR;
+      const living = { name: '2-b', startedAt: NOON };
+      await inbox.announce({ endpoints: ['default'], types }, gone, null, living);
+      await handleInline(inbox, orderEvent('evt_1', { receivedAt: gone }));
+      expect(await warned(gone + MINUTE)).toEqual([
+        'No processor was seen for order.created at shop-b since 12:00 UTC (2 h 1 min).',
+      ]);
+      await handleInline(inbox, { ...orderEvent('evt_2', { receivedAt: gone }), endpoint: 'shop-b' });
+      expect(await warned(gone + MINUTE)).toEqual([]);
+      await inbox.leave('2-b');
+      expect(await warned(gone + HOUR)).toEqual([
+        'No processor was seen for order.created at default since 14:00 UTC (1 h).',
+      ]);
+    });
+
     it('lists processors that run, and says whose have gone and since when', async () => {
       const { inbox } = await opened();
       const both = { endpoints: ['default'], types: ['order.created', 'order.ready'] };
@@ -161,7 +281,7 @@ export function testTraffic(name: string, open: () => Promise<Inbox>): void {
         'No processor was seen for order.created and order.ready since 12:00 UTC (2 h).',
       ]);
       // Handled before the answer, in inline mode.
-      await operationsOf(inbox).count([counted(gone - MINUTE, 'processed', 'order.ready')]);
+      await handleInline(inbox, orderEvent('evt_inline', { receivedAt: gone - MINUTE }));
       expect(await warned(gone)).toEqual([]);
       expect(await warned(NOON + 8 * DAY)).toEqual([]);
       // And its row, too.
