@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { namesOf } from '../host/shell-words.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { Announced, Scope } from '../inbox/work.ts';
-import { rerunOfferedSince } from '../inbox/rules/takers.ts';
+import { rerunOfferedSince, thereSince, wasSeenAfter } from '../inbox/rules/takers.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Clock } from '../host/clock.ts';
 import { createPresence } from './presence.ts';
@@ -13,6 +13,11 @@ import { unhandledLog } from './unhandled-log.ts';
 export interface Announcer {
   /** Resolves when others know. The function it resolves with looks through the events that wait, which may take long. */
   announce(): Promise<() => Promise<void>>;
+  /**
+   * After a sleep, or a clock that was set forward, it looks gone to whoever asks, until it is announced again. Nothing is
+   * put away for that, and it does not count in what tells others to be gone: no time may have passed.
+   */
+  showAgain(): Promise<void>;
   /** Says in the log what was put away before this processor came. */
   tellWhatWasPutAway(): Promise<void>;
   /** A processor that was seen since then counts as running. */
@@ -41,6 +46,8 @@ export function createAnnouncer({
   const log = unhandledLog(logger);
   const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
   let startedAt: number | null = null;
+  /** what the clock showed when it was announced last */
+  let shownAt: number | null = null;
   let announcing: Promise<unknown> = Promise.resolve();
   let hasLeft = false;
 
@@ -59,16 +66,22 @@ export function createAnnouncer({
     }
   }
 
+  async function announceAt(now: number, ignoreBefore: number | null): Promise<Announced> {
+    startedAt ??= now;
+    const announced = inbox.announce(scope, now, ignoreBefore, hasLeft ? undefined : { name, startedAt });
+    announcing = Promise.allSettled([announcing, announced]);
+    const first = await announced;
+    shownAt = now;
+    return first;
+  }
+
   return {
     takenSince: (now) => presence.takenSince(now),
     async announce() {
       const now = clock.now();
       // A processor without handlers may be a mistake, so it puts nothing away.
       const ignoreBefore = scope.types.length === 0 ? null : presence.ignoreBefore(now);
-      startedAt ??= now;
-      const announced = inbox.announce(scope, now, ignoreBefore, hasLeft ? undefined : { name, startedAt });
-      announcing = announced.catch(() => {});
-      const first = await announced;
+      const first = await announceAt(now, ignoreBefore);
       presence.announced(now);
       return async () => {
         log.ignored(await sweep(first, ignoreBefore));
@@ -76,6 +89,10 @@ export function createAnnouncer({
         const then = clock.now();
         log.waiting(await inbox.unhandled(then, presence.takenSince(then)));
       };
+    },
+    async showAgain() {
+      const now = clock.now();
+      if (shownAt !== null && !wasSeenAfter(shownAt, thereSince(now))) await announceAt(now, null);
     },
     async leave() {
       hasLeft = true;

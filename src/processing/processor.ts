@@ -269,6 +269,7 @@ export function processorOf(options: ProcessorOptions): Processor {
     release.begin();
     stopListening = inbox.onPending(pump);
     every(AGAIN_MS, 'cannot look for events', poll, unanswered);
+    every(AGAIN_MS, 'cannot announce the handlers', () => announcer.showAgain(), unanswered);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
     every(UPKEEP_EVERY_MS, 'cannot prune', prune);
     every(UPKEEP_EVERY_MS, 'cannot keep what operators look into', upkeep);

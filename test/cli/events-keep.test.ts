@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { linesOf } from '../../src/ops/import-lines.ts';
 import type { Inbox } from '../../src/inbox/contract.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
@@ -194,6 +196,21 @@ describe('hookbox events export and import', () => {
     expect(modes).toEqual([0o600, 0o600]);
   });
 
+  it.skipIf(process.platform === 'win32')(
+    'an export takes the place of a file, and of no socket or device',
+    async () => {
+      const cwd = await stockedFolder();
+      const server = createServer().listen(join(cwd, 'socket'));
+      onTestFinished(() => void server.close());
+      await once(server, 'listening');
+      expect(await events(cwd, 'export', '--out', 'socket', '--force')).toMatchObject({
+        code: 2,
+        stderr: 'error: socket is no file. Leave --out away, and have standard output led there.\n',
+      });
+      expect(statSync(join(cwd, 'socket')).isSocket()).toBe(true);
+    },
+  );
+
   it('say where another process has the file open, whose next events are not among them', async () => {
     const cwd = await stockedFolder();
     const other = new Database(join(cwd, 'hookbox.db'));
@@ -230,6 +247,25 @@ describe('hookbox events export and import', () => {
     const whole = await imported(stdout, { cwd });
     expect(whole).toMatchObject({ code: 0, stderr: expect.stringContaining(' here already, 0 here') });
   });
+});
+
+it('hookbox events export leaves the older one as it was when it is stopped, and says so', async () => {
+  const cwd = scratchFolder();
+  const file = join(cwd, 'hookbox.db');
+  await sqliteInbox(file).close();
+  const database = new Database(file);
+  plantDead(database, ...Array.from({ length: 10_000 }, (_, n) => orderEvent(`dead_${n}`)));
+  database.close();
+  writeFileSync(join(cwd, 'there.ndjson'), 'precious');
+
+  const run = running(['events', 'export', '--out', 'there.ndjson', '--force'], { cwd });
+  await vi.waitFor(() => expect(readdirSync(cwd)).toContainEqual(expect.stringMatching(/\.tmp$/)), { interval: 1 });
+  expect(await run.stop('SIGINT')).toMatchObject({
+    code: 130,
+    stderr: expect.stringMatching(/\nStopped: there\.ndjson is as it was\.$/),
+  });
+  expect(readFileSync(join(cwd, 'there.ndjson'), 'utf8')).toBe('precious');
+  expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
 it('hookbox events import pauses what was paused where the export comes from, and says so', async () => {

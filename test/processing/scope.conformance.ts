@@ -49,6 +49,26 @@ export function testScope(name: string, open: () => Inbox): void {
       expect(await inbox.processors(START)).toEqual({ ...seen, processors: [] });
     });
 
+    it('one whose machine has slept is there again within a second, and puts nothing away for that', async () => {
+      await using inbox = await holding({ id: 'evt_ready', type: 'order.ready' });
+      const timers = new VirtualClock();
+      let sleptMs = 0;
+      const now = () => timers.now() + sleptMs;
+      const clock = { now, after: (ms: number, callback: () => void) => timers.after(ms, callback) };
+      const handlers = { 'order.created': () => {} };
+      await using worker = createProcessor({ inbox, endpoint: 'shop-a', handlers, clock, logger: silent });
+      await worker.start();
+      sleptMs = IGNORE_AFTER_MS + TAKER_MS;
+      expect((await inbox.processors(now())).processors).toEqual([]);
+      await timers.advance(1_000);
+      const seenAt = new Date(now());
+      expect(await inbox.processors(now())).toEqual({
+        processors: [{ ...CREATED, name: expect.any(String), startedAt: new Date(START), seenAt }],
+        handled: [{ endpoint: 'shop-a', type: 'order.created', seenAt }],
+      });
+      expect((await inbox.get({ endpoint: 'shop-a', id: 'evt_ready' }))?.state).toBe('pending');
+    });
+
     it('one that goes without a word is gone after ten minutes, also when the clock was set back since', async () => {
       await using inbox = await holding();
       const named = async (now: number) => (await inbox.processors(now)).processors.map(({ name }) => name);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
-import { CommandError, EXIT, type ExitCode } from '../shared/exit.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine, printableJson } from '../../printable.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
@@ -61,11 +61,15 @@ async function exported(options: ExportCommandOptions): Promise<ExitCode> {
     out === undefined ? print(lines, end, signal) : save(lines, end, out, signal),
   );
   if (signal.aborted) {
-    tell(out === undefined ? 'Stopped: what was printed is not complete.' : `Stopped: there is no ${oneLine(out)}.`);
+    tell(`Stopped: ${out === undefined ? 'what was printed is not complete' : leftAt(out)}.`);
     return EXIT.interrupted;
   }
   tell(`${plural(events, 'event')} ${out === undefined ? 'exported' : `in ${oneLine(out)}`}`);
   return EXIT.ok;
+}
+
+function leftAt(out: string): string {
+  return existsSync(out) ? `${oneLine(out)} is as it was` : `there is no ${oneLine(out)}`;
 }
 
 /** No faster than it is read. */
@@ -107,6 +111,9 @@ function isOfFile(failure: unknown): boolean {
 
 function refuseExisting(out: string, force: boolean): void {
   requireFile(out);
+  // What is written takes the place of what is there: a device or a pipe would be gone.
+  if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
+    throw usageError(`${oneLine(out)} is no file. Leave --out away, and have standard output led there.`);
   if (!force && existsSync(out))
     throw new CommandError(`${oneLine(out)} is there already. Give another --out, or --force.`);
 }
