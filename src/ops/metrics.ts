@@ -34,7 +34,8 @@ export interface Metrics {
  * - `hookbox_last_received_timestamp_seconds`, `hookbox_usual_gap_seconds`, `hookbox_silent` and `hookbox_refusing`: what comes
  *   in, compared with earlier days; where there are several endpoints also for each, under `endpoint`
  * - `hookbox_processors`, `hookbox_missing_processors`, `hookbox_unhandled_events` and
- *   `hookbox_processor_last_seen_timestamp_seconds{type}`: who handles events, and whether anybody does
+ *   `hookbox_processor_last_seen_timestamp_seconds{type}`: who handles events, and whether anybody does; the last one also for
+ *   each endpoint where there are several
  * - `hookbox_deliveries_total{outcome, type, reason}`, `hookbox_attempts_total{outcome, type}` and counters of conflicts,
  *   reruns, discarded and ignored events
  * - `hookbox_answer_seconds` and `hookbox_handler_seconds`: histograms

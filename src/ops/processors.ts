@@ -19,6 +19,8 @@ export interface Processing {
   readonly processors: readonly RunningProcessor[];
   /** when each type was last seen to be handled, at any endpoint; `*` for every type */
   readonly lastSeen: Readonly<Record<string, Date>>;
+  /** the same by endpoint; `*` for every one */
+  readonly handled: ProcessorsSeen['handled'];
   readonly missing: readonly MissingProcessors[];
 }
 
@@ -36,6 +38,7 @@ export async function processingOf(inbox: Inbox, waiting: readonly UnhandledType
   return {
     processors: seen.processors,
     lastSeen: Object.fromEntries(lastSeen),
+    handled: seen.handled,
     missing: await stillMissing(inbox, missing, now),
   };
 }

@@ -8,7 +8,7 @@ import type { Watch } from './watch.ts';
  * @param types - the values of the label `type`
  */
 export function vitalSigns(
-  { traffic: { all, endpoints }, processors, lastSeen, missing, unhandled }: Watch,
+  { traffic: { all, endpoints }, processors, handled, missing, unhandled }: Watch,
   types: ReadonlySet<string>,
 ): Family[] {
   const lanes = [all, ...endpoints];
@@ -44,16 +44,28 @@ export function vitalSigns(
     gauge(
       'hookbox_processor_last_seen_timestamp_seconds',
       'When a processor for the type was last seen, in seconds since 1970; * is one for every type.',
-      lastSeenByType(lastSeen, types),
+      lastSeenByType(handled, types),
     ),
   ];
 }
 
-function lastSeenByType(lastSeen: Watch['lastSeen'], types: ReadonlySet<string>): Sample[] {
-  const byLabel = new Map<string, number>();
-  for (const [type, at] of Object.entries(lastSeen)) {
-    const label = type === '*' || types.has(type) ? type : 'other';
-    byLabel.set(label, Math.max(byLabel.get(label) ?? 0, at.getTime() / 1_000));
+/** A handler that is there at one endpoint hides none that is gone at another. */
+function lastSeenByType(handled: Watch['handled'], types: ReadonlySet<string>): Sample[] {
+  const seen = new Map<string, Sample & { value: number }>();
+  const see = (type: string, seenAt: Date, at: { readonly endpoint?: string }): void => {
+    const labels = { type: type === '*' || types.has(type) ? type : 'other', ...at };
+    const key = JSON.stringify(labels);
+    const sample = seen.get(key) ?? { value: 0, labels };
+    seen.set(key, { ...sample, value: Math.max(sample.value, seenAt.getTime() / 1_000) });
+  };
+  const named = handled.filter(({ endpoint }) => endpoint !== '*');
+  const areSeveral = new Set(named.map(({ endpoint }) => endpoint)).size > 1;
+  for (const { endpoint, type, seenAt } of handled) {
+    see(type, seenAt, {});
+    if (!areSeveral) continue;
+    // A processor of every endpoint handles those types at each.
+    for (const one of endpoint === '*' ? named.filter((other) => other.type === type) : [{ endpoint }])
+      see(type, seenAt, { endpoint: one.endpoint });
   }
-  return Array.from(byLabel, ([type, value]) => ({ value, labels: { type } }));
+  return [...seen.values()];
 }

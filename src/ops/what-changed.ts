@@ -1,5 +1,6 @@
 import type { Inbox } from '../inbox/contract.ts';
 import type { Mark, Marks } from '../inbox/operator/marks.ts';
+import { deployments } from '../inbox/rules/marks.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Stats } from './stats.ts';
 import { typeChanges, typesIn, type SinceRelease, type TypeChange, type TypesCounted } from './type-changes.ts';
@@ -36,7 +37,7 @@ export async function changesOf(
 ): Promise<Changes> {
   const { since, until } = counted;
   const operations = operationsOf(inbox);
-  const marks = await operations.marks(since.getTime(), until.getTime());
+  const marks = deployments(await operations.marks(since.getTime(), until.getTime()));
   const length = until.getTime() - since.getTime();
   // A secret decides what is received, and not how a handler does: it hides no release that it came after.
   const newest = marks.findLast(({ kind }) => kind === 'release') ?? marks.at(-1);

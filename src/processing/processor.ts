@@ -149,7 +149,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
   const announcer = createAnnouncer({ inbox, scope, clock, logger, isOpen });
   const prune = pruning(retention, { inbox, endpoints, now, isOpen });
-  const release = releaseNote(inbox, options.release, now);
+  const release = releaseNote(inbox, { release: options.release, endpoints, now });
   const logFailure = failureLog(logger);
   const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
+import type { Scope } from '../inbox/work.ts';
 import { SEEN_EVERY_MS } from '../inbox/rules/marks.ts';
 
 const LONGEST = 100;
@@ -27,13 +28,22 @@ export function assertRelease(release: string | undefined): void {
   );
 }
 
+/** What is told of a process. */
+export interface NotedRelease {
+  readonly release: string | undefined;
+  /** those that it serves */
+  readonly endpoints: Scope['endpoints'];
+  now(): number;
+}
+
 /** Notes it when it begins, every few minutes while it goes on, and when it ends. No delivery and no handler waits for that. */
 export function releaseNote(
   { operations }: Pick<Inbox, 'operations'>,
-  release: string | undefined,
-  now: () => number,
+  { release, endpoints, now }: NotedRelease,
 ): ReleaseNote {
   if (operations === undefined || release === undefined) return { begin() {}, end: async () => {} };
+  const [only = '*', another] = endpoints === '*' ? [] : endpoints;
+  const facts = { name: release, endpoint: another === undefined ? only : '*' };
   let timer: NodeJS.Timeout | undefined;
   let state: 'new' | 'begun' | 'ended' = 'new';
   let hasBegun = false;
@@ -42,7 +52,7 @@ export function releaseNote(
   async function note(): Promise<void> {
     let next = SEEN_EVERY_MS;
     try {
-      await operations?.noteRelease({ name: release ?? '', at: now(), what: hasBegun ? 'goes on' : 'began' });
+      await operations?.noteRelease({ ...facts, at: now(), what: hasBegun ? 'goes on' : 'began' });
       hasBegun = true;
     } catch {
       next = AGAIN_MS; // an inbox that cannot write this has told of worse already
@@ -67,7 +77,7 @@ export function releaseNote(
       clearTimeout(timer);
       const limit = new Promise<void>((resolve) => unheld(setTimeout(resolve, LAST_NOTE_MS)));
       const last = writing.then(() =>
-        hasBegun ? operations.noteRelease({ name: release, at: now(), what: 'ends' }) : undefined,
+        hasBegun ? operations.noteRelease({ ...facts, at: now(), what: 'ends' }) : undefined,
       );
       await Promise.race([last.catch(() => {}), limit]);
     },

@@ -137,7 +137,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   assertEventSchemas(events);
   assertHandlers(handlers, events);
   assertRelease(options.release);
-  const release = releaseNote(inbox, options.release, () => clock.now());
+  const release = releaseNote(inbox, { release: options.release, endpoints: [endpoint], now: () => clock.now() });
   const secret = secretChange(inbox.operations, endpoint, () => clock.now());
   const verifier = verifierOf(options, (key) => secret.matched(key));
   const { logger } = verifier;

@@ -66,7 +66,7 @@ async function operate(inbox: OpsSite['inbox']): Promise<void> {
     await operations.noteRejected([
       { endpoint: text, reason: text, source: text, bytes: 1, sha256: null, count: 1, at: Date.now() },
     ]);
-    await operations.noteRelease({ name: text, at: Date.now(), what: 'began' });
+    await operations.noteRelease({ name: text, endpoint: text, at: Date.now(), what: 'began' });
     await operations.noteSecret({ endpoint: text, after: Date.now(), at: Date.now() });
     await operations.count([{ at: Date.now(), what: 'failed', detail: text, count: 9 }]);
     await previewBulk(inbox, 'rerun', filter, by);

@@ -96,7 +96,7 @@ describe('the labels of the charts', () => {
     const now = Date.now();
     for (const [n, each] of ago.entries()) {
       const name = `2026.11.${n}-${what}`;
-      await operationsIn(site.inbox).noteRelease({ name, at: now - each, what: 'began' });
+      await operationsIn(site.inbox).noteRelease({ name, endpoint: 'default', at: now - each, what: 'began' });
     }
     await using ada = await visitor(browser, site, { reducedMotion: 'reduce' });
     const { page } = ada;

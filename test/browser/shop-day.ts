@@ -47,7 +47,7 @@ export async function passShopDay(inbox: Inbox, now: number): Promise<void> {
     await operate(inbox, now);
     await inbox.announce({ endpoints: '*', types: '*' }, now, null);
     for (const [name, ago] of RELEASES) {
-      await inbox.operations?.noteRelease({ name, at: now - ago, what: 'began' });
+      await inbox.operations?.noteRelease({ name, endpoint: 'default', at: now - ago, what: 'began' });
     }
   } finally {
     vi.useRealTimers();

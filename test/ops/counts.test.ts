@@ -99,7 +99,7 @@ describe('query plans', () => {
     await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
     await operations.rejected(10);
     for (const what of ['began', 'goes on', 'ends'] as const)
-      await operations.noteRelease({ name: 'v1', at: NOON, what });
+      await operations.noteRelease({ name: 'v1', endpoint: 'default', at: NOON, what });
     await operations.noteSecret({ endpoint: 'default', after: NOON, at: NOON });
     await operations.marks(NOON, NOON + DAY);
     await operations.ping();

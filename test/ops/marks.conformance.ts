@@ -14,8 +14,14 @@ async function marksOf(inbox: Inbox): Promise<readonly (readonly [minute: number
   return marks.map(({ at, kind, name }) => [(at.getTime() - NOON) / MINUTE, kind, name]);
 }
 
-function release(inbox: Inbox, minute: number, name: string, what: ReleaseSeen['what'] = 'began'): Promise<void> {
-  return operationsOf(inbox).noteRelease({ name, at: NOON + minute * MINUTE, what });
+function release(
+  inbox: Inbox,
+  minute: number,
+  name: string,
+  what: ReleaseSeen['what'] = 'began',
+  endpoint = 'default',
+): Promise<void> {
+  return operationsOf(inbox).noteRelease({ name, endpoint, at: NOON + minute * MINUTE, what });
 }
 
 /** When releases and secrets began, whatever keeps it. */
@@ -87,6 +93,34 @@ export function testMarks(name: string, open: () => Promise<CountedStore>): void
         [10, 'secret', 'default'],
         [10, 'secret', 'shop-2'],
         [310, 'secret', 'default'],
+      ]);
+    });
+
+    it('shops that share an inbox have releases of their own: a restart of one begins nothing beside the other', async () => {
+      const { inbox } = await open();
+      await release(inbox, 0, 'a1', 'began', 'shop-a');
+      await release(inbox, 30, 'b7', 'began', 'shop-b');
+      await release(inbox, 40, 'a1', 'ends', 'shop-a');
+      await release(inbox, 41, 'a1', 'began', 'shop-a');
+      await release(inbox, 200, 'a1', 'goes on', 'shop-a');
+      expect(await marksOf(inbox)).toEqual([
+        [0, 'release', 'a1'],
+        [30, 'release', 'b7'],
+      ]);
+      // A processor of both is of each of them.
+      await release(inbox, 201, 'a1', 'began', '*');
+      await release(inbox, 202, 'c1', 'began', '*');
+      await release(inbox, 203, 'b7', 'began', 'shop-b');
+      expect((await marksOf(inbox)).slice(2)).toEqual([
+        [202, 'release', 'c1'],
+        [203, 'release', 'b7'],
+      ]);
+      const { marks } = operationsOf(inbox);
+      expect((await marks(NOON, NOON + 300 * MINUTE)).map(({ endpoint }) => endpoint)).toEqual([
+        'shop-a',
+        'shop-b',
+        '*',
+        'shop-b',
       ]);
     });
 

@@ -142,6 +142,28 @@ export function testMetrics(name: string, open: () => Promise<MeasuredStore>): v
       expect(handlerMsByType['other']?.count).toBe(3);
     });
 
+    it('tell by endpoint when a type was handled last, as a handler at one hides none that is gone at another', async () => {
+      const { inbox } = await opened();
+      const seen = async () =>
+        Object.fromEntries(
+          [...(await scraped(inbox))]
+            .filter(([key]) => key.startsWith('hookbox_processor_last_seen'))
+            .map(([key, value]) => [key.replace(/^.*(?=\{)/, ''), value * 1_000 - NOON]),
+        );
+      await inbox.announce({ endpoints: ['live'], types: ['order.ready', 'order.created'] }, NOON, null);
+      expect(Object.keys(await seen()).toSorted()).toEqual(['{type="order.created"}', '{type="order.ready"}']);
+      await inbox.announce({ endpoints: ['test'], types: ['order.ready'] }, NOON + MINUTE, null);
+      await inbox.announce({ endpoints: '*', types: ['order.created', 'cart.abandoned'] }, NOON + HOUR, null);
+      expect(await seen()).toEqual({
+        '{type="cart.abandoned"}': HOUR,
+        '{type="order.created"}': HOUR,
+        '{type="order.created",endpoint="live"}': HOUR,
+        '{type="order.ready"}': MINUTE,
+        '{type="order.ready",endpoint="live"}': 0,
+        '{type="order.ready",endpoint="test"}': MINUTE,
+      });
+    });
+
     it('name fifty of them at most', async () => {
       const { inbox } = await opened();
       const types = Array.from({ length: 60 }, (_, n) => `own.type_${String(n).padStart(2, '0')}`);

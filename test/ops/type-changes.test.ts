@@ -37,6 +37,7 @@ async function inThatHour(inbox: Inbox): Promise<Changes> {
 const begun = (minute: number): Mark => ({
   kind: 'release',
   name: 'v42',
+  endpoint: 'default',
   at: new Date(NOON + minute * MINUTE + 40_000),
 });
 
@@ -142,7 +143,12 @@ it('of a few runs nobody knows how long they take', async () => {
 });
 
 it('compares with what was before the release also where a secret began since, which no handler knows of', async () => {
-  const secret: Mark = { kind: 'secret', name: 'another shop', at: new Date(NOON + 50 * MINUTE) };
+  const secret: Mark = {
+    kind: 'secret',
+    name: 'another shop',
+    endpoint: 'another shop',
+    at: new Date(NOON + 50 * MINUTE),
+  };
   const rows = [
     [-20, 'processed', 'order.ready', 200],
     [31, 'failed', 'order.ready', 40],

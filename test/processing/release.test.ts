@@ -3,6 +3,7 @@ import { createProcessor, createReceiver } from '../../src/index.ts';
 import { memoryInbox } from '../../src/inbox/memory/memory-inbox.ts';
 import type { Operations } from '../../src/inbox/operator/operations.ts';
 import type { ReleaseSeen } from '../../src/inbox/operator/marks.ts';
+import type { Scope } from '../../src/inbox/work.ts';
 import { SEEN_EVERY_MS } from '../../src/inbox/rules/marks.ts';
 import { releaseNote } from '../../src/processing/release.ts';
 
@@ -31,7 +32,7 @@ it('is noted at the beginning, while it goes on, and at the end; what failed is 
   try {
     let fails = true;
     const { seen, inbox } = noting(() => (fails ? Promise.reject(new Error('locked')) : Promise.resolve()));
-    const note = releaseNote(inbox, 'v1', Date.now);
+    const note = releaseNote(inbox, { release: 'v1', endpoints: '*', now: Date.now });
     note.begin();
     note.begin();
     await vi.advanceTimersByTimeAsync(SEEN_EVERY_MS / 2);
@@ -52,7 +53,7 @@ it('a database that hangs keeps nobody from closing', async () => {
   vi.useFakeTimers();
   try {
     const { seen, inbox } = noting(() => new Promise(() => {}));
-    const note = releaseNote(inbox, 'v1', Date.now);
+    const note = releaseNote(inbox, { release: 'v1', endpoints: '*', now: Date.now });
     note.begin();
     let ended = false;
     const end = note.end().then(() => (ended = true));
@@ -67,9 +68,26 @@ it('a database that hangs keeps nobody from closing', async () => {
 
 it('is noted nowhere where operators cannot look, and not without a name', async () => {
   const { seen, inbox } = noting(async () => {});
-  for (const note of [releaseNote(inbox, undefined, Date.now), releaseNote({}, 'v1', Date.now)]) {
+  const told = { endpoints: ['default'], now: Date.now };
+  for (const note of [
+    releaseNote(inbox, { ...told, release: undefined }),
+    releaseNote({}, { ...told, release: 'v1' }),
+  ]) {
     note.begin();
     await note.end();
   }
   expect(seen).toEqual([]);
+});
+
+it.each<[Scope['endpoints'], string]>([
+  [['shop-a'], 'shop-a'],
+  [['shop-a', 'shop-b'], '*'],
+  ['*', '*'],
+])('is noted with the endpoint that the process serves: %j', async (endpoints, endpoint) => {
+  const noted: ReleaseSeen[] = [];
+  const noteRelease: Operations['noteRelease'] = async (seen) => void noted.push(seen);
+  const note = releaseNote({ operations: { noteRelease } as Operations }, { release: 'v1', endpoints, now: () => 5 });
+  note.begin();
+  await note.end();
+  expect(noted).toEqual(['began', 'ends'].map((what) => ({ name: 'v1', endpoint, at: 5, what })));
 });

@@ -4,12 +4,16 @@ export interface Mark {
   readonly kind: 'release' | 'secret';
   /** what the release is called; the endpoint of the secret */
   readonly name: string;
+  /** the one where that is so; `*` for several, and for releases that an older hookbox has noted */
+  readonly endpoint: string;
   readonly at: Date;
 }
 
 /** A release as one of its processes says that it is there; milliseconds since 1970. */
 export interface ReleaseSeen {
   readonly name: string;
+  /** the one that the process serves; `*` for several */
+  readonly endpoint: string;
   readonly at: number;
   /** the process has just started; else it goes on, or ends */
   readonly what: 'began' | 'goes on' | 'ends';

@@ -14,8 +14,9 @@ const MOST_OF_NAME = 40;
 const MOST_OF_TYPE = 60;
 
 /** What began, as a sentence. */
-export function markInWords({ kind, name }: Mark): string {
-  if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began`;
+export function markInWords({ kind, name, endpoint }: Mark): string {
+  const where = endpoint === '*' || endpoint === 'default' ? '' : ` at ${oneLine(endpoint, MOST_OF_NAME)}`;
+  if (kind === 'release') return `release ${oneLine(name, MOST_OF_NAME)} began${where}`;
   return name === 'default' ? 'a new secret began' : `a new secret of ${oneLine(name, MOST_OF_NAME)} began`;
 }
 

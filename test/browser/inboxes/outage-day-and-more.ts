@@ -27,8 +27,13 @@ export async function outageDayAndMore(site: OpsSite, clock: Pick<Clock, 'now'>)
   } finally {
     vi.useRealTimers();
   }
-  await operations.noteRelease({ name: '2026.11.1', at: now - 22 * HOUR, what: 'began' });
-  await operations.noteRelease({ name: RELEASE, at: now - OUTAGE_BEGAN_AGO - 2 * MINUTE, what: 'began' });
+  await operations.noteRelease({ name: '2026.11.1', endpoint: 'default', at: now - 22 * HOUR, what: 'began' });
+  await operations.noteRelease({
+    name: RELEASE,
+    endpoint: 'default',
+    at: now - OUTAGE_BEGAN_AGO - 2 * MINUTE,
+    what: 'began',
+  });
   await outageDay(inbox, clock);
 
   const fails = { at: now - 3 * SECOND, id: 'evt_blocker', type: 'order.created', order: BLOCKED_ORDER };

@@ -43,7 +43,7 @@ async function everything(inbox: Inbox): Promise<void> {
   const rejection = { endpoint: 'default', reason: 'signature-mismatch', bytes: 1, sha256: 'a', source: null };
   await operations.noteRejected([{ ...rejection, count: 1, at: NOON }]);
   await operations.rejected(10);
-  await operations.noteRelease({ name: 'v1', at: NOON, what: 'began' });
+  await operations.noteRelease({ name: 'v1', endpoint: 'default', at: NOON, what: 'began' });
   await operations.noteSecret({ endpoint: 'default', after: NOON, at: NOON });
   await operations.marks(NOON, NOON + DAY);
   await operations.coarsen(NOON + DAY);

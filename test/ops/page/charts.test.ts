@@ -59,7 +59,13 @@ describe('outcomes over time', () => {
     step(10, { stored: 2 }),
   ];
   const began = (minutes: number, parts: Partial<Mark> = {}): Mark => {
-    return { kind: 'release', name: 'v42', at: new Date(NOW.getTime() - minutes * STEP_MS), ...parts };
+    return {
+      kind: 'release',
+      name: 'v42',
+      endpoint: 'default',
+      at: new Date(NOW.getTime() - minutes * STEP_MS),
+      ...parts,
+    };
   };
   const chartOf = (steps: readonly StatsStep[], marks: readonly Mark[] = []): string =>
     written(OutcomesChart({ steps, stepMs: STEP_MS, now: NOW, base: '/ops', marks }));

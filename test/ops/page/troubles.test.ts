@@ -285,7 +285,7 @@ function row(minute: number, what: 'processed' | 'failed', count: number): Count
 it('names the type that fails since the release, in the words of the comparison', async () => {
   const visit = stubVisit({
     ...counting([row(50, 'processed', 198), row(50, 'failed', 2), row(5, 'processed', 31), row(5, 'failed', 19)]),
-    marks: async () => [{ kind: 'release', name: '2026.11.2', at: ago(20) }],
+    marks: async () => [{ kind: 'release', name: '2026.11.2', endpoint: 'default', at: ago(20) }],
   });
   const html = await htmlOf(await overviewScreen(visit));
   expect(textOf(partOf(html, 'headline'))).toBe(
@@ -303,7 +303,7 @@ it.each([
   const visit = stubVisit(
     {
       ...counting([...before, row(200, 'processed', 11), ...rows]),
-      marks: async () => [{ kind: 'release', name: '2026.11.2', at: ago(300) }],
+      marks: async () => [{ kind: 'release', name: '2026.11.2', endpoint: 'default', at: ago(300) }],
     },
     { path: '/?range=24h' },
   );

@@ -8,6 +8,7 @@ import { hurry } from './schema/06-hurry.ts';
 import { heardBulks } from './schema/14-heard-bulks.ts';
 import { holding } from './schema/11-holding.ts';
 import { marks } from './schema/09-marks.ts';
+import { marksByEndpoint } from './schema/15-marks-by-endpoint.ts';
 import { optionsByType } from './schema/07-options-by-type.ts';
 import { processors } from './schema/08-processors.ts';
 import type { Migration } from './schema/migration.ts';
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   foundCrashes,
   cleared,
   heardBulks,
+  marksByEndpoint,
 ];

@@ -7,6 +7,7 @@ import { handling } from './schema/02-handling.ts';
 import { hurry } from './schema/06-hurry.ts';
 import { leftBehind } from './schema/11-left-behind.ts';
 import { marks } from './schema/09-marks.ts';
+import { marksByEndpoint } from './schema/12-marks-by-endpoint.ts';
 import type { Migration } from './schema/migration.ts';
 import { operations } from './schema/03-operations.ts';
 import { optionsByType } from './schema/07-options-by-type.ts';
@@ -26,6 +27,7 @@ const migrations: readonly Migration[] = [
   marks,
   pauses,
   leftBehind,
+  marksByEndpoint,
 ];
 
 /** The tables of an inbox, as far as this hookbox knows them; any other is the merchant's, whatever its name. */

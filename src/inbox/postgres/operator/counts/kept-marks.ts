@@ -42,13 +42,18 @@ export function marks({ store, ask }: Access): Marks {
       ask(() =>
         database.read(async (session) => {
           await time.follow(session);
-          const rows = await session.rows<{ kind: Mark['kind']; name: string; at: number }>(
-            `SELECT kind, name, at_ms AS at FROM ${t.marks} WHERE at_ms >= $1 AND at_ms < $2
+          const rows = await session.rows<{ kind: Mark['kind']; name: string; endpoint: string; at: number }>(
+            `SELECT kind, name, endpoint, at_ms AS at FROM ${t.marks} WHERE at_ms >= $1 AND at_ms < $2
              ORDER BY at_ms DESC, seq DESC LIMIT ${MARKS_SHOWN}`,
             [time.toDatabase(since), time.toDatabase(until)],
           );
           return rows
-            .map(({ kind, name, at }) => ({ kind, name: fromText(name), at: new Date(time.toCaller(at)) }))
+            .map(({ kind, name, endpoint, at }) => ({
+              kind,
+              name: fromText(name),
+              endpoint: fromText(endpoint),
+              at: new Date(time.toCaller(at)),
+            }))
             .toReversed();
         }),
       ),
@@ -57,12 +62,13 @@ export function marks({ store, ask }: Access): Marks {
 
 function engineOn(session: Session, t: Tables): MarkEngine {
   return {
-    newestRelease(name) {
-      const named = name === undefined ? '' : 'AND name = $1';
+    newestRelease(endpoint, name) {
+      const named = name === undefined ? '' : 'AND name = $2';
       const found = session.row<MarkRow>(
         `SELECT seq, name, at_ms AS at, seen_ms, ended_ms FROM ${t.marks} WHERE kind = 'release' ${named}
+           AND (endpoint IN ($1, '*') OR $1 = '*')
          ORDER BY at_ms DESC, seq DESC LIMIT 1`,
-        name === undefined ? [] : [toText(name)],
+        [endpoint, ...(name === undefined ? [] : [name])].map(toText),
       );
       return asked(found.then(markOf));
     },
@@ -73,12 +79,11 @@ function engineOn(session: Session, t: Tables): MarkEngine {
       );
       return asked(found.then((row) => row !== undefined));
     },
-    addMark(kind, name, at) {
-      const added = session.run(`INSERT INTO ${t.marks} (kind, name, at_ms, seen_ms) VALUES ($1, $2, $3, $3)`, [
-        kind,
-        toText(name),
-        at,
-      ]);
+    addMark({ kind, name, endpoint }, at) {
+      const added = session.run(
+        `INSERT INTO ${t.marks} (kind, name, endpoint, at_ms, seen_ms) VALUES ($1, $2, $3, $4, $4)`,
+        [kind, toText(name), toText(endpoint), at],
+      );
       const forget = `DELETE FROM ${t.marks} WHERE seq <= (SELECT max(seq) FROM ${t.marks}) - ${MARKS_KEPT}`;
       return asked(added.then(() => session.run(forget)).then(() => {}));
     },

@@ -21,7 +21,7 @@ export function marks(access: Access): Marks {
     async marks(since, until) {
       const rows = statement(
         access.database(),
-        `SELECT kind, name, at_ms AS at FROM hookbox_marks WHERE at_ms >= ? AND at_ms < ?
+        `SELECT kind, name, endpoint, at_ms AS at FROM hookbox_marks WHERE at_ms >= ? AND at_ms < ?
          ORDER BY at_ms DESC, seq DESC LIMIT ${MARKS_SHOWN}`,
       ).all(since, until) as (Omit<Mark, 'at'> & { readonly at: number })[]; // the columns of the statement
       return rows.map((row) => ({ ...row, at: new Date(row.at) })).toReversed();
@@ -31,12 +31,14 @@ export function marks(access: Access): Marks {
 
 function engineOn(database: SqliteDatabase): MarkEngine {
   return {
-    newestRelease(name) {
+    newestRelease(endpoint, name) {
       const named = name === undefined ? '' : 'AND name = :name';
       const row = statement(
         database,
-        `SELECT ${MARK} FROM hookbox_marks WHERE kind = 'release' ${named} ORDER BY at_ms DESC, seq DESC LIMIT 1`,
-      ).get(name === undefined ? {} : { name });
+        `SELECT ${MARK} FROM hookbox_marks WHERE kind = 'release' ${named} 
+           AND (endpoint IN (:endpoint, '*') OR :endpoint = '*')
+         ORDER BY at_ms DESC, seq DESC LIMIT 1`,
+      ).get(name === undefined ? { endpoint } : { endpoint, name });
       return answer(row as KeptMark | undefined); // the columns of the statement
     },
     hasSecret(endpoint, since, until) {
@@ -46,13 +48,11 @@ function engineOn(database: SqliteDatabase): MarkEngine {
       ).get(endpoint, since, until);
       return answer(found !== undefined);
     },
-    addMark(kind, name, at) {
-      statement(database, 'INSERT INTO hookbox_marks (kind, name, at_ms, seen_ms) VALUES (?, ?, ?, ?)').run(
-        kind,
-        name,
-        at,
-        at,
-      );
+    addMark({ kind, name, endpoint }, at) {
+      statement(
+        database,
+        'INSERT INTO hookbox_marks (kind, name, endpoint, at_ms, seen_ms) VALUES (?, ?, ?, ?, ?)',
+      ).run(kind, name, endpoint, at, at);
       statement(
         database,
         `DELETE FROM hookbox_marks WHERE seq <= (SELECT max(seq) FROM hookbox_marks) - ${MARKS_KEPT}`,
