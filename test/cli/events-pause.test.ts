@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { previewBulk, runBulk } from '../../src/ops/index.ts';
+import type { Scope } from '../../src/inbox/work.ts';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
 import { scratchFolder } from '../helpers/scratch-folder.ts';
@@ -40,6 +41,23 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   const resumed = await events('resume', 'order.created', '--actor', 'ada');
   expect(resumed.stdout).toMatch(/^Resumed: order\.created, paused (now|\d+ s ago) by ada\.\n$/);
   expect(resumed.stderr).toContain('1 event waits; a processor');
+});
+
+it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {
+  const cwd = scratchFolder();
+  const file = join(cwd, 'hookbox.db');
+  const announced = async (endpoints: Scope['endpoints']) => {
+    await using inbox = sqliteInbox(file);
+    await inbox.announce({ endpoints, types: ['order.created'] }, Date.now(), null);
+  };
+  const told = async (...args: readonly string[]) =>
+    (await runHookbox(['events', 'pause', 'order.created', ...args], { cwd })).stderr;
+  await announced(['test']);
+  await announced(['live']);
+  expect(await told()).toContain('No processor names the endpoint default: they name live and test.\n');
+  expect(await told('--endpoint', 'live')).not.toContain('No processor');
+  await announced('*');
+  expect(await told('--endpoint', 'liv')).not.toContain('No processor');
 });
 
 it('a bulk by its number says what became of its events, and how to list the dead ones', async () => {

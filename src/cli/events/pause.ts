@@ -1,8 +1,9 @@
 import type { Inbox } from '../../inbox/contract.ts';
 import { inboxOptions, option, quoted } from '../../host/shell-words.ts';
 import { pausedTypes, pauseType, resumeType, type Pause } from '../../ops/index.ts';
+import { namedEndpoints } from '../../ops/named-endpoints.ts';
 import { bounded, relative } from '../../ops/words/format.ts';
-import { pausedInWords } from '../../ops/words/pause-words.ts';
+import { pausedInWords, strangerInWords } from '../../ops/words/pause-words.ts';
 import { oneLine } from '../../printable.ts';
 import { neededInbox } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -23,6 +24,8 @@ export async function pause(type: string, options: PauseOptions): Promise<ExitCo
   else print(`${pausedInWords(made)}.`);
   tellUnknownTypes([type]);
   if (!changed) tell('It was paused already, and stays as it was.');
+  const stranger = strangerInWords(endpoint, await namedEndpoints(inbox, Date.now()));
+  if (stranger !== null) tell(stranger);
   const where = [
     ...(endpoint === 'default' ? [] : option('--endpoint', endpoint)),
     ...inboxOptions(neededInbox(options)),

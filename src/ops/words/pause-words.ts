@@ -1,10 +1,21 @@
 import type { StoredPause } from '../../inbox/operator/pauses.ts';
 import { oneLine } from '../../printable.ts';
-import { timestamp } from './format.ts';
+import { listed, plural, timestamp } from './format.ts';
 
 /** `order.created is paused since … by ada: the till is down` */
 export function pausedInWords({ type, endpoint, since, actor, reason }: StoredPause): string {
   const at = endpoint === 'default' ? '' : ` at ${oneLine(endpoint, 40)}`;
   const why = reason === null ? '' : `: ${oneLine(reason, 300)}`;
   return `${oneLine(type, 80)}${at} is paused since ${timestamp(since)} by ${oneLine(actor, 60)}${why}`;
+}
+
+const MOST_ENDPOINTS = 5;
+
+/** Of a pause that may be at another endpoint than was meant; `null` where it is at one that processors name. */
+export function strangerInWords(endpoint: string, named: readonly string[]): string | null {
+  if (named.length === 0 || named.includes(endpoint)) return null;
+  const shown = named.slice(0, MOST_ENDPOINTS).map((each) => oneLine(each, 40));
+  const rest = named.length - shown.length;
+  const all = listed(rest === 0 ? shown : [...shown, plural(rest, 'other')]);
+  return `No processor names the endpoint ${oneLine(endpoint, 40)}: they name ${all}.`;
 }

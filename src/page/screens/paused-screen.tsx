@@ -1,8 +1,10 @@
 import { eventTypes } from '../../events/event-types.ts';
 import type { Pause } from '../../inbox/operator/pauses.ts';
 import { LONGEST_OF_LANE } from '../../inbox/rules/pauses.ts';
+import { namedEndpoints } from '../../ops/named-endpoints.ts';
 import { pausedTypes } from '../../ops/pauses.ts';
 import { bounded } from '../../ops/words/format.ts';
+import { strangerInWords } from '../../ops/words/pause-words.ts';
 import { ActForm } from '../parts/act-form.tsx';
 import { ListTable } from '../parts/list-table.tsx';
 import { PausedType } from '../parts/paused-types.tsx';
@@ -14,7 +16,8 @@ import type { Screen, Visit } from '../visit.ts';
 
 /** Types whose events are stored and not handled for a while: what is paused, and the way to pause and to resume. */
 export async function pausedScreen(visit: Visit): Promise<Screen> {
-  const pauses = await pausedTypes(visit.operated.inbox);
+  const { inbox } = visit.operated;
+  const [pauses, named] = await Promise.all([pausedTypes(inbox), namedEndpoints(inbox, visit.now.getTime())]);
   return {
     title: 'Paused types',
     current: '/paused',
@@ -26,16 +29,22 @@ export async function pausedScreen(visit: Visit): Promise<Screen> {
               Nothing is paused.
             </p>
           ) : (
-            <PausesTable pauses={pauses} visit={visit} />
+            <PausesTable pauses={pauses} named={named} visit={visit} />
           )}
         </div>
-        {visit.visitor.role === 'operator' && <PauseForm visit={visit} />}
+        {visit.visitor.role === 'operator' && <PauseForm named={named} visit={visit} />}
       </>
     ),
   };
 }
 
-function PausesTable({ pauses, visit }: { readonly pauses: readonly Pause[]; readonly visit: Visit }) {
+interface Shown {
+  /** the endpoints that processors name */
+  readonly named: readonly string[];
+  readonly visit: Visit;
+}
+
+function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readonly Pause[] }) {
   const { base, now, visitor } = visit;
   return (
     <ListTable
@@ -46,6 +55,7 @@ function PausesTable({ pauses, visit }: { readonly pauses: readonly Pause[]; rea
         <tr id={`pause-${encodeURIComponent(`${pause.endpoint} ${pause.type}`)}`}>
           <th scope="row">
             <PausedType pause={pause} />
+            <Stranger endpoint={pause.endpoint} named={named} />
           </th>
           <td data-label="since">
             <Time at={pause.since} now={now} />
@@ -83,8 +93,13 @@ function PausesTable({ pauses, visit }: { readonly pauses: readonly Pause[]; rea
   );
 }
 
+function Stranger({ endpoint, named }: { readonly endpoint: string; readonly named: readonly string[] }) {
+  const words = strangerInWords(endpoint, named);
+  return words === null ? <></> : <p class="muted">{words}</p>;
+}
+
 /** Beside what is updated: what somebody types must stay. */
-function PauseForm({ visit }: { readonly visit: Visit }) {
+function PauseForm({ named, visit }: Shown) {
   const { searchParams } = visit.url;
   return (
     <section class="panel" id="pause">
@@ -117,11 +132,17 @@ function PauseForm({ visit }: { readonly visit: Visit }) {
             <input
               type="text"
               name="endpoint"
-              value={searchParams.get('endpoint') ?? 'default'}
+              list="known-endpoints"
+              value={searchParams.get('endpoint') ?? (named.length === 1 ? named[0] : 'default')}
               maxlength={LONGEST_OF_LANE.endpoint}
               required
             />
           </label>{' '}
+          <datalist id="known-endpoints">
+            {named.map((endpoint) => (
+              <option value={endpoint} />
+            ))}
+          </datalist>
           <ReasonField />{' '}
           <button type="submit" data-confirm>
             Pause this type

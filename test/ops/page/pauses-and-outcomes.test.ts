@@ -62,6 +62,18 @@ test('what is said of an invalid event before a rerun is true after it', async (
   expect(textOf(partOf(await html('/events/default/evt_1'), 'headline'))).toContain('dead (invalid)');
 });
 
+test('a pause where no processor is says which endpoints they name, and the form offers them', async () => {
+  const { inbox, html } = openedPage();
+  await pauseType(inbox, 'order.created', ADA);
+  expect(textOf(partOf(await html('/paused'), 'pauses'))).not.toContain('No processor');
+  await inbox.announce({ endpoints: ['live'], types: ['*'] }, START, null);
+  const page = await html('/paused');
+  expect(textOf(partOf(page, 'pauses'))).toContain('No processor names the endpoint default: they name live.');
+  const form = tagsOf(partOf(page, 'pause'));
+  expect(form.find(({ attributes }) => attributes['list'] === 'known-endpoints')?.attributes['value']).toBe('live');
+  expect(form.filter(({ name }) => name === 'option').map(({ attributes }) => attributes['value'])).toContain('live');
+});
+
 test('a type is paused and resumed with a reason, seen on the overview and by its events', async () => {
   const { inbox, html, post, get } = openedPage();
   await store(inbox, orderEvent('evt_1'));
