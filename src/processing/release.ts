@@ -33,7 +33,7 @@ export interface NotedRelease {
   readonly release: string | undefined;
   /** those that it serves */
   readonly endpoints: Scope['endpoints'];
-  now(): number;
+  readonly now: () => number;
 }
 
 /** Notes it when it begins, every few minutes while it goes on, and when it ends. No delivery and no handler waits for that. */

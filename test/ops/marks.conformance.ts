@@ -115,13 +115,8 @@ export function testMarks(name: string, open: () => Promise<CountedStore>): void
         [202, 'release', 'c1'],
         [203, 'release', 'b7'],
       ]);
-      const { marks } = operationsOf(inbox);
-      expect((await marks(NOON, NOON + 300 * MINUTE)).map(({ endpoint }) => endpoint)).toEqual([
-        'shop-a',
-        'shop-b',
-        '*',
-        'shop-b',
-      ]);
+      const marks = await operationsOf(inbox).marks(NOON, NOON + 300 * MINUTE);
+      expect(marks.map(({ endpoint }) => endpoint)).toEqual(['shop-a', 'shop-b', '*', 'shop-b']);
     });
 
     it('of many the newest of a span are told, the oldest first', async () => {
