@@ -44,8 +44,8 @@ export function hourOf(at: number): number {
 
 /**
  * How much usually comes in a span; `null` where there is no earlier day to go by. A day without deliveries, such as one of an
- * outage, changes nothing, as it goes by the middle of the days. Of a day of the week on which less comes, such as Sunday, less
- * is usual.
+ * outage, changes nothing, as it goes by the middle of the days, once there are three of its day of the week: before, it may as
+ * well be the day of rest. Of a day of the week on which less comes, such as Sunday, less is usual.
  */
 export function usualIn(span: CountSpan, history: History): number | null {
   return middleOfDays(span, history, ({ since, until }) => countIn(history.hours, since, until));
