@@ -70,7 +70,7 @@ it('a paused type is stored and waits, says by whom and why, and goes on once it
   const { page } = ada;
   await ada.open('/paused');
   const form = page.locator('#pause');
-  await form.getByRole('combobox').fill('order.ready');
+  await form.getByRole('combobox', { name: 'Type' }).fill('order.ready');
   await form.getByLabel(/^Reason/).fill('the printer has no paper');
   await page.keyboard.press('Enter');
   const row = page.getByRole('row').filter({ hasText: 'order.ready' });

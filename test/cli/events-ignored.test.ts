@@ -62,7 +62,9 @@ it('the command that a processor logs reruns what was ignored, and nothing else'
   expect(line).toMatchObject({ level: 'warn', facts: { endpoint, count: 2 } });
   const command = String(line?.facts['command']);
 
-  expect(await paste(`${command} --dry-run`, folder)).toMatch(/^Will rerun 2 events: 2 order\.created; all ignored\./);
+  expect(await paste(`${command} --dry-run`, folder)).toMatch(
+    /^Will rerun 2 events: 2 order\.created; all ignored; all at shop a\./,
+  );
   await paste(`${command} --yes`, folder);
   const states = Object.fromEntries((await inbox.list()).map(({ id, state }) => [id, state]));
   expect(states).toEqual({
