@@ -1,7 +1,7 @@
 // The benchmark: npm run bench -- [options]. It measures, says of each goal how it was met, and fails for no number.
 //
 //   npm run bench -- --only servers --quick --allow-disturbed     a quick look
-//   npm run bench -- --against ../before --write                  everything, into docs/benchmarks.md: half an hour
+//   npm run bench -- --against ../before --write                  everything, into docs/benchmarks.md: 40 minutes
 //   npm run bench -- --ten-million --only events                  ten million events in the file
 //
 // How it comes to figures that can be trusted:
