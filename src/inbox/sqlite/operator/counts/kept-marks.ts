@@ -35,7 +35,7 @@ function engineOn(database: SqliteDatabase): MarkEngine {
       const named = name === undefined ? '' : 'AND name = :name';
       const row = statement(
         database,
-        `SELECT ${MARK} FROM hookbox_marks WHERE kind = 'release' ${named} 
+        `SELECT ${MARK} FROM hookbox_marks WHERE kind = 'release' ${named}
            AND (endpoint IN (:endpoint, '*') OR :endpoint = '*')
          ORDER BY at_ms DESC, seq DESC LIMIT 1`,
       ).get(name === undefined ? { endpoint } : { endpoint, name });
