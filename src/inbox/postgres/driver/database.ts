@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
+import type { PostgresNotice } from './client.ts';
 import { DatabaseFailure, DENIED } from './faults.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -185,8 +186,28 @@ export class Database {
  */
 export async function committed(session: Session): Promise<void> {
   if (session.connection.getTransactionStatus?.() === 'I') throw new DatabaseFailure(new Error('no transaction'));
-  const command = await session.exec('COMMIT');
-  if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
+  const warnings: PostgresNotice[] = [];
+  const { connection } = session;
+  const listener = (notice: PostgresNotice): void => void (isWarning(notice) && warnings.push(notice));
+  connection.on('notice', listener);
+  try {
+    const command = await session.exec('COMMIT');
+    if (command !== 'COMMIT') throw new DatabaseFailure(Object.assign(new Error('not committed'), { code: '40000' }));
+  } finally {
+    connection.removeListener('notice', listener);
+  }
+  const [warning] = warnings;
+  if (warning !== undefined) throw new DatabaseFailure(Object.assign(new Error(warning.message), { code: CANCELLED }));
+}
+
+/** Of a statement that was cancelled. */
+const CANCELLED = '57014';
+
+/**
+ * A COMMIT whose wait for a standby was cancelled, as by `pg_cancel_backend`, succeeds with a warning, and is gone after a fail-over. It is as if the answer were lost: whoever asks again waits for the standby as well.
+ */
+function isWarning({ code }: PostgresNotice): boolean {
+  return code !== undefined && !code.startsWith('00');
 }
 
 async function rolledBack(session: Session): Promise<boolean> {
