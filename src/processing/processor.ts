@@ -1,5 +1,5 @@
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
-import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
@@ -232,7 +232,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   }
 
   async function upkeep(): Promise<void> {
-    await inbox.upkeep?.({ now, isOpen });
+    await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
   }
 
   /** Others may not have been able to renew their leases either. */

@@ -153,7 +153,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
-  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing });
+  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing, logger });
   const underWay = new UnderWay();
   let started = false;
   let closing = false;
