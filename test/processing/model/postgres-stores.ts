@@ -35,12 +35,15 @@ export function postgresStores(): StoreKind {
   return {
     async empty(undone) {
       const pool = await (opened ??= open());
-      await leaveUndone(pool, undone);
+      await leaveUndone(pool, undefined);
       await emptySchema(pool, schema);
       await pool.query(`DELETE FROM ${effects}`);
       // A call at a time, as in a file: how calls meet is for the tests of several machines.
       const inTurn = turns();
       const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema })));
+      // Opened before there is a trigger, which is refused.
+      await Promise.all(inboxes.map((inbox) => inbox.list()));
+      await leaveUndone(pool, undone);
       const store: Store = {
         inboxes,
         rows: () => rowsOf(pool, t),

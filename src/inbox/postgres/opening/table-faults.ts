@@ -31,7 +31,7 @@ const OPEN = `(
       AND (kind NOT IN ('a', 'w') OR coalesce(written, read) = 'true')
   )) AND NOT EXISTS (
     SELECT 1 FROM applied WHERE NOT polpermissive AND (coalesce(read, 'true') <> 'true' OR coalesce(written, 'true') <> 'true')
-  ) FROM unnest(ARRAY['r', 'a', 'w', 'd']::"char"[]) AS kind
+  ) FROM (VALUES ('r'::"char"), ('a'), ('w'), ('d')) AS kinds (kind)
 )`;
 
 const TABLES = `
@@ -40,7 +40,7 @@ const TABLES = `
       WITH applied AS (
         SELECT polpermissive, polcmd, pg_get_expr(polqual, polrelid) AS read, pg_get_expr(polwithcheck, polrelid) AS written
         FROM pg_policy WHERE polrelid = tables.oid AND (
-          0::oid = ANY(polroles) OR EXISTS (SELECT 1 FROM unnest(polroles) AS role WHERE role <> 0 AND pg_has_role(role, 'USAGE'))
+          0::oid = ANY(polroles) OR EXISTS (SELECT 1 FROM pg_roles WHERE oid = ANY(polroles) AND pg_has_role(oid, 'USAGE'))
         )
       ) SELECT ${OPEN}
     ) AS hidden,
@@ -83,7 +83,7 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
 /** Rows that are there from the start: without them nothing would be locked, and nobody told. */
 export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
   const row = await session.row<Record<'slots' | 'clock' | 'progress', boolean>>(`
-    SELECT (SELECT count(*) FROM ${t.slots}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
+    SELECT (SELECT count(*) FROM ${t.slots} WHERE slot >= 0 AND slot < ${SLOTS}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
       NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
   const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
     code: 'CANNOT_OPEN',

@@ -1,0 +1,43 @@
+import { literal, tableNames, type TableName, type Tables } from './tables.ts';
+
+/** The column of each table whose numbers a sequence gives out. */
+const NUMBERED: Partial<Record<TableName, string>> = {
+  events: 'seq',
+  audit: 'seq',
+  counts: 'seq',
+  rejected: 'seq',
+  bulks: 'id',
+  marks: 'seq',
+};
+
+/** Rows of these belong to a number of an event: it must not be given out again, even if that has gone. */
+const OF_EVENTS = ['events', 'queue', 'shelf', 'attempts', 'imported'] as const;
+
+/** A sequence, as statements name it, and the highest number that is stored. */
+export interface Sequence {
+  readonly table: TableName;
+  /** SQL that gives it as text */
+  readonly name: string;
+  /** SQL that gives it; 0 for none */
+  readonly stored: string;
+}
+
+export function sequencesOf(t: Tables): readonly Sequence[] {
+  return tableNames.flatMap((table) => {
+    const column = NUMBERED[table];
+    if (column === undefined) return [];
+    const highest = (table === 'events' ? OF_EVENTS : [table]).map((of) => `(SELECT max(${column}) FROM ${t[of]})`);
+    const name = `pg_get_serial_sequence(${literal(t[table])}, ${literal(column)})`;
+    return [{ table, name, stored: `greatest(${highest.join(', ')}, 0)` }];
+  });
+}
+
+/** The line that has a sequence go on behind what is stored. */
+export function goOnBehind({ name, stored }: Sequence): string {
+  return `SELECT setval(${name}, greatest(${stored}, 1))`;
+}
+
+/** Of the primary key of such a table; `undefined` for another constraint. */
+export function sequenceOfKey(t: Tables, constraint: string): Sequence | undefined {
+  return sequencesOf(t).find(({ table }) => constraint === `${table}_pkey`);
+}
