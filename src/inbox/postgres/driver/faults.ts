@@ -1,7 +1,7 @@
 import { InboxUnavailableError, isInstance } from '../../../errors.ts';
 import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
-import { goOnBehind, sequenceOfKey, type Sequence } from '../sql/sequences.ts';
+import { sequenceOfKey, wordsOfTaken, type Sequence } from '../sql/sequences.ts';
 import { tablesIn } from '../sql/tables.ts';
 
 /** What a failure of Postgres means for what was asked of it. */
@@ -26,7 +26,7 @@ export class DatabaseFailure extends Error {
   constructor(cause: unknown, { isLogin = false }: { readonly isLogin?: boolean } = {}) {
     const code = codeOf(cause);
     const taken = takenNumber(cause, code);
-    super(taken === undefined ? wordsOf(cause, code, isLogin) : wordsOfTaken(taken, code));
+    super(taken === undefined ? wordsOf(cause, code, isLogin) : `Postgres: ${wordsOfTaken(taken)}`);
     this.code = code;
     // Asked again, the next number is taken as well.
     this.fault = taken === undefined ? faultOf(code) : 'refused';
@@ -81,13 +81,6 @@ function takenNumber(cause: unknown, code: string | null): Sequence | undefined 
   const [schema, constraint]: unknown[] = ['schema', 'constraint'].map((field) => Reflect.get(cause, field));
   if (typeof schema !== 'string' || typeof constraint !== 'string') return undefined;
   return sequenceOfKey(tablesIn(schema), constraint);
-}
-
-function wordsOfTaken(sequence: Sequence, code: string | null): string {
-  return (
-    `Postgres: the next number of the table ${sequence.table} is stored already (${code}, ${sequence.table}_pkey): its sequence is ` +
-    `behind, as after a restore or a replication that leaves sequences out. Run: ${goOnBehind(sequence)}`
-  );
 }
 
 /** What is said of rights, names, limits and connections quotes no value of a query. */

@@ -1,7 +1,8 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
 import { SLOTS } from '../sql/slots.ts';
-import { literal, quoted, tableNames } from '../sql/tables.ts';
+import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.ts';
+import { literal, quoted, tableNames, type Tables } from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
 /** What makes a table lose or hide rows, so that what is written or read is not what there is, and what to change. */
@@ -95,6 +96,32 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
     ...(row?.clock === true ? [fault('clock', '(latest_ms) VALUES (0)')] : []),
     ...(row?.progress === true ? [fault('progress', `VALUES (${literal('terms')}, 0)`)] : []),
   ];
+}
+
+/**
+ * Sequences that are behind what is stored, as after a restore or a replication that leaves them out: what is stored next fails, or
+ * gets a number between others.
+ *
+ * @returns `null` for a role that may not look at them
+ */
+export async function sequenceFaults(
+  session: Session,
+  t: Tables,
+): Promise<readonly Pick<TableFault, 'what' | 'advice'>[] | null> {
+  const faults: Pick<TableFault, 'what' | 'advice'>[] = [];
+  for (const sequence of sequencesOf(t)) {
+    const row = await session.row<{ readable: boolean | null; last: number | null; stored: number }>(
+      `SELECT ${mayLook(sequence)} AS readable, ${lastNumber(sequence)} AS last, ${sequence.stored} AS stored`,
+    );
+    if (row?.readable !== true) return null;
+    const { last, stored } = row;
+    if (stored <= (last ?? 0)) continue;
+    faults.push({
+      what: `The numbers of ${t[sequence.table]} go on from ${(last ?? 0) + 1}, and ${stored} is stored already.`,
+      advice: `Run: ${goOnBehind(sequence)}`,
+    });
+  }
+  return faults;
 }
 
 /** @throws InboxOpenError for the first of them */
