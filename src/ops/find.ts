@@ -68,7 +68,7 @@ export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: S
 }
 
 export interface CountOptions {
-  /** ends it, where nobody waits for the count any more */
+  /** ends it, where nobody waits any more */
   readonly signal?: AbortSignal | undefined;
 }
 

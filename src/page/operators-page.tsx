@@ -17,6 +17,7 @@ import { backupRoute } from './acts/backup-route.ts';
 import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk-screen.tsx';
 import { bulksScreen } from './screens/bulks-screen.tsx';
+import { inTurn } from './safety/visitor-queue.ts';
 import { watchChanges } from './live/watch-changes.ts';
 import { csrfTokens } from './safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
@@ -144,6 +145,12 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 
   page.use('*', entrance(shell, guard, authorized));
 
+  // They ask nothing of the inbox, or once for all who listen.
+  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
+  page.get('/live', (c) => live(c.req.raw));
+
+  page.use('*', inTurn(shell));
+
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
     '/events': eventsScreen,
@@ -174,11 +181,9 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
   backupRoute(page, shell, options.backupFolder ?? tmpdir());
-  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
 
-  page.get('/live', (c) => live(c.req.raw));
   page.get('/metrics', async (c) => {
-    const { text, contentType } = await metrics(inbox);
+    const { text, contentType } = await metrics(shell.visitOf(c).operated.inbox);
     return c.body(text, 200, { 'Content-Type': contentType });
   });
 
