@@ -128,7 +128,9 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     base,
     named: { db: options.db, schema: options.schema ?? inbox.schema },
   });
-  const live = liveStreams(watchChanges(inbox));
+  const gone = new AbortController();
+  const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
+  const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
 
   const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
@@ -147,7 +149,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 
   // They ask nothing of the inbox, or once for all who listen.
   assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw));
+  page.get('/live', (c) => live(c.req.raw, c.env));
 
   page.use('*', inTurn(shell));
 

@@ -9,6 +9,8 @@ export interface Operated {
   readonly inbox: Inbox;
   /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
   readonly entity?: EntityOf;
+  /** the receiver's signal of that name: open pages are brought up to date no longer than that */
+  readonly closing?: AbortSignal;
 }
 
 /** Who looks at the page: a viewer reads, an operator acts too. */

@@ -1,3 +1,4 @@
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -17,6 +18,8 @@ export interface Standing {
 
 export interface ChangesOptions {
   readonly everyMs?: number;
+  /** told when the inbox was closed: nothing changes any more */
+  readonly closed?: () => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -26,7 +29,10 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
+export function watchChanges(
+  inbox: Inbox,
+  { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
+): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
@@ -45,8 +51,9 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
         tell(standing);
       }
       seen = found;
-    } catch {
-      // The inbox is busy, or closed: the next look tells.
+    } catch (failure) {
+      // Where the inbox is busy the next look tells.
+      if (isInstance(failure, InboxUnavailableError) && failure.code === 'CLOSED') closed();
     } finally {
       looking = false;
     }
