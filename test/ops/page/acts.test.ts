@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Settlement } from '../../../src/inbox/work.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { auditLines, discardEvents, exportEvents, getBulk, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
@@ -10,7 +11,7 @@ import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, FAILED, handleAgain, handled, RETRY } from '../events-in-states.ts';
+import { ANY, failure, FAILED, handleAgain, handled } from '../events-in-states.ts';
 import { ADA, leadsTo, openedPage, signedIn, tokenIn } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 
@@ -18,6 +19,7 @@ const EVENT = '/events/default/evt_1';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
 const GRACE = { actor: 'grace' };
+const WAITS: Settlement = { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 };
 
 async function handledAfterRerun(inbox: Inbox): Promise<void> {
   await rerunEvents(inbox, [KEY], GRACE);
@@ -66,11 +68,7 @@ describe('one event', () => {
     ['hurry', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
   ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
     const { inbox, post, html } = openedPage();
-    await handled(
-      inbox,
-      shown === 'pending' ? { ...RETRY, dueAt: Date.now() + 3_600_000 } : FAILED,
-      orderEvent('evt_1'),
-    );
+    await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
     if (shown === 'ignored') await discardEvents(inbox, [KEY], GRACE);
     const inputs = tagsOf(partOf(await html(EVENT), act)).filter(({ name }) => name === 'input');
     const fields = inputs.map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? ''] as const);
