@@ -144,6 +144,9 @@ function PauseForm({ named, visit }: Shown) {
             ))}
           </datalist>
           <ReasonField />{' '}
+          <label>
+            <input type="checkbox" name="unseen" value="yes" /> also a type that nobody has seen yet
+          </label>{' '}
           <button type="submit" data-confirm>
             Pause this type
           </button>

@@ -137,7 +137,8 @@ it.each([
     const beside = (count: number) =>
       pagesOfClaims(
         async ({ inbox }) => {
-          if (which === 'paused') await pauseType(inbox as unknown as Inbox, 'held', { actor: 'ada', now: START });
+          if (which === 'paused')
+            await pauseType(inbox as unknown as Inbox, 'held', { actor: 'ada', now: START }, { unseen: true });
           await storeHeld(inbox, count);
         },
         { request },
