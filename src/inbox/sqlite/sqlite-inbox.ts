@@ -26,7 +26,7 @@ import {
 } from './jobs.ts';
 import { newestSeq } from './sql/newest-seq.ts';
 import { logGone } from './opening/files-in-use.ts';
-import { absolutePath } from './opening/open.ts';
+import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
@@ -89,6 +89,8 @@ export function sqliteInbox(
     : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
   const inMemory = connection.database().memory;
+  const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
+  if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -272,6 +274,10 @@ export function sqliteInbox(
     [Symbol.asyncDispose]: close,
   };
 }
+
+const NO_TEMPORARY_FILES =
+  'SQLite can make no temporary file here, and your connection has its temporary data in files: transactions fail. Run ' +
+  'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */
 type Job = Move | Work<Statements>;
