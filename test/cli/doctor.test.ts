@@ -111,10 +111,10 @@ describe('hookbox doctor', () => {
   it('prints a line for each check, and the advice below it', async () => {
     const ran = await runHookbox(['doctor', '--db', db, '--port', '0'], { env: { SIGNING_SECRET: 'short' } });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^0 problems, [12] warnings?\.\n$/) });
-    expect(ran.stdout).toMatch(/^ok {7}node {12}Node \d+\.\d+\.\d+\nok {7}platform /);
+    expect(ran.stdout).toMatch(/^ok {7}node {13}Node \d+\.\d+\.\d+\nok {7}platform /);
     expect(ran.stdout).toContain(
-      'warning  secret          the secret in SIGNING_SECRET has fewer than 16 characters\n' +
-        '                         To do: Compare it with the one in the dashboard.\n',
+      'warning  secret           the secret in SIGNING_SECRET has fewer than 16 characters\n' +
+        '                          To do: Compare it with the one in the dashboard.\n',
     );
   });
 

@@ -70,11 +70,12 @@ export function whyNoTemporaryFiles(): string | null {
 }
 
 /** What the binaries of better-sqlite3 13 need, by their own symbols. */
-const NEEDS = 'x64 or arm64, on Linux with glibc 2.34 or newer, or musl; on macOS; on Windows';
+const NEEDS =
+  'Node, Bun or Deno on x64 or arm64; Linux with glibc 2.34 or newer, or musl, macOS or Windows; and a disk';
 
 function whyNotLoaded(cause: unknown): string {
   return (
-    `better-sqlite3 does not load here, ${systemName()}: ${messageOf(cause)}. Its binaries need ${NEEDS}. Install it on this ` +
+    `better-sqlite3 does not load here, ${systemName()}: ${messageOf(cause)}. It needs ${NEEDS}. Install it on this ` +
     'machine with this Node (remove node_modules, npm ci): a node_modules copied from another system has the wrong one. On an ' +
     'older system take a newer base image, or compile it: npm rebuild better-sqlite3 --build-from-source.'
   );
