@@ -113,7 +113,7 @@ describe('what can be done', () => {
       ...acts.map((act) => `hookbox events ${act}${act === 'rerun' ? force : ''} evt_1`),
       'hookbox events show evt_1',
     ]);
-    expect(tagsOf(page).filter(({ attributes }) => 'data-confirm' in attributes).length).toBe(acts.length);
+    expect(tagsOf(page).filter(({ attributes }) => attributes['name'] === 'reason').length).toBe(acts.length);
   });
 
   test('is told as commands for the file that the page is told', async () => {
