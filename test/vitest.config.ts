@@ -31,7 +31,7 @@ export const LONG: readonly string[] = [
   'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
-  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists}.test.ts',
+  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists,widths}.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/{page,lists}-script.test.ts',
