@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
@@ -82,6 +83,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
   };
 
+  /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;
@@ -104,7 +107,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     // Its own commit has ended the lease.
     if (reason === 'lost' && transactions.committed) return;
     stopped = reason;
-    controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
+    const why = new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError');
+    inOwnContext(() => controller.abort(why));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
   };
   const cancelTimeout = clock.after(timeoutMs, () => {
@@ -223,7 +227,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   return {
     type,
-    ended: run(parsed.event),
+    ended: inOwnContext(() => run(parsed.event)),
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -28,6 +29,8 @@ const MINUTE_MS = 60_000;
  */
 export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
+  /** Of a timer that serves all listeners and not the one that it begins with. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();
@@ -63,8 +66,7 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
       if (timer === undefined) {
         // Nobody has looked for a while.
         void look();
-        timer = setInterval(() => void look(), everyMs);
-        timer.unref();
+        timer = inOwnContext(() => setInterval(() => void look(), everyMs).unref());
       }
       return () => {
         listeners.delete(listener);
