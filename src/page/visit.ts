@@ -1,12 +1,12 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
 /** What the page shows: a receiver, or an inbox alone as `{ inbox }`. */
 export interface Operated {
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
   /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
   readonly entity?: EntityOf;
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { Changes } from './event-stream.ts';
@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
+export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   /** Of a timer that serves all listeners and not the one that it begins with. */
   const inOwnContext = AsyncLocalStorage.snapshot();
@@ -81,7 +81,7 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
 const NEWEST = 'newest event';
 
 /** What differs when something has happened, by what it is. */
-async function signs(inbox: Inbox): Promise<Map<string, string>> {
+async function signs(inbox: AnyInbox): Promise<Map<string, string>> {
   const operations = operationsOf(inbox);
   const now = Date.now();
   const since = Math.floor(now / MINUTE_MS - 1) * MINUTE_MS;
@@ -98,7 +98,7 @@ async function signs(inbox: Inbox): Promise<Map<string, string>> {
   return found;
 }
 
-async function standingOf(inbox: Inbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
+async function standingOf(inbox: AnyInbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
   const { pending, retrying, processing, dead } = await operationsOf(inbox).gauges();
   return { newest: Number(found.get(NEWEST)), pending, retrying, processing, dead, version };
 }
