@@ -143,6 +143,7 @@ function resultOf(end: AttemptEnd): InlineResult {
   switch (end.outcome) {
     case 'processed':
     case 'committed':
+    case 'committed alone':
       return 'processed';
     case 'lost':
       return 'lost';

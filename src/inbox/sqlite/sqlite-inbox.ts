@@ -245,7 +245,6 @@ export function sqliteInbox(
     settle: (lease, settlement, now) =>
       unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
-    noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
