@@ -79,6 +79,8 @@ export interface Sandbox extends Controls {
   readonly advance: (duration: number | string) => Promise<void>;
   /** Ends it: requests under way are answered 503. What a file holds stays. Also by `await using`. */
   readonly close: () => Promise<void>;
+  /** aborted when it begins to close */
+  readonly closing: AbortSignal;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -198,6 +200,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       },
       advance: (duration) => dispatch.advance(duration),
       close,
+      closing: closing.signal,
       [Symbol.asyncDispose]: close,
     };
   } catch (failure) {

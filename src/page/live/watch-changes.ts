@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
@@ -18,6 +19,8 @@ export interface Standing {
 
 export interface ChangesOptions {
   readonly everyMs?: number;
+  /** told when the inbox was closed: nothing changes any more */
+  readonly closed?: () => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -27,7 +30,10 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
+export function watchChanges(
+  inbox: AnyInbox,
+  { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
+): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   /** Of a timer that serves all listeners and not the one that it begins with. */
   const inOwnContext = AsyncLocalStorage.snapshot();
@@ -48,8 +54,9 @@ export function watchChanges(inbox: AnyInbox, { everyMs = 1_000 }: ChangesOption
         tell(standing);
       }
       seen = found;
-    } catch {
-      // The inbox is busy, or closed: the next look tells.
+    } catch (failure) {
+      // Where the inbox is busy the next look tells.
+      if (isInstance(failure, InboxUnavailableError) && failure.code === 'CLOSED') closed();
     } finally {
       looking = false;
     }

@@ -34,7 +34,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       ),
     };
   }
-  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.operated.inbox, id);
+  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.lasting, id);
   const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
   return {
     title,

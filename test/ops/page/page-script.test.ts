@@ -264,3 +264,18 @@ test('r on a row leads to where a rerun is confirmed, and Enter opens it', async
   await page.keyboard.press('Enter');
   await page.waitForURL('**/events/default/evt_2');
 });
+
+test('a page that is told to come again later does, without a reload', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  await page.goto(`${origin}/ops/events?state=dead`);
+  await page.locator('#live-state[data-state=live]').waitFor();
+  let refused = 0;
+  await page.route('**/ops/events?**', async (route) => {
+    refused += 1;
+    if (refused > 2) return route.continue();
+    return route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: '' });
+  });
+  await handled(inbox, FAILED, orderEvent('evt_new'));
+  await page.getByRole('button', { name: '1 new' }).waitFor();
+  expect(refused).toBeGreaterThanOrEqual(3);
+});
