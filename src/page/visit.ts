@@ -25,7 +25,7 @@ export interface Visit {
   /** its inbox is asked for nothing more when the visitor waits no more */
   readonly operated: Operated;
   /** the inbox for what goes on without the visitor */
-  readonly lasting: Inbox;
+  readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
