@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActReport, By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
@@ -22,6 +22,6 @@ import { operationsOf } from './operations-of.ts';
  * await inbox.close();
  * ```
  */
-export async function discardEvents(inbox: Inbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
+export async function discardEvents(inbox: AnyInbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
   return operationsOf(inbox).act('discard', keys, by, {});
 }

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActReport, By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
@@ -24,6 +24,6 @@ import { operationsOf } from './operations-of.ts';
  * await inbox.close();
  * ```
  */
-export async function hurryEvents(inbox: Inbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
+export async function hurryEvents(inbox: AnyInbox, keys: readonly EventKey[], by: By): Promise<ActReport> {
   return operationsOf(inbox).act('hurry', keys, by, {});
 }

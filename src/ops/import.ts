@@ -1,6 +1,6 @@
 import type { EntityOf } from '../events/entity.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/operator/export-format.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
@@ -78,7 +78,7 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * ```
  */
 export async function importEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   lines: AsyncIterable<string> | Iterable<string>,
   by: By,
   options: ImportOptions = {},

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { readExportLine, type ExportedEvent } from '../inbox/operator/export-format.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
@@ -27,7 +27,7 @@ import { SPREADSHEET_MARK, type ReadableFormat } from './words/readable-formats.
  * ```
  */
 export async function* exportReadable(
-  inbox: Inbox,
+  inbox: AnyInbox,
   format: ReadableFormat,
   by: By,
   filter: EventFilter = {},

@@ -19,8 +19,8 @@ const KEYS: Look['keys'] = [
   ['Enter', 'open the row'],
   ['x', 'choose the row'],
   ['c', 'copy the id of the row'],
-  ['r', 'rerun the event or the group: asks before anything happens'],
-  ['d', 'discard the event or the group: asks before anything happens'],
+  ['r', 'rerun what is chosen, or the event or group: asks before anything happens'],
+  ['d', 'discard what is chosen, or the event or group: asks before anything happens'],
   ['?', 'these keys'],
   ['Esc', 'close, or leave a field'],
 ];

@@ -53,7 +53,9 @@ export class TransactionCalls {
   #begin: HandlerContext['transaction'] = (work) => {
     if (this.#isOver) return Promise.reject(new TransactionError('ATTEMPT_OVER', OVER));
     const isTaken = this.#calls.some(({ state }) => state === 'running' || state === 'committed');
-    return isTaken ? Promise.reject(new TransactionError('ALREADY_COMMITTED', TWICE)) : this.#run(work);
+    return isTaken || this.spoiled?.code === 'COMMITTED_BY_ITSELF'
+      ? Promise.reject(new TransactionError('ALREADY_COMMITTED', TWICE))
+      : this.#run(work);
   };
 
   /** The handler has ended: a failure that it has not heard of by now, it cannot have dealt with. */

@@ -76,7 +76,9 @@ function report(
 ): void {
   const { message: hint, request_id: requestId } = body.error;
   const facts = { reason, status, requestId, suppressed, hint, ...(error !== undefined && { error }) };
-  if (kind === 'rejected') return logger.warn(facts, 'delivery rejected');
-  const what = fix === undefined ? 'delivery not taken in' : `delivery not taken in: ${fix}`;
+  const isRejected = kind === 'rejected';
+  const happened = isRejected ? 'delivery rejected' : 'delivery not taken in';
+  const what = fix === undefined ? happened : `${happened}: ${fix}`;
+  if (isRejected) return logger.warn(facts, what);
   logger.error(cause === undefined ? facts : { ...facts, cause: messageOf(cause) }, what);
 }

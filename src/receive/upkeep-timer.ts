@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
@@ -18,6 +19,7 @@ export function upkeepTimer(
   inbox: Inbox,
   { now, isNeeded }: { readonly now: () => number; readonly isNeeded: () => boolean },
 ): UpkeepTimer {
+  const inOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {
@@ -31,7 +33,8 @@ export function upkeepTimer(
 
   return {
     begin() {
-      if (inbox.upkeep !== undefined && isNeeded()) timer ??= unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS));
+      if (inbox.upkeep === undefined || !isNeeded()) return;
+      timer ??= inOwnContext(() => unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS)));
     },
     stop: () => clearTimeout(timer),
   };

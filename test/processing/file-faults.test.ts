@@ -127,6 +127,17 @@ describe.each([
   });
 });
 
+it('a file that fails after the function has committed by itself does not have it run again', async () => {
+  await using inbox = sqliteInbox(scratchFile());
+  const { state, outcomes } = await handled(inbox, (context) =>
+    context.transaction((database) => {
+      database.exec('COMMIT');
+      throw sqliteError('SQLITE_FULL');
+    }),
+  );
+  expect({ state, runs: outcomes.length }).toEqual({ state: 'dead', runs: 1 });
+});
+
 it.each([true, false])('a file that cannot be opened uses up no attempt either; thread: %s', async (thread) => {
   const file = scratchFile();
   await using inbox = sqliteInbox(file, { thread, logger: false });

@@ -4,12 +4,13 @@ import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';
 import type { Session } from '../../inbox/postgres/driver/session.ts';
 import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.ts';
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
+import { askedRights } from '../../inbox/postgres/opening/rights.ts';
 import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { ok, problem, warning, type Finding } from './finding.ts';
-import { askedRights, judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
+import { judgeRights, judgeSearchPath, mayLook } from './postgres-rights.ts';
 
 /** Looks at a server, and changes nothing there. */
 export async function checkPostgres(options: DbOptions): Promise<readonly Finding[]> {

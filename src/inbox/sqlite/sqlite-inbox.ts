@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
@@ -77,6 +78,7 @@ export function sqliteInbox(
   assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
+  const inOwnContext = AsyncLocalStorage.snapshot();
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
@@ -163,7 +165,7 @@ export function sqliteInbox(
   }
 
   function warn(cause: unknown, message: string): void {
-    logger.warn({ cause: messageOf(cause), file }, message);
+    inOwnContext(() => logger.warn({ cause: messageOf(cause), file }, message));
   }
 
   function isAlone(goneBecause: string): boolean {
@@ -245,7 +247,6 @@ export function sqliteInbox(
     settle: (lease, settlement, now) =>
       unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
-    noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;

@@ -111,6 +111,7 @@ function ChosenGroups({ visit }: { readonly visit: Visit }) {
       <div class="actions chosen" id="chosen">
         <span id="chosen-count">Chosen:</span>
         <ExportMenu visit={visit} id="export-chosen" what="" />
+        <span class="muted">Rerun and discard take one group at a time.</span>
       </div>
     </ActForm>
   );

@@ -265,8 +265,8 @@ function Act({
       <p>{children}</p>
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
         {force && <input type="hidden" name="force" value="yes" />}
-        <ReasonField />
-        <button type="submit" class={act === 'discard' ? undefined : 'primary'} data-confirm>
+        <ReasonField isRequired={act === 'discard' || force} />
+        <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
           {button}
         </button>
       </ActForm>

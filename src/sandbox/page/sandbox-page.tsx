@@ -98,7 +98,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const base = options.base?.replace(/\/+$/, '');
   const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
   const logger = loggerOf(options.logger);
-  const live = liveStreams(watchVersion(sandbox));
+  const live = liveStreams(watchVersion(sandbox), { until: sandbox.closing });
 
   const visitOf = (c: PageContext): SandboxVisit => {
     const visitor = frame.visitorOf(c);
@@ -153,7 +153,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
 
   actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw));
+  page.get('/live', (c) => live(c.req.raw, c.env));
   page.all('*', noSuchScreen(frame));
   return mountable(page, base);
 }

@@ -5,6 +5,7 @@ import { tablesIn, quoted } from '../../../src/inbox/postgres/sql/tables.ts';
 import { postgresInbox } from '../../../src/inbox/postgres/postgres-inbox.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { dropSchema, postgresUrl, schemaName } from '../../helpers/postgres.ts';
+import { proxiedPool } from './proxied-pool.ts';
 import { rewrittenPool } from './rewritten-pool.ts';
 
 const KEY = { endpoint: 'default', id: 'evt_1' };
@@ -44,6 +45,65 @@ it('a server that asks for a password where none is given', async () => {
     message: expect.stringMatching(
       /asks for a password, and the URL or the pool has none.*Look at the role and the password/,
     ),
+  });
+});
+
+it.each([
+  ['XX000', 'Tenant or user not found'],
+  ['58000', 'server login has been failing, try again later'],
+  ['54000', 'too many clients'],
+  ['XX001', 'no such database: shop'],
+])('a pooler that refuses the login with %s: it is told what the pooler says', async (code, words) => {
+  const connect = () => Promise.reject(Object.assign(new Error(words), { code }));
+  await using inbox = postgresInbox({ pool: { connect } }, { schema: schemaName() });
+  await expect(inbox.get(KEY)).rejects.toMatchObject({
+    message: expect.stringContaining(`Postgres: ${words} (${code})`),
+  });
+});
+
+it('what a server says of a query by such a code is not told: it may quote a value', async () => {
+  const schema = await ownSchema();
+  const spoiled = proxiedPool(pool, (client) => ({
+    async query(asked) {
+      if (!asked.text.includes(`INSERT INTO ${tablesIn(schema).events}`)) return client.query(asked);
+      throw Object.assign(new Error('could not read "a payload"'), { code: 'XX001' });
+    },
+  }));
+  await using inbox = postgresInbox({ pool: spoiled }, { schema });
+  await expect(inbox.accept(incoming(), later())).rejects.toMatchObject({
+    message: 'Postgres has refused what was asked (XX001)',
+  });
+});
+
+it('a right that is missing, on a server that speaks German', async () => {
+  const role = schemaName();
+  await pool.query(`CREATE ROLE ${role} LOGIN`);
+  onTestFinished(async () => {
+    await pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+  const own = new URL(url);
+  own.username = role;
+  const theirs = new Pool({ connectionString: own.href });
+  onTestFinished(() => theirs.end());
+  const german = proxiedPool(theirs, (client) => ({
+    query: (asked) =>
+      client.query(asked).catch((failure: Error) => {
+        throw Object.assign(failure, { message: 'keine Berechtigung' });
+      }),
+  }));
+  const denied = async (schema: string): Promise<unknown> => {
+    await using inbox = postgresInbox({ pool: german }, { schema });
+    return inbox.get(KEY).catch((failure: unknown) => failure);
+  };
+  expect(await denied(schemaName())).toMatchObject({
+    code: 'ACCESS_DENIED',
+    message: expect.stringMatching(/keine Berechtigung \(42501\)\..*GRANT CREATE ON DATABASE "\w+" TO/),
+  });
+  const schema = await ownSchema();
+  expect(await denied(schema)).toMatchObject({ message: expect.stringContaining(`GRANT USAGE ON SCHEMA "${schema}"`) });
+  await pool.query(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${role}`);
+  expect(await denied(schema)).toMatchObject({
+    message: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE'),
   });
 });
 

@@ -4,6 +4,7 @@ import { DatabaseFailure, DENIED } from '../driver/faults.ts';
 import type { Session } from '../driver/session.ts';
 import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
+import { askedRights, missingRight } from './rights.ts';
 import type { Migration } from './schema/migration.ts';
 import { askedServer, faultsOf, hiddenTables, type Server } from './server.ts';
 
@@ -42,7 +43,7 @@ async function refusing<T>(session: Session, schema: string, work: () => Promise
     refuseHidden(await hiddenTables(session, schema), schema, role);
     return await work();
   } catch (failure) {
-    throw isInstance(failure, DatabaseFailure) ? refusalOf(failure, schema, role) : failure;
+    throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
   }
 }
 
@@ -71,13 +72,14 @@ function notMigrated(schema: string, isThere: boolean): InboxOpenError {
 }
 
 /** What Postgres says of rights and names, with what to do about it. */
-function refusalOf(failure: DatabaseFailure, schema: string, role: string): unknown {
+async function refusalOf(
+  failure: DatabaseFailure,
+  session: Session,
+  { schema, role }: { readonly schema: string; readonly role: string },
+): Promise<unknown> {
   switch (failure.code) {
     case DENIED:
-      return new InboxOpenError(
-        'ACCESS_DENIED',
-        `${failure.message}. ${grantsFor(failure.message, quoted(schema), role)}`,
-      );
+      return new InboxOpenError('ACCESS_DENIED', `${failure.message}. ${await toBeGranted(session, schema, role)}.`);
     case '42P07':
     case '42703':
       return new InboxOpenError(
@@ -89,16 +91,11 @@ function refusalOf(failure: DatabaseFailure, schema: string, role: string): unkn
   }
 }
 
-/** Postgres says of what a right is missing, and not which one. */
-function grantsFor(denied: string, schema: string, role: string): string {
-  const byAnother = 'or run hookbox migrate with a role that may';
-  // There is no schema yet: rights on it come later.
-  if (/for database/.test(denied)) return `GRANT CREATE ON DATABASE … TO ${role}, ${byAnother}.`;
-  return (
-    `To make tables: GRANT CREATE ON SCHEMA ${schema} TO ${role}, ${byAnother}. To work on those that another role has ` +
-    `made: GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` +
-    `${schema} TO ${role}.`
-  );
+/** The message says of what a right is missing, in the language of the server, and not which one: the catalogue does. */
+async function toBeGranted(session: Session, schema: string, role: string): Promise<string> {
+  await session.exec('ROLLBACK');
+  const missing = missingRight(await askedRights(session, schema), schema);
+  return missing?.advice ?? `Run hookbox migrate with the role that owns the tables, or make ${role} a member of it`;
 }
 
 /**

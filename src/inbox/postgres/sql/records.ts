@@ -30,19 +30,29 @@ export function timesOf(row: TimesColumns | undefined): Times | null {
 }
 
 /** Where an event stands, of `events` joined with `queue` and `shelf`. */
-export const STATE = `
-  CASE WHEN queue.seq IS NOT NULL THEN CASE WHEN queue.lease_until_ms IS NULL THEN 'pending' ELSE 'processing' END
+export const STATE = stateWhere('');
+
+function stateWhere(first: string): string {
+  return `
+  CASE ${first} WHEN queue.seq IS NOT NULL THEN CASE WHEN queue.lease_until_ms IS NULL THEN 'pending' ELSE 'processing' END
     ELSE coalesce(shelf.state, 'processed') END AS state, shelf.dead_reason`;
+}
+
+/** `STATE` for whoever acts on it: one whose handler still runs is in processing, though it may be processed. */
+export function stateToActOn(t: Tables): string {
+  const leased = `SELECT 1 FROM ${t.queue} AS leased WHERE leased.seq = events.seq AND leased.processed`;
+  return stateWhere(`WHEN EXISTS (${leased}) THEN 'processing'`);
+}
 
 export function joined(t: Tables): string {
   return `${t.events} AS events ${places(t)}`;
 }
 
-/** What is joined to `events` for `STATE`. */
+/** What is joined to `events` for `STATE`. A processed event whose handler still runs is not in the queue for that. */
 export function places(t: Tables): string {
   const same = 'found.seq = events.seq';
   return `
-    LEFT JOIN ${rowOf(t.queue, 'queue', same)} ON true LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true`;
+    LEFT JOIN ${rowOf(t.queue, 'queue', `${same} AND NOT found.processed`)} ON true LEFT JOIN ${rowOf(t.shelf, 'shelf', same)} ON true`;
 }
 
 interface StoredRow extends CreatedColumns {
