@@ -141,11 +141,22 @@ export function isInstance<T>(thrown: unknown, type: abstract new (...parameters
   }
 }
 
+/** An Error of any realm: Jest and `vm` give tests classes of their own, and what Node throws has others. */
+export function isError(thrown: unknown): thrown is Error {
+  if (isInstance(thrown, Error)) return true;
+  try {
+    if (typeof thrown !== 'object' || thrown === null) return false;
+    return typeof Reflect.get(thrown, 'message') === 'string' && typeof Reflect.get(thrown, 'stack') === 'string';
+  } catch {
+    return false;
+  }
+}
+
 /** Also one of another copy of hookbox: the handlers may have their own beside the one that runs them. */
 export function isPermanent(thrown: unknown): boolean {
   if (isInstance(thrown, PermanentError)) return true;
   try {
-    return isInstance(thrown, Error) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
+    return isError(thrown) && thrown.name === 'PermanentError' && Reflect.get(thrown, 'code') === 'PERMANENT';
   } catch {
     return false;
   }
@@ -154,7 +165,7 @@ export function isPermanent(thrown: unknown): boolean {
 /** How long whatever was thrown asks to wait, in whole milliseconds: 0 where it does not. Also of another copy of hookbox. */
 export function waitAskedFor(thrown: unknown): number {
   try {
-    if (!isInstance(thrown, Error) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
+    if (!isError(thrown) || Reflect.get(thrown, 'code') !== 'RETRY_LATER') return 0;
     const afterMs: unknown = Reflect.get(thrown, 'afterMs');
     return typeof afterMs === 'number' && afterMs > 0 ? Math.ceil(Math.min(afterMs, LONGEST_WAIT_MS)) : 0;
   } catch {
@@ -165,7 +176,7 @@ export function waitAskedFor(thrown: unknown): number {
 /** What kind of thing was thrown, for where its text may quote a secret or a payload. */
 export function nameOf(thrown: unknown): string {
   try {
-    return isInstance(thrown, Error) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
+    return isError(thrown) ? thrown.name.slice(0, 100) : `a thrown ${typeof thrown}`;
   } catch {
     return 'something that has no name';
   }
@@ -174,7 +185,7 @@ export function nameOf(thrown: unknown): string {
 /** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
 export function messageOf(thrown: unknown): string {
   try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
+    return String(isError(thrown) ? thrown.message : thrown);
   } catch {
     return 'something that has no text was thrown';
   }

@@ -1,4 +1,4 @@
-import { ConfigurationError, messageOf } from '../../errors.ts';
+import { ConfigurationError, isError, messageOf } from '../../errors.ts';
 import { sqliteCode } from '../../inbox/sqlite/opening/database.ts';
 import { CommandError, EXIT, type ExitCode } from './exit.ts';
 import { styled, tell } from './output.ts';
@@ -21,5 +21,5 @@ const FULL_DISK =
 
 function isOfFullDisk(failure: unknown): boolean {
   if (sqliteCode(failure) === 'SQLITE_FULL') return true;
-  return failure instanceof Error && failure.cause !== undefined && isOfFullDisk(failure.cause);
+  return isError(failure) && failure.cause !== undefined && isOfFullDisk(failure.cause);
 }

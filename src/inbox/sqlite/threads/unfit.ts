@@ -1,4 +1,4 @@
-import { InboxUnavailableError } from '../../../errors.ts';
+import { InboxUnavailableError, isError } from '../../../errors.ts';
 
 /** The code of what a thread throws when it must leave the file to whoever has started it. */
 export const UNFIT = 'UNFIT';
@@ -13,7 +13,7 @@ export function unfit(why: string, isBegun: boolean): InboxUnavailableError {
 /** The codes of a failure and of its causes. */
 export function codesOf(failure: unknown): readonly string[] {
   const codes: string[] = [];
-  for (let at = failure; at instanceof Error; at = at.cause) {
+  for (let at = failure; isError(at); at = at.cause) {
     if ('code' in at && typeof at.code === 'string') codes.push(at.code);
   }
   return codes;
