@@ -266,6 +266,7 @@ function Act({
       <summary>{title}</summary>
       <p>{children}</p>
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
+        <input type="hidden" name="state" value={summary.state} />
         {force && <input type="hidden" name="force" value="yes" />}
         <ReasonField isRequired={act === 'discard' || force} />
         <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
