@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Act, ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
 import { assertFilter } from '../inbox/operator/check-filter.ts';
@@ -13,7 +13,7 @@ export type InStates = Pick<ActOptions, 'states'>;
  * @throws ConfigurationError for states that there are not
  */
 export async function actOnNamed(
-  inbox: Inbox,
+  inbox: AnyInbox,
   act: Act,
   keys: readonly EventKey[],
   by: By,

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Bulk } from '../inbox/operator/acts.ts';
 import type { Lane, StoredPause } from '../inbox/operator/pauses.ts';
 import type { RunningProcessor } from '../inbox/work.ts';
@@ -20,7 +20,7 @@ export interface HeldUpLanes {
 }
 
 /** What would hold up events that an act makes due. */
-export async function heldUp(inbox: Inbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
+export async function heldUp(inbox: AnyInbox, { types, endpoints }: HeldUpLanes, now = Date.now()): Promise<HeldUp> {
   const [pauses, { processors }] = await Promise.all([pausedTypes(inbox), inbox.processors(now)]);
   const isMeant = ({ endpoint, type }: Lane): boolean =>
     types.includes(type) && (endpoints === null || endpoints.includes(endpoint));

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActReport, By } from '../inbox/operator/acts.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -29,7 +29,7 @@ const OPTIONS: KnownOptions<InStates> = { states: 'list' };
  * ```
  */
 export async function hurryEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   keys: readonly EventKey[],
   by: By,
   options: InStates = {},

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes, isEventType } from '../events/event-types.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
 import { assertLane } from '../inbox/rules/pauses.ts';
@@ -50,7 +50,7 @@ const PAUSE: KnownOptions<PauseTypeOptions> = { ...OPTIONS, unseen: 'boolean' };
  * ```
  */
 export async function pauseType(
-  inbox: Inbox,
+  inbox: AnyInbox,
   type: string,
   by: By,
   options: PauseTypeOptions = {},
@@ -62,7 +62,7 @@ export async function pauseType(
   return operationsOf(inbox).pauseType(lane, by);
 }
 
-async function assertSeen(inbox: Inbox, type: string): Promise<void> {
+async function assertSeen(inbox: AnyInbox, type: string): Promise<void> {
   if (isEventType(type)) return;
   const operations = operationsOf(inbox);
   const { handled } = await inbox.processors(Date.now());
@@ -98,7 +98,7 @@ const MOST_MEANT = 3;
  * ```
  */
 export async function resumeType(
-  inbox: Inbox,
+  inbox: AnyInbox,
   type: string,
   by: By,
   options: PauseOptions = {},
@@ -122,7 +122,7 @@ export async function resumeType(
  * }
  * ```
  */
-export async function pausedTypes(inbox: Inbox): Promise<readonly Pause[]> {
+export async function pausedTypes(inbox: AnyInbox): Promise<readonly Pause[]> {
   return operationsOf(inbox).pausedTypes();
 }
 

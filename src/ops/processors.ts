@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, thereSince } from '../inbox/rules/takers.ts';
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
@@ -25,7 +25,11 @@ export interface Processing {
 }
 
 /** Who handles the events of an inbox now. */
-export async function processingOf(inbox: Inbox, waiting: readonly UnhandledType[], now: number): Promise<Processing> {
+export async function processingOf(
+  inbox: AnyInbox,
+  waiting: readonly UnhandledType[],
+  now: number,
+): Promise<Processing> {
   const seen = await inbox.processors(now);
   const missing = missingProcessors(seen, now).filter(({ endpoint }) =>
     // It is told of each of these already.
@@ -68,7 +72,7 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
  * endpoints tells nothing of one.
  */
 async function stillMissing(
-  inbox: Inbox,
+  inbox: AnyInbox,
   missing: readonly MissingProcessors[],
   now: number,
 ): Promise<readonly MissingProcessors[]> {
@@ -81,7 +85,7 @@ async function stillMissing(
 }
 
 /** Of what came since they were seen last; it is looked for among the newest. */
-async function isProcessedSince(inbox: Inbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
+async function isProcessedSince(inbox: AnyInbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
   const at = endpoint === '*' ? {} : { endpoint };
   const page = await operationsOf(inbox).search({ ...at, states: ['processed'], since }, { limit: 1 });
   // What they had begun ends within some minutes. All of them were seen longer ago than that.

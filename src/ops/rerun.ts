@@ -1,5 +1,5 @@
 import type { EntityOf } from '../events/entity.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { ActOptions, ActReport, By } from '../inbox/operator/acts.ts';
 import { decideOnStored } from '../inbox/rules/body-today.ts';
@@ -32,7 +32,7 @@ const OF_ONE = { entity: true, now: true } as const;
  * ```
  */
 export async function rerunEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   keys: readonly EventKey[],
   by: By,
   options: ActOptions = {},
@@ -69,7 +69,7 @@ export type RerunResult =
  * ```
  */
 export async function rerun(
-  inbox: Inbox,
+  inbox: AnyInbox,
   key: EventKey,
   options: { readonly entity?: EntityOf; readonly now?: number } = {},
 ): Promise<RerunResult> {

@@ -1,8 +1,8 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
 
 /** An inbox for somebody who may go away: once the signal is aborted nothing more is asked of it, and what takes long ends. */
-export function abortableInbox(inbox: Inbox, signal: AbortSignal): Inbox {
+export function abortableInbox(inbox: AnyInbox, signal: AbortSignal): AnyInbox {
   const { operations } = inbox;
   if (operations === undefined) return untilAborted(inbox, signal, {});
   const seeking: Partial<Operations> = {

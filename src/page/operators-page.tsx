@@ -5,8 +5,10 @@
  * @module
  */
 import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
 import { Hono } from 'hono';
 import { ConfigurationError, HookboxError, isInstance, nameOf } from '../errors.ts';
+import { isUrl } from '../host/postgres-url.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
 import { metrics } from '../ops/metrics.ts';
 import { operationsOf } from '../ops/operations-of.ts';
@@ -126,7 +128,7 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     mask: createMask(options.mask),
     site: options.title ?? 'hookbox',
     base,
-    named: { db: options.db, schema: options.schema ?? inbox.schema },
+    named: { db: anywhere(options.db), schema: options.schema ?? inbox.schema },
   });
   const gone = new AbortController();
   const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
@@ -191,4 +193,9 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
 
   page.all('*', noSuchScreen(shell));
   return mountable(page, base);
+}
+
+/** A command is copied into a terminal whose folder is another one: a file is named by its whole path. */
+function anywhere(db: string | undefined): string | undefined {
+  return db === undefined || isUrl(db) ? db : resolve(db);
 }

@@ -1,12 +1,12 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
 /** What the page shows: a receiver, or an inbox alone as `{ inbox }`. */
 export interface Operated {
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
   /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
   readonly entity?: EntityOf;
   /** the receiver's signal of that name: open pages are brought up to date no longer than that */
@@ -25,7 +25,7 @@ export interface Visit {
   /** its inbox is asked for nothing more when the visitor waits no more */
   readonly operated: Operated;
   /** the inbox for what goes on without the visitor, and for what is remembered of it from one visit to the next */
-  readonly lasting: Inbox;
+  readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;

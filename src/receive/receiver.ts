@@ -8,7 +8,7 @@ import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
 import { outageLog } from '../host/outage-log.ts';
 import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox, Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -96,7 +96,7 @@ const OPTIONS: KnownOptions<ReceiverOptions> = {
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
   /** where it stores; what operators look into */
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
   /** how it names what an event is about */
   readonly entity: EntityOf;
   /** aborted when it begins to close */
@@ -155,7 +155,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
-  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing.signal.aborted });
+  const upkeep = upkeepTimer(inbox, {
+    now: () => clock.now(),
+    isNeeded: () => !started && !closing.signal.aborted,
+    logger,
+  });
   const underWay = new UnderWay();
   let started = false;
   const closing = new AbortController();

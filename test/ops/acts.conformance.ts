@@ -63,6 +63,11 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
           forced: ['done', 'pending'],
           discard: ['not needed', 'processed'],
         },
+        'processed, its handler running': {
+          rerun: ['not needed', 'processed'],
+          forced: ['not needed', 'processed'],
+          discard: ['not needed', 'processed'],
+        },
         'dead (failed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
         'dead (crashed)': { rerun: ['done', 'pending'], forced: ['done', 'pending'], discard: ['done', 'ignored'] },
         'dead (invalid)': {

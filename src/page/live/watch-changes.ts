@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { InboxUnavailableError, isInstance } from '../../errors.ts';
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { Changes } from './event-stream.ts';
@@ -30,10 +31,12 @@ const MINUTE_MS = 60_000;
  * counted.
  */
 export function watchChanges(
-  inbox: Inbox,
+  inbox: AnyInbox,
   { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
 ): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
+  /** Of a timer that serves all listeners and not the one that it begins with. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();
@@ -70,8 +73,7 @@ export function watchChanges(
       if (timer === undefined) {
         // Nobody has looked for a while.
         void look();
-        timer = setInterval(() => void look(), everyMs);
-        timer.unref();
+        timer = inOwnContext(() => setInterval(() => void look(), everyMs).unref());
       }
       return () => {
         listeners.delete(listener);
@@ -86,7 +88,7 @@ export function watchChanges(
 const NEWEST = 'newest event';
 
 /** What differs when something has happened, by what it is. */
-async function signs(inbox: Inbox): Promise<Map<string, string>> {
+async function signs(inbox: AnyInbox): Promise<Map<string, string>> {
   const operations = operationsOf(inbox);
   const now = Date.now();
   const since = Math.floor(now / MINUTE_MS - 1) * MINUTE_MS;
@@ -103,7 +105,7 @@ async function signs(inbox: Inbox): Promise<Map<string, string>> {
   return found;
 }
 
-async function standingOf(inbox: Inbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
+async function standingOf(inbox: AnyInbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
   const { pending, retrying, processing, dead } = await operationsOf(inbox).gauges();
   return { newest: Number(found.get(NEWEST)), pending, retrying, processing, dead, version };
 }

@@ -331,7 +331,7 @@ describe('pruning', () => {
     ]);
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
 
-    const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', reason: 'old' });
+    const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '2', typed: '2', reason: 'old' });
     expect(leadsTo(answer)).toBe('/maintenance?done=events-pruned&figures=2');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).toBeNull();
     expect((await auditLines(inbox)).lines).toMatchObject([
@@ -349,7 +349,9 @@ describe('pruning', () => {
     const claimed = await inbox.claimOne(orderEvent('evt_3'), { ...ANY, now: Date.now() });
     if (typeof claimed === 'string') throw new Error(claimed);
     await inbox.settle(claimed.lease, { outcome: 'processed' }, Date.now() + 1);
-    expect(leadsTo(await post('/maintenance/prune', fields))).toBe('/maintenance?done=events-pruned&figures=2');
+    expect(leadsTo(await post('/maintenance/prune', { ...fields, typed: '2' }))).toBe(
+      '/maintenance?done=events-pruned&figures=2',
+    );
     expect((await inbox.get({ endpoint: 'default', id: 'evt_3' }))?.body).not.toBeNull();
     const broken = await post('/maintenance/prune', { ...fields, settledBefore: 'soon' });
     expect(textOf(partOf(await broken.text(), 'problem'))).toContain('no time that can be read');
@@ -359,9 +361,9 @@ describe('pruning', () => {
     const { inbox, post } = openedPage();
     const other = { ...orderEvent('evt_2'), endpoint: 'shop-b' };
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), other);
-    expect(leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1' }))).toContain(
-      'figures=1',
-    );
+    expect(
+      leadsTo(await post('/maintenance/prune', { ...FIELDS, endpoint: 'shop-b', confirm: '1', typed: '1' })),
+    ).toContain('figures=1');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
   });
 
@@ -370,14 +372,22 @@ describe('pruning', () => {
     vi.spyOn(inbox.operations as Operations, 'prunable').mockResolvedValue(5_000);
     const prune = vi.spyOn(inbox.operations as Operations, 'pruneSome');
     for (const confirm of ['4999', '', '-5', '5000x', '1e9']) {
-      const answer = await post('/maintenance/prune', { ...FIELDS, confirm });
+      const answer = await post('/maintenance/prune', { ...FIELDS, confirm, typed: confirm });
       expect([confirm, textOf(partOf(await answer.text(), 'preview'))]).toEqual([
         confirm,
         expect.stringContaining('Would prune 5,000 events'),
       ]);
     }
+    for (const typed of ['', '500', '5000 events', '4999']) {
+      const answer = await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed, reason: 'old "ones"' });
+      const preview = partOf(await answer.text(), 'preview');
+      expect(textOf(preview)).toContain('That is not how many they are. Nothing was done.');
+      expect(tagsOf(preview).find(({ attributes }) => attributes['name'] === 'reason')?.attributes['value']).toBe(
+        'old "ones"',
+      );
+    }
     expect(prune).not.toHaveBeenCalled();
-    await post('/maintenance/prune', { ...FIELDS, confirm: '5000' });
+    await post('/maintenance/prune', { ...FIELDS, confirm: '5000', typed: '5,000' });
     expect(prune).toHaveBeenCalled();
   });
 
@@ -396,7 +406,12 @@ describe('pruning', () => {
   test('takes only the types that are given', async () => {
     const { inbox, post } = openedPage();
     await handled(inbox, { outcome: 'processed' }, orderEvent('evt_1'), orderEvent('evt_2', { type: 'order.ready' }));
-    const answer = await post('/maintenance/prune', { ...FIELDS, types: ['order.ready', '', ' '], confirm: '1' });
+    const answer = await post('/maintenance/prune', {
+      ...FIELDS,
+      types: ['order.ready', '', ' '],
+      confirm: '1',
+      typed: '1',
+    });
     expect(leadsTo(answer)).toContain('figures=1');
     expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.body).not.toBeNull();
   });
@@ -409,7 +424,7 @@ describe('erasing', () => {
     const preview = await post('/maintenance/erase', { entity: ' ord_1 ' });
     expect(textOf(partOf(await preview.text(), 'preview'))).toContain('Would erase 1 event about ord_1');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
-    expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1' }))).toBe(
+    expect(leadsTo(await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: ' ord_1 ' }))).toBe(
       '/maintenance?done=erased&figures=1.0.0',
     );
     expect(await inbox.get({ endpoint: 'default', id: 'evt_1' })).toMatchObject({ body: null, entity: null });
@@ -419,8 +434,12 @@ describe('erasing', () => {
   test('asks again when there are more by now, and for what', async () => {
     const { inbox, post } = openedPage();
     await store(inbox, orderEvent('evt_1', { order: 'ord_1' }), orderEvent('evt_2', { order: 'ord_1' }));
-    const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1' });
+    const again = await post('/maintenance/erase', { entity: 'ord_1', confirm: '1', typed: 'ord_1' });
     expect(textOf(partOf(await again.text(), 'preview'))).toContain('Would erase 2 events');
+    for (const typed of ['', '2', 'ord_10']) {
+      const other = await post('/maintenance/erase', { entity: 'ord_1', confirm: '2', typed });
+      expect(textOf(partOf(await other.text(), 'preview'))).toContain('That is not what is erased. Nothing was done.');
+    }
     const empty = await post('/maintenance/erase', { entity: '  ', confirm: '1' });
     expect(textOf(partOf(await empty.text(), 'problem'))).toContain('Say what to erase');
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');

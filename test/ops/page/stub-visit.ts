@@ -28,6 +28,7 @@ export function stubVisit(
   { path = '/', role = 'operator', base = '/ops', masked = [], handling = {} }: StubOptions = {},
 ): Visit {
   const inbox: Partial<Inbox> = {
+    attempts: async () => [],
     file: 'hookbox.db',
     operations: { ...empty, ...operations } as Operations,
     unhandled: async () => [],

@@ -84,7 +84,7 @@ export class Sessions {
       taking.then((late) => this.#connections.giveBack(late, false)).catch(() => {});
     } catch (failure) {
       if (isInstance(failure, InboxOpenError)) throw failure;
-      throw this.#opening.refusalOf(new DatabaseFailure(failure));
+      throw this.#opening.refusalOf(new DatabaseFailure(failure, { isLogin: true }));
     }
     signal?.throwIfAborted();
     throw new DatabaseFailure(new Error('timeout exceeded when trying to connect'));
