@@ -12,7 +12,7 @@ const NAVIGATION: Look['navigation'] = [
   ['/maintenance', 'Maintenance'],
 ];
 
-const KEYS: Look['keys'] = [
+const KEYS: ReturnType<Look['keys']> = [
   ['/', 'to the search box'],
   ['j', 'next row'],
   ['k', 'previous row'],
@@ -25,10 +25,12 @@ const KEYS: Look['keys'] = [
   ['Esc', 'close, or leave a field'],
 ];
 
+const OF_OPERATORS = new Set(['x', 'r', 'd']);
+
 /** What the operators' page has around its screens. */
 export const OPERATORS_LOOK: Look = {
   navigation: NAVIGATION,
-  keys: KEYS,
+  keys: (role) => KEYS.filter(([key]) => role === 'operator' || !OF_OPERATORS.has(key)),
   styles: ['page.css', 'lists.css'],
   search: { path: '/events', hint: 'Order, event, merchant or error' },
   footing(role) {

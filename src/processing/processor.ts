@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
-import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
@@ -235,7 +235,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   }
 
   async function upkeep(): Promise<void> {
-    await inbox.upkeep?.({ now, isOpen });
+    await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
   }
 
   /** Others may not have been able to renew their leases either. */

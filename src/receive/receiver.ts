@@ -155,7 +155,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
-  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing.signal.aborted });
+  const upkeep = upkeepTimer(inbox, {
+    now: () => clock.now(),
+    isNeeded: () => !started && !closing.signal.aborted,
+    logger,
+  });
   const underWay = new UnderWay();
   let started = false;
   const closing = new AbortController();

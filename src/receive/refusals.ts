@@ -1,4 +1,4 @@
-import { isInstance, messageOf, nameOf } from '../errors.ts';
+import { isError, messageOf, nameOf } from '../errors.ts';
 import { throttle, type Logger } from '../host/logger.ts';
 import { refusal, type Outcome, type Reason, type Refusal } from './outcome.ts';
 
@@ -51,7 +51,7 @@ export function bodyOf(outcome: Outcome & { readonly [READ]?: Uint8Array }): Uin
 export function nameAndCode(thrown: unknown): string {
   const name = nameOf(thrown);
   try {
-    const code = isInstance(thrown, Error) && 'code' in thrown ? thrown.code : undefined;
+    const code = isError(thrown) && 'code' in thrown ? thrown.code : undefined;
     return typeof code === 'string' ? `${name} ${code.slice(0, 100)}` : name;
   } catch {
     return name;

@@ -47,7 +47,9 @@ const FIND = String.raw`(() => {
         // Of a text of several lines none is cut.
         const tops = [...range.getClientRects()].map(({ top }) => top);
         if (Math.max(...tops) - Math.min(...tops) > 8) continue;
-        const unit = element.closest('.end') ?? element.closest('.name') ?? element;
+        // What tells a name apart is its end: of its beginning nothing need be seen.
+        if (element.matches('.name > :first-child')) continue;
+        const unit = element;
         const known = texts.get(unit) ?? { full: 0, seen: 0 };
         known.full += range.getBoundingClientRect().width;
         known.seen += seenOf(range, element, cell);
@@ -56,10 +58,9 @@ const FIND = String.raw`(() => {
       for (const [unit, { full, seen }] of texts) {
         if (seen >= full - 1.5) continue;
         const what = column + ': ' + JSON.stringify(unit.textContent.trim().slice(0, 40)) + ' ' + Math.round(seen) + ' of ' + Math.round(full);
-        // The rest of a name is its end; and why an event waits is short.
+        // Why an event waits is short.
         const least = unit.matches('.end, .brief > bdi') ? full : Math.min(full - 1.5, ${LEAST_PX});
-        const before = unit.matches('.name') ? unit.querySelector('.end').getBoundingClientRect().width : 0;
-        if (before + seen - ${ELLIPSIS_PX} < least) faults.add(what + ' px');
+        if (seen - ${ELLIPSIS_PX} < least) faults.add(what + ' px');
         else if (unit.closest('[title]') === null) faults.add(what + ' px, and nothing says the whole');
       }
     }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { messageOf } from '../../errors.ts';
+import { isError, messageOf } from '../../errors.ts';
 import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
 import { SPREADSHEET_MARK } from '../../ops/words/readable-formats.ts';
 import { plural } from '../../ops/words/format.ts';
@@ -109,7 +109,7 @@ async function save(lines: AsyncIterable<string>, end: string, out: string, sign
 }
 
 function isOfFile(failure: unknown): boolean {
-  return failure instanceof Error && 'syscall' in failure;
+  return isError(failure) && 'syscall' in failure;
 }
 
 function refuseExisting(out: string, force: boolean): void {

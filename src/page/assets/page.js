@@ -145,13 +145,17 @@ import './lists.js';
     'autofocus',
   ]);
 
+  /** What a form sends along goes with what is shown, but in a form that somebody has opened it stays: what they saw is asked for. */
+  const isOfServer = (node) =>
+    node.localName === 'progress' || (node.type === 'hidden' && node.closest('details[open]') === null);
+
   function morph(from, to) {
     if (from.isEqualNode(to)) return;
     for (const { name } of Array.from(from.attributes)) {
       if (!to.hasAttribute(name) && !OWN_ATTRIBUTES.has(name)) from.removeAttribute(name);
     }
     for (const { name, value } of to.attributes) {
-      const isOwn = OWN_ATTRIBUTES.has(name) && !(from.localName === 'progress' && name === 'value');
+      const isOwn = OWN_ATTRIBUTES.has(name) && !(name === 'value' && isOfServer(from));
       if (!isOwn && from.getAttribute(name) !== value) from.setAttribute(name, value);
     }
     const keyed = new Map();

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
-import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
+import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import { assetRoutes, SCRIPTS } from '../../page/assets.ts';
@@ -169,7 +169,7 @@ function problemOf(failure: unknown): {
     title: 'That was not done',
     sentence: `${said} Nothing was done.`,
   });
-  const said = isInstance(failure, Error) ? failure.message : '';
+  const said = isError(failure) ? failure.message : '';
   if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
   if (isInstance(failure, FormError)) return refused(failure.status);
   if (isInstance(failure, Refusal)) return refused(failure.status);

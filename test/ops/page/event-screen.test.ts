@@ -4,7 +4,7 @@ import { eventHref } from '../../../src/page/parts/screen-links.ts';
 import { hostileData, hostileTexts } from '../../browser/hostile-texts.ts';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, bury, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
+import { ANY, bury, failure, FAILED, handleAgain, handled, invalidThen, RETRY } from '../events-in-states.ts';
 import { START } from '../../helpers/virtual-clock.ts';
 import Database from 'better-sqlite3';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
@@ -45,6 +45,15 @@ describe('what has happened', () => {
       'dead (failed) Nobody handles it unless you act: Error: the shop is down',
     );
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
+  });
+
+  test('says of an event that was never tried that its first attempt has not begun', async () => {
+    const { inbox, html } = openedPage();
+    await store(inbox, orderEvent('evt_1'));
+    const timeline = async () => textOf(partOf(await html(EVENT), 'timeline'));
+    expect(await timeline()).toMatch(/due since then: its first attempt has not begun$/);
+    await handleAgain(inbox, { outcome: 'retry', error: failure, dueAt: START + 60_000 }, orderEvent('evt_1'));
+    expect(await timeline()).toMatch(/due since then: its next attempt has not begun$/);
   });
 
   test('says why a handler let the event go by', async () => {
@@ -125,12 +134,15 @@ describe('what can be done', () => {
     ]);
   });
 
-  test('is told to viewers as commands', async () => {
+  test('is offered to no viewer, nor are its keys', async () => {
     const { inbox, get } = openedPage();
     await handled(inbox, FAILED, orderEvent('evt_1'));
     const page = await (await get(EVENT, signedIn(VIC))).text();
     expect(tagsOf(page).filter(({ attributes }) => attributes['method'] === 'post')).toEqual([]);
-    expect(commandsIn(page).length).toBe(3);
+    expect(commandsIn(page)).toEqual(['hookbox events show evt_1']);
+    for (const part of ['headline', 'acts', 'keys'])
+      expect(textOf(partOf(page, part)), part).not.toMatch(/\b(?:rerun|discard|you act)\b/i);
+    expect(textOf(partOf(page, 'facts'))).not.toContain('pause');
   });
 
   test('with a tombstone is said: it cannot be rerun', async () => {

@@ -407,6 +407,7 @@ describe('Bulk acts', () => {
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?before=71']);
     const last = await htmlOf(await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=71' })));
     expect(partOf(last, 'older')).toBe('');
+    expect([partOf(html, 'back'), hrefsOf(partOf(last, 'back'))]).toEqual(['', ['?']]);
     await bulksScreen(stubVisit({ bulks: answered }, { path: '/bulks?before=-1%20OR%201' }));
     expect(asked.map(({ before }) => before)).toEqual([null, 71, null]);
   });
@@ -654,6 +655,7 @@ describe('Audit', () => {
       },
     ]);
     expect(hrefsOf(partOf(html, 'older'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13&before=12']);
+    expect(hrefsOf(partOf(html, 'back'))).toEqual(['?actor=grace%40shop-1&day=2026-03-13']);
     expect(hrefsOf(partOf(html, 'audit-12'))[0]).toBe('/ops/audit?actor=grace%40shop-1&day=2026-03-13');
     const days = tagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes['href']?.includes('audit'));
     expect(days.slice(0, 3).map(({ attributes }) => [attributes['href'], attributes['aria-current']])).toEqual([

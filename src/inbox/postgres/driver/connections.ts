@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { InboxOpenError, isError } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
 
 /** Where connections come from. */
@@ -138,5 +138,5 @@ export function assertDriver(here = import.meta.url): void {
   } catch (failure) {
     why = failure;
   }
-  if (isInstance(why, Error) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
+  if (isError(why) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }

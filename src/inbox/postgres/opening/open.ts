@@ -6,7 +6,8 @@ import { quoted } from '../sql/tables.ts';
 import { migrate, missingMigrations, NEWEST, type Place } from './migrate.ts';
 import { askedRights, missingRight } from './rights.ts';
 import type { Migration } from './schema/migration.ts';
-import { askedServer, faultsOf, hiddenTables, type Server } from './server.ts';
+import { askedServer, faultsOf, type Server } from './server.ts';
+import { missingRows, refuseFaults, tableFaults } from './table-faults.ts';
 
 /**
  * Looks at the server, and makes the tables unless somebody else is to.
@@ -19,9 +20,11 @@ export function openSchema(
 ): Promise<void> {
   return refusing(session, place.schema, async () => {
     const missing = await missingMigrations(session, place);
-    if (missing?.length === 0) return;
-    if (!migrates) throw notMigrated(place.schema, missing !== null);
-    await migrate(session, place);
+    if (missing === null || missing.length > 0) {
+      if (!migrates) throw notMigrated(place.schema, missing !== null);
+      await migrate(session, place);
+    }
+    refuseFaults(await missingRows(session, place));
   });
 }
 
@@ -40,7 +43,7 @@ async function refusing<T>(session: Session, schema: string, work: () => Promise
     const server = await askedServer(session);
     role = quoted(server.role);
     refuseServer(server);
-    refuseHidden(await hiddenTables(session, schema), schema, role);
+    refuseFaults(await tableFaults(session, schema));
     return await work();
   } catch (failure) {
     throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
@@ -50,16 +53,6 @@ async function refusing<T>(session: Session, schema: string, work: () => Promise
 function refuseServer(server: Server): void {
   const [worst] = faultsOf(server);
   if (worst !== undefined) throw new InboxOpenError(worst.code, `${worst.what} ${worst.advice}`);
-}
-
-function refuseHidden([first]: readonly string[], schema: string, role: string): void {
-  if (first === undefined) return;
-  const table = `${quoted(schema)}.${quoted(first)}`;
-  throw new InboxOpenError(
-    'ACCESS_DENIED',
-    `Row-level security hides what is in ${table} from the role ${role}, so that nothing would be handled. For each table of ` +
-      `the schema ${schema}: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY; or once: ALTER ROLE ${role} BYPASSRLS.`,
-  );
 }
 
 function notMigrated(schema: string, isThere: boolean): InboxOpenError {

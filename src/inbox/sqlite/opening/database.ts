@@ -1,4 +1,4 @@
-import { causesOf, InboxOpenError, InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { causesOf, InboxOpenError, InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 
 /**
  * The part of a better-sqlite3 connection that hookbox uses. A connection of the merchant's own fits as it is, and
@@ -39,7 +39,7 @@ export function fileFaultIn(thrown: unknown): unknown {
 
 /** The extended result code of an error from SQLite, such as `SQLITE_BUSY`; `null` for any other error. */
 export function sqliteCode(failure: unknown): string | null {
-  if (!isInstance(failure, Error) || !('code' in failure)) return null;
+  if (!isError(failure) || !('code' in failure)) return null;
   return typeof failure.code === 'string' && failure.code.startsWith('SQLITE_') ? failure.code : null;
 }
 
