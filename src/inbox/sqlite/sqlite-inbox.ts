@@ -55,7 +55,7 @@ const OVERHEAD_BYTES = 512;
  * better-sqlite3 connection, which stays the merchant's to close
  * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
  * better-sqlite3; InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
- * hookbox, on a network file system, in memory, locked, on a host whose disk does not last
+ * hookbox, on a network file system, mounted by itself, with hard links, in memory, locked, on a host whose disk does not last
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -277,7 +277,7 @@ export function sqliteInbox(
 }
 
 const NO_TEMPORARY_FILES =
-  'SQLite can make no temporary file here, and your connection has its temporary data in files: transactions fail. Run ' +
+  'SQLite can make no temporary file here, and your connection has its temporary data in files: what needs some fails. Run ' +
   'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */
