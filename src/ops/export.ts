@@ -1,3 +1,4 @@
+import { performance } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/export-format.ts';

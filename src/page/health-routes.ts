@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { performance } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import type { PageEnv } from './shell.tsx';

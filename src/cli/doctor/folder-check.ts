@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { performance } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
 import { mountedType, networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { TransactionError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { COMMITTED_ALONE, CommittedUnsettled } from '../../inbox/rules/committed-alone.ts';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../host/real-timers.ts';
 import { isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';

@@ -1,3 +1,5 @@
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
+
 /** Looks whether something has changed, for as long as there are listeners. */
 export interface Changes<Standing extends object> {
   /** Calls back with how things stand now, and then whenever that has changed. Returns how to stop. */
