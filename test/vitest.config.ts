@@ -27,6 +27,7 @@ export const ON_POSTGRES: readonly string[] = [
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
   'test/hosts/**',
+  'test/host/{fake-timers,loggers}.test.ts',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
@@ -109,6 +110,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 export default defineConfig({
   test: {
     root: ROOT,
+    alias: [{ find: /^\..*\/real-timers\.ts$/, replacement: `${ROOT}test/helpers/global-timers.ts` }],
     projects: [
       { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
       {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
+import { wallTime } from '../../host/real-timers.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
@@ -218,7 +219,7 @@ export function sqliteInbox(
       return (await read('list', after, limit)).map(withBuffers);
     },
     async claim(request, limit, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       let freshUpTo: ClaimProgress['freshUpTo'] = null;
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
@@ -230,7 +231,7 @@ export function sqliteInbox(
       });
     },
     async claimOne(key, request, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
           const { step, crashed } = await move('claimOne', key, numbered, askedAt);
@@ -240,24 +241,24 @@ export function sqliteInbox(
       });
     },
     async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, Date.now());
+      const held = await move('renew', leases, now, leaseMs, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
-      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
+      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, Date.now());
+      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, wallTime());
       sweeps.set(whose, sweep);
       return { ignored, more };
     },
     leave: (processor) => move('leave', processor),
     processors: (now) => read('processors', now),
     async rerun(key, content, now, readFrom) {
-      const moved = await move('rerun', key, content, now, readFrom, Date.now());
+      const moved = await move('rerun', key, content, now, readFrom, wallTime());
       if (moved) notify();
       return moved;
     },

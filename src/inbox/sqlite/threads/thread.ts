@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
