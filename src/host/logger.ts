@@ -1,3 +1,4 @@
+import { performance } from './real-timers.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
@@ -57,7 +58,7 @@ function inline(facts: Readonly<Record<string, unknown>>, message: string): stri
 function placesOf(value: unknown): readonly string[] {
   const stack: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'stack') : undefined;
   if (typeof stack !== 'string') return [];
-  const places = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const places = stack.split('\n').filter((line) => /^(?:\s+at |\[cause\]: )/.test(line));
   return places.map((place) => `    ${oneLine(place.trim())}`);
 }
 

@@ -44,3 +44,6 @@ export interface Inbox<Database = DefaultDatabase> extends WorkQueue<Database>, 
   /** Finishes what is waiting and lets go of everything it opened itself. Idempotent. */
   close(): Promise<void>;
 }
+
+/** An inbox of any kind, whatever its transactions work on: what operators' functions take. */
+export type AnyInbox = Inbox<unknown>;

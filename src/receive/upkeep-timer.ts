@@ -1,4 +1,6 @@
-import { upkeepLog, type Logger } from '../host/logger.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Logger, upkeepLog } from '../host/logger.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
@@ -22,6 +24,7 @@ interface UpkeepSettings {
  * @param isNeeded - asked before and while it is done
  */
 export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSettings): UpkeepTimer {
+  const inOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {
@@ -35,7 +38,8 @@ export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSetti
 
   return {
     begin() {
-      if (inbox.upkeep !== undefined && isNeeded()) timer ??= unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS));
+      if (inbox.upkeep === undefined || !isNeeded()) return;
+      timer ??= inOwnContext(() => unheld(setTimeout(() => void keepUp(), UPKEEP_EVERY_MS)));
     },
     stop: () => clearTimeout(timer),
   };

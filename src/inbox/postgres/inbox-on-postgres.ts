@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
@@ -170,12 +171,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
-      asked(() =>
-        effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt, (settlement) =>
-          settle(lease, settlement, attempt.now()),
-        ),
-      ),
-    noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
+      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     nextDue: (scope) => asked(() => queue.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => asked(() => queue.leave(processor)),

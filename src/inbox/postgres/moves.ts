@@ -127,7 +127,9 @@ export function movesOf(t: Tables) {
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
     renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
+    /** Also where it is the end of a lease of what was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
+    processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,
     toRetry: `
       UPDATE ${t.queue}
       SET due_ms = $2, failures = failures + $3, crashes = crashes + $4, yields = coalesce($5::boolean, yields), trigger = 'auto',

@@ -64,9 +64,9 @@ async function life(source: Pool): Promise<unknown> {
       inbox.settle(last.lease, { outcome: 'processed' }, START),
     ])),
   ].length;
-  const ids = await found(inbox as Inbox<never>, { entity: 'ord_ä' });
+  const ids = await found(inbox, { entity: 'ord_ä' });
   const attempts = await inbox.attempts({ endpoint: 'default', id: 'evt_2' });
-  const { erased } = await eraseEntity(inbox as Inbox<never>, 'ord_ä', { actor: 'ada', reason: 'a request' });
+  const { erased } = await eraseEntity(inbox, 'ord_ä', { actor: 'ada', reason: 'a request' });
   const events = await inbox.list();
   const { rows } = await pool.query(`SELECT id FROM ${tablesIn(schema).events} ORDER BY seq`);
   return {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../../host/real-timers.ts';
 import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
 import type { PostgresNotice } from './client.ts';
@@ -77,17 +77,27 @@ export class Database {
   readonly #sessions: Sessions;
   readonly #answerMs: number;
   readonly #clock: ServerClock | undefined;
+  readonly #signal: AbortSignal | undefined;
 
-  /** @param answerMs - for so long each answer is waited for */
-  constructor(sessions: Sessions, answerMs: number, clock?: ServerClock) {
+  /**
+   * @param answerMs - for so long each answer is waited for
+   * @param signal - once aborted, no transaction begins any more
+   */
+  constructor(sessions: Sessions, answerMs: number, clock?: ServerClock, signal?: AbortSignal) {
     this.#sessions = sessions;
     this.#answerMs = answerMs;
     this.#clock = clock;
+    this.#signal = signal;
   }
 
   /** The same one, for what may take longer. */
   waiting(answerMs: number): Database {
-    return new Database(this.#sessions, answerMs, this.#clock);
+    return new Database(this.#sessions, answerMs, this.#clock, this.#signal);
+  }
+
+  /** The same one, for somebody who may go away: it throws the signal's reason then, in place of the next transaction. */
+  until(signal: AbortSignal | undefined): Database {
+    return signal === undefined ? this : new Database(this.#sessions, this.#answerMs, this.#clock, signal);
   }
 
   /**
@@ -178,7 +188,7 @@ export class Database {
   }
 
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.#sessions.take(this.#answerMs);
+    const session = await this.#sessions.take(this.#answerMs, this.#signal);
     let isBroken = false;
     try {
       return await work(session);

@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 import { sequenceOfKey, wordsOfTaken, type Sequence } from '../sql/sequences.ts';
@@ -65,7 +65,7 @@ function codeOf(cause: unknown): string | null {
 }
 
 function saidBy(cause: unknown): (typeof SAID)[number] | undefined {
-  return isInstance(cause, Error) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
+  return isError(cause) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
 }
 
 function faultOf(code: string | null): Fault {
@@ -93,7 +93,7 @@ const UNREADABLE = `the URL of Postgres cannot be read. ${TO_BE_ESCAPED}`;
 
 function wordsOf(cause: unknown, code: string | null, isLogin: boolean): string {
   if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
-  const message = saidBy(cause)?.[2] ?? (isInstance(cause, Error) ? cause.message : '');
+  const message = saidBy(cause)?.[2] ?? (isError(cause) ? cause.message : '');
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
   if (isLogin || PLAIN.test(code)) return `Postgres: ${oneLine(message)} (${code})`;

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../../host/real-timers.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
