@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
+import { loadBetterSqlite } from '../../opening/better-sqlite.ts';
 import { distrustSchema, type SqliteDatabase } from '../../opening/database.ts';
+import type { WorkerStart } from '../../threads/start-worker.ts';
 
 export interface BackupTask {
   /** `null` where the copy is made already: this thread must not open the file then */
@@ -16,22 +17,16 @@ export interface BackupTask {
   readonly tables: readonly string[];
 }
 
-type DatabaseClass = new (
-  path: string,
-  options: { readonly: boolean; fileMustExist: true; timeout: number },
-) => SqliteDatabase;
-
 const WAIT_MS = 5_000;
 
 function open(path: string, readonly: boolean): SqliteDatabase {
-  // better-sqlite3 exports its class and nothing else.
-  const Database = createRequire(import.meta.url)('better-sqlite3') as DatabaseClass;
+  const Database = loadBetterSqlite();
   const database = new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
   distrustSchema(database);
   return database;
 }
 
-const { source, copy, tables } = workerData as BackupTask; // given by backup.ts
+const { source, copy, tables } = (workerData as WorkerStart).task as BackupTask; // given by backup.ts
 if (source !== null) copyFrom(source);
 // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
 const made = open(copy, false);
