@@ -236,8 +236,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
-    await Promise.all([withinDeadline(underWay.none(), limit).finally(() => limit.met()), processor.close()]);
-    await Promise.all([inline.close(), hooks.close()]);
+    const answered = withinDeadline(underWay.none(), limit).finally(() => limit.met());
+    await Promise.all([answered, processor.close(), inline.close()]);
+    await hooks.close();
     const lastChance = startDeadline(LAST_STATISTICS_MS);
     await withinDeadline(Promise.all([statistics.flush(), release.end()]), lastChance).finally(() => lastChance.met());
   }

@@ -160,7 +160,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       claiming(request, tell, (numbered, tell) => claimDue(store, numbered, limit, tell)),
     claimOne: (key, request, tell = () => {}) =>
       claiming(request, tell, (numbered, tell) => claimByKey(store, key, numbered, tell)),
-    renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
+    renew: (...given) => asked(() => queue.renew(...given)),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],

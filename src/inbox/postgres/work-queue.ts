@@ -38,7 +38,7 @@ export function workQueue(store: Store): Part {
   const sweeps = new Map<string, Sweep>();
 
   return {
-    async renew(leases, now, leaseMs) {
+    async renew(leases, now, leaseMs, isClosing) {
       if (leases.length === 0) return [];
       const askedAt = performance.now();
       return database.transaction({
@@ -48,7 +48,9 @@ export function workQueue(store: Store): Part {
           // As settlements do, so that none waits for a renewal that waits for it.
           await place.locks.takeOf(leases.map(({ seq }) => seq));
           // From when it is granted, as with claims.
-          return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now, askedAt), leaseMs));
+          return carriedOut(place, (engine) =>
+            renewLeases(engine, leases, time.toDatabase(now, askedAt), leaseMs, isClosing),
+          );
         },
       });
     },
