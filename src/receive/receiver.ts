@@ -172,7 +172,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified, trace), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline', { told });
-      log.oddities(verified, acceptance);
+      log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);
 
       const { id } = verified;
