@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { Lane, Pause, StoredPause } from '../inbox/operator/pauses.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -35,7 +35,7 @@ const OPTIONS: KnownOptions<PauseOptions> = { endpoint: true };
  * ```
  */
 export async function pauseType(
-  inbox: Inbox,
+  inbox: AnyInbox,
   type: string,
   by: By,
   options: PauseOptions = {},
@@ -60,7 +60,7 @@ export async function pauseType(
  * ```
  */
 export async function resumeType(
-  inbox: Inbox,
+  inbox: AnyInbox,
   type: string,
   by: By,
   options: PauseOptions = {},
@@ -84,7 +84,7 @@ export async function resumeType(
  * }
  * ```
  */
-export async function pausedTypes(inbox: Inbox): Promise<readonly Pause[]> {
+export async function pausedTypes(inbox: AnyInbox): Promise<readonly Pause[]> {
   return operationsOf(inbox).pausedTypes();
 }
 

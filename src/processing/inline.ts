@@ -1,10 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
 import { tracingBy } from '../host/tracing.ts';
 import { failureLog, type Logger } from '../host/logger.ts';
 import type { EventKey } from '../inbox/event.ts';
-import type { ClaimedEvent } from '../inbox/work.ts';
+import type { ClaimedEvent, CrashedEvent } from '../inbox/work.ts';
 import { attemptHooks } from './attempt-hooks.ts';
 import { attemptEnding } from './attempt-ending.ts';
 import { attemptLog } from './attempt-log.ts';
@@ -62,6 +63,12 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   /** deliveries that run a handler, or are about to */
   const runs = new Set<Promise<InlineResult>>();
   let isClosing = false;
+  /** of what no delivery alone has caused */
+  const inOwnContext = AsyncLocalStorage.snapshot();
+  const crashed = AsyncLocalStorage.bind((found: readonly CrashedEvent[]) => {
+    log.found(found);
+    hooks.crashed(found);
+  });
   let looked = { now: clock.now(), steady: performance.now() };
 
   /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
@@ -78,10 +85,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
       const asked = { ...request, ranOutBy: doubt.ranOutBy(now) };
-      const claimed = await inbox.claimOne(key, asked, (crashed) => {
-        log.found(crashed);
-        hooks.crashed(crashed);
-      });
+      const claimed = await inbox.claimOne(key, asked, crashed);
       doubt.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
@@ -94,7 +98,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const about = { inbox, handlers, events, logger, log, clock, tracing, limits, inline: true };
     const attempt = runAttempt(claimed, about);
     const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
-    ending.hold(claimed.lease, attempt, settled);
+    inOwnContext(() => ending.hold(claimed.lease, attempt, settled));
     return { attempt, settled };
   }
 
@@ -148,12 +152,12 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
       runs.add(running);
       return running.finally(() => runs.delete(running));
     },
-    async close() {
+    close: AsyncLocalStorage.bind(async () => {
       isClosing = true;
       await ending.close(Promise.allSettled(runs));
       await hooks.calls.close();
       timers.stop();
-    },
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';
@@ -83,6 +84,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return { ...facts, durationMs, ...(code !== undefined && { code }) };
   };
 
+  /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;
@@ -103,7 +106,8 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
     if (stopped !== null || over) return;
     stopped = reason;
-    controller.abort(new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError'));
+    const why = new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError');
+    inOwnContext(() => controller.abort(why));
     cancelGrace = clock.after(GRACE_MS, () => giveUp('gave up'));
   };
   const cancelTimeout = clock.after(timeoutMs, () => {
@@ -221,7 +225,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   return {
     type,
-    ended: run(parsed.event),
+    ended: inOwnContext(() => run(parsed.event)),
     abort(reason) {
       stop(reason, reason === 'lost' ? 'the lease on this event was lost' : 'the processor is closing');
     },

@@ -151,6 +151,19 @@ export function testActs(name: string, open: () => Promise<ActedStore>): void {
         ]);
       });
 
+      it('in the states that were shown leaves others as they are, and the audit says so', async () => {
+        await handled(inbox, FAILED, orderEvent('shown'), orderEvent('discarded'));
+        await discardEvents(inbox, [key('discarded')], ADA);
+        const report = await rerunEvents(inbox, [key('shown'), key('discarded')], ADA, { states: ['dead'] });
+        expect(report.counts).toEqual({ done: 1, changed: 1 });
+        expect((await auditLines(inbox)).lines[0]).toMatchObject({ act: 'rerun', counts: { done: 1, changed: 1 } });
+        expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['dead'] })).counts).toEqual({ changed: 1 });
+        expect((await discardEvents(inbox, [key('shown')], ADA, { states: ['pending'] })).counts).toEqual({ done: 1 });
+        const wrong = { states: ['daed'] } as unknown as { states: EventState[] };
+        await expect(rerunEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
+        await expect(discardEvents(inbox, [key('shown')], ADA, wrong)).rejects.toThrow(ConfigurationError);
+      });
+
       it('that is forced runs the handler of a processed event once more, and its first success stays on record', async () => {
         await handled(inbox, { outcome: 'processed' }, orderEvent('evt'));
         const report = await rerunEvents(inbox, [key('evt'), key('evt')], ADA, { force: true });

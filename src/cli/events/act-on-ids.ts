@@ -3,13 +3,21 @@ import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import { decideOnStored } from '../../inbox/rules/body-today.ts';
-import { askedByKey, decideAct, mayBeDone, summaryAt, type ActDecision } from '../../inbox/rules/operator-acts.ts';
+import {
+  askedByKey,
+  decideAct,
+  mayBeDone,
+  summaryAt,
+  type ActDecision,
+  type AskedAct,
+} from '../../inbox/rules/operator-acts.ts';
 import {
   discardEvents,
   getEvent,
   hurryEvents,
   rerunEvents,
   type Act,
+  type ActOptions,
   type ActReport,
   type ActResult,
   type By,
@@ -74,13 +82,18 @@ function worded(act: Act, result: ActResult, dryRun: boolean): string {
 }
 
 const ACTS = {
-  rerun: (inbox, keys, by, { force = false }) => rerunEvents(inbox, keys, by, { force }),
-  discard: (inbox, keys, by) => discardEvents(inbox, keys, by),
-  hurry: (inbox, keys, by) => hurryEvents(inbox, keys, by),
+  rerun: (inbox, keys, by, { force = false, ...options }) =>
+    rerunEvents(inbox, keys, by, { force, ...inStates(options) }),
+  discard: (inbox, keys, by, options) => discardEvents(inbox, keys, by, inStates(options)),
+  hurry: (inbox, keys, by, options) => hurryEvents(inbox, keys, by, inStates(options)),
 } as const satisfies Record<
   Act,
   (inbox: Inbox, keys: readonly EventKey[], by: By, options: ActOnOptions) => Promise<ActReport>
 >;
+
+function inStates({ state }: Pick<ActOnOptions, 'state'>): Pick<ActOptions, 'states'> {
+  return state === undefined ? {} : { states: state };
+}
 
 async function acted(
   inbox: Inbox,
@@ -108,19 +121,20 @@ async function foreseen(
   inbox: Inbox,
   act: Act,
   keys: readonly EventKey[],
-  { force = false }: ActOnOptions,
+  { force = false, state }: ActOnOptions,
 ): Promise<ActReport['results']> {
-  const asked = askedByKey(act, force);
+  const asked = askedByKey(act, force, state);
   const results = [];
   for (const key of keys) {
-    const decision = act === 'hurry' ? await foreseenOf(inbox, key) : decideOnStored(asked, await inbox.get(key));
+    const decision =
+      act === 'hurry' ? await foreseenOf(inbox, asked, key) : decideOnStored(asked, await inbox.get(key));
     results.push({ key, result: decision.result });
   }
   return results;
 }
 
 /** Whether it would be hurried: that depends on when it is due, and on no body. */
-async function foreseenOf(inbox: Inbox, key: EventKey): Promise<ActDecision> {
+async function foreseenOf(inbox: Inbox, asked: AskedAct, key: EventKey): Promise<ActDecision> {
   const history = await getEvent(inbox, key);
-  return decideAct(askedByKey('hurry', false), history && summaryAt(history.summary, new Date()), null);
+  return decideAct(asked, history && summaryAt(history.summary, new Date()), null);
 }

@@ -33,11 +33,12 @@ const EXAMPLES = {
 export async function actOn(act: Act, ids: readonly string[], options: ActOnOptions): Promise<ExitCode> {
   const { all = false, dryRun = false, force = false } = options;
   const filter = eventFilterOf(options);
-  const { endpoint: _, ...beyondEndpoint } = filter;
+  // Of events that are named these two say which are meant.
+  const { endpoint: _, states: __, ...beyondNames } = filter;
   const bulk = options.resume ?? options.cancel;
   const ways = [
     ids.length > 0,
-    all || !isEverything(ids.length > 0 ? beyondEndpoint : filter),
+    all || !isEverything(ids.length > 0 ? beyondNames : filter),
     options.resume !== undefined,
     options.cancel !== undefined,
   ].filter(Boolean).length;

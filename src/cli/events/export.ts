@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { messageOf } from '../../errors.ts';
+import { isError, messageOf } from '../../errors.ts';
 import { exportEvents, exportReadable, type ReadableFormat } from '../../ops/index.ts';
+import { SPREADSHEET_MARK } from '../../ops/words/readable-formats.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, shownInbox, type DbOptions } from '../shared/db-option.ts';
 import { existingInbox } from '../shared/existing-inbox.ts';
@@ -75,7 +76,8 @@ function leftAt(out: string): string {
 /** No faster than it is read. */
 async function print(lines: AsyncIterable<string>, end: string, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    const isRoom = process.stdout.write(`${printableJson(line)}${end}`);
+    const mark = line.startsWith(SPREADSHEET_MARK) ? SPREADSHEET_MARK : '';
+    const isRoom = process.stdout.write(`${mark}${printableJson(line.slice(mark.length))}${end}`);
     if (signal.aborted) return;
     // A reader that goes away never makes room.
     if (!isRoom) await once(process.stdout, 'drain', { signal }).catch(() => {});
@@ -106,7 +108,7 @@ async function save(lines: AsyncIterable<string>, end: string, out: string, sign
 }
 
 function isOfFile(failure: unknown): boolean {
-  return failure instanceof Error && 'syscall' in failure;
+  return isError(failure) && 'syscall' in failure;
 }
 
 function refuseExisting(out: string, force: boolean): void {

@@ -5,7 +5,7 @@ import { processedBy } from '../rules/attempt-end.ts';
 import { settleInTransaction } from '../rules/settle.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { PostgresConnection } from './driver/client.ts';
-import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED } from './driver/database.ts';
+import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED, VALUES } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
 import type { Session } from './driver/session.ts';
@@ -14,7 +14,7 @@ import { carriedOut, type Store } from './store.ts';
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
 /** The function takes as long as it takes and sets what it likes, but from here on locks are held that others wait for. */
-const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${SYNCED}; SAVEPOINT hookbox_end`;
+const BEGIN_END = `${IDLE_TIMEOUT}; ${KNOWN_PLANS}; ${VALUES}; ${SYNCED}; SAVEPOINT hookbox_end`;
 
 /** So often it is begun anew. */
 const MOST_LOST = 2;

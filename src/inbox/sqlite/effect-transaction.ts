@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isInstance, TransactionError } from '../../errors.ts';
+import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
@@ -7,7 +7,8 @@ import { settleInTransaction } from '../rules/settle.ts';
 import { atOnce } from '../rules/steps.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, isFileFault, sqliteCode, type SqliteDatabase } from './opening/database.ts';
+import { fileFaultIn, isBusy, sqliteCode, type SqliteDatabase } from './opening/database.ts';
+import { unavailable } from '../group-commit.ts';
 import type { BorrowLock } from './threads/write-lock.ts';
 
 const BUSY_RETRY_MS = 10;
@@ -62,9 +63,12 @@ function attempt<T>(
     return result;
   } catch (failure) {
     connection.rollback();
+    const fault = fileFaultIn(failure);
     // For nothing else: a merchant may have kept statements of this connection.
-    if (isFileFault(failure) || !database.open) connection.failed(failure);
-    throw failure;
+    if (fault !== null || !database.open) connection.failed(fault ?? failure);
+    // Also where a statement of the merchant's has met it: what the disk does counts as no failure of a handler. But what was
+    // committed before must not be done again.
+    throw fault === null || isInstance(failure, TransactionError) ? failure : unavailable(failure);
   }
 }
 
@@ -78,7 +82,7 @@ function begin(connection: Connection) {
   } catch (failure) {
     if (isBusy(failure)) throw new NotBegun();
     connection.failed(failure);
-    throw failure;
+    throw isInstance(failure, InboxUnavailableError) ? failure : unavailable(failure);
   }
 }
 
@@ -94,7 +98,7 @@ function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase)
     if (savepointStands(database)) throw failure;
     if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });
     // SQLite itself rolls back when the disk is full or failing; nothing can have been written after that.
-    if (/^SQLITE_(FULL|IOERR|NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
+    if (fileFaultIn(failure) !== null || /^SQLITE_(NOMEM|INTERRUPT)/.test(sqliteCode(failure) ?? '')) throw failure;
     throw new TransactionError('ROLLED_BACK_BY_ITSELF', ROLLED_BACK, { cause: failure });
   }
   refusePromise(result);

@@ -34,7 +34,7 @@ export async function bulkScreen(visit: Visit, id: number): Promise<Screen> {
       ),
     };
   }
-  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.operated.inbox, id);
+  const counted = bulk.startedAt === null ? null : await countedOutcome(visit.lasting, id);
   const title = `Bulk ${bulk.act} ${number(bulk.id)}`;
   return {
     title,
@@ -236,6 +236,7 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
   if (visit.visitor.role !== 'operator') return <p class="muted">Operators can run or cancel it.</p>;
   const isPreview = bulk.state === 'previewed';
   const left = bulk.total - bulk.worked;
+  const isSevere = bulk.act === 'discard' || bulk.force;
   return (
     <section class="panel" id="acts" data-offers>
       <h2>{isPreview ? 'Run it?' : bulk.stopped === null ? 'Resume or cancel' : 'Run the rest?'}</h2>
@@ -250,6 +251,11 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
         </p>
       )}
       <div class="actions">
+        <div id="cancel">
+          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
+            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
+          </ActForm>
+        </div>
         {left > 0 && (
           <div id="run">
             <ActForm visit={visit} to={`/bulks/${bulk.id}/run`} label={isPreview ? 'Run' : 'Resume'}>
@@ -257,18 +263,17 @@ function Acts({ bulk, visit }: { readonly bulk: Bulk; readonly visit: Visit }) {
                 At most so many events a second{' '}
                 <input type="number" name="rate" min="1" max="100000" value={String(USUAL_RATE)} required />
               </label>{' '}
-              <ReasonField value={bulk.reason ?? ''} />{' '}
-              <button type="submit" class="primary" data-confirm autofocus={isPreview && !isBegun(visit.url)}>
+              <ReasonField
+                value={isSevere ? '' : (bulk.reason ?? '')}
+                isRequired={isSevere}
+                hasFocus={isPreview && !isBegun(visit.url)}
+              />{' '}
+              <button type="submit" class="primary">
                 {isPreview ? buttonFor(bulk) : `Resume the ${number(left)} left`}
               </button>
             </ActForm>
           </div>
         )}
-        <div id="cancel">
-          <ActForm visit={visit} to={`/bulks/${bulk.id}/cancel`} label="Cancel">
-            <button type="submit">{isPreview ? 'Cancel' : 'Cancel what is left'}</button>
-          </ActForm>
-        </div>
       </div>
     </section>
   );

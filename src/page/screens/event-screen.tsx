@@ -70,16 +70,18 @@ function noSuchEvent({ base }: Visit, { id }: EventKey): Screen {
 
 /** How it stands, in a sentence. */
 function Headline({
-  visit: { base, now },
+  visit: { base, now, visitor },
   history: { summary, wait },
 }: {
   readonly visit: Visit;
   readonly history: EventHistory;
 }) {
   const { state, deadReason, lastError } = summary;
+  const isOperator = visitor.role === 'operator';
   return (
     <p id="headline" class={state === 'dead' ? 'warning headline' : 'notice headline'}>
-      <State summary={summary} /> {STANDING[state]}
+      <State summary={summary} />{' '}
+      {state === 'dead' ? `Nobody handles it unless ${isOperator ? 'you act' : 'an operator acts'}:` : STANDING[state]}
       {wait !== null && (
         <>
           {' '}
@@ -102,12 +104,11 @@ const STANDING = {
   pending: 'It',
   processing: 'Its handler runs now. It',
   processed: 'Its handler has succeeded.',
-  dead: 'Nobody handles it unless you act:',
   ignored: 'Nobody handles it: it',
-} as const satisfies Record<EventSummary['state'], string>;
+} as const satisfies Record<Exclude<EventSummary['state'], 'dead'>, string>;
 
 function Facts({
-  visit: { base, now },
+  visit: { base, now, visitor },
   history: { summary, event },
 }: {
   readonly visit: Visit;
@@ -126,7 +127,7 @@ function Facts({
               <a href={eventsHref(base, { types: [type] })}>
                 <StoredText text={type} />
               </a>{' '}
-              <a href={pauseHref(base, endpoint, type)}>pause</a>
+              {visitor.role === 'operator' && <a href={pauseHref(base, endpoint, type)}>pause</a>}
             </>
           )}
         </Fact>
@@ -202,13 +203,14 @@ function eventTab({ state, id, type }: EventSummary): string {
   return `${state}: ${oneLine(id, 60)}${type === null ? '' : `, ${oneLine(type, 40)}`}`;
 }
 
-/** What can be done, for operators as buttons and for everybody as commands. */
+/** What operators can do, as buttons and as commands; viewers are offered what reads. */
 function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
   const { state, pruned } = summary;
+  const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';
-  const mayRerun = mayBeDone(askedByKey('rerun', again), summary);
-  const mayHurry = mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
-  const mayDiscard = mayBeDone(askedByKey('discard', false), summary);
+  const mayRerun = isOperator && mayBeDone(askedByKey('rerun', again), summary);
+  const mayHurry = isOperator && mayBeDone(askedByKey('hurry', false), summaryAt(summary, visit.now));
+  const mayDiscard = isOperator && mayBeDone(askedByKey('discard', false), summary);
   return (
     <section class="panel acts" id="acts" aria-label="What can be done">
       {mayRerun && (
@@ -239,7 +241,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
             : 'The event becomes ignored: nobody handles it. It can be rerun later.'}
         </Act>
       )}
-      {pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
+      {isOperator && pruned && <p class="muted">Its body was pruned, so it cannot be rerun.</p>}
       <Copyable text={eventCommand('show', summary, visit.named)} />
     </section>
   );
@@ -269,9 +271,10 @@ function Act({
       <summary>{title}</summary>
       <p>{children}</p>
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
+        <input type="hidden" name="state" value={summary.state} />
         {force && <input type="hidden" name="force" value="yes" />}
-        <ReasonField />
-        <button type="submit" class={act === 'discard' ? undefined : 'primary'} data-confirm>
+        <ReasonField isRequired={act === 'discard' || force} />
+        <button type="submit" class={act === 'discard' ? undefined : 'primary'}>
           {button}
         </button>
       </ActForm>

@@ -81,7 +81,7 @@ function PausesTable({ pauses, named, visit }: Shown & { readonly pauses: readon
                 <input type="hidden" name="type" value={pause.type} />
                 <input type="hidden" name="endpoint" value={pause.endpoint} />
                 <ReasonField />
-                <button type="submit" class="primary" data-confirm>
+                <button type="submit" class="primary">
                   Resume
                 </button>
               </ActForm>
@@ -143,10 +143,7 @@ function PauseForm({ named, visit }: Shown) {
               <option value={endpoint} />
             ))}
           </datalist>
-          <ReasonField />{' '}
-          <button type="submit" data-confirm>
-            Pause this type
-          </button>
+          <ReasonField /> <button type="submit">Pause this type</button>
         </ActForm>
       </div>
     </section>

@@ -7,7 +7,7 @@ import type { DeadReason, EventState } from '../../state.ts';
 import type { Attempt, CrashedEvent, Lease } from '../../work.ts';
 import { fromText, textOrNull, toText } from '../driver/values.ts';
 import { fromKey, keyOrNull } from '../sql/keys.ts';
-import { createdOf, joined, places, STATE } from '../sql/records.ts';
+import { createdOf, joined, LOST, places, STATE } from '../sql/records.ts';
 import { rowOf, type Tables } from '../sql/tables.ts';
 import { candidateOf, candidates, type CandidateRow } from './candidates.ts';
 import { followClock } from './follow-clock.ts';
@@ -18,6 +18,7 @@ interface RowToRun extends CandidateRow {
   readonly dead_reason: DeadReason | null;
   readonly pruned: boolean;
   readonly discarded: boolean;
+  readonly lost: boolean;
 }
 
 interface ClaimedRow {
@@ -180,16 +181,17 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
 }
 
 /** The event of a key, whose slot is held until the transaction ends. */
-async function eventToRun({ session, t, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
+async function eventToRun({ session, t, moves, locks }: Scene, key: EventKey): Promise<EventToRun | undefined> {
   await locks.takeOfKeys([key]);
   const row = await session.row<RowToRun>(
     `SELECT events.seq, events.endpoint, events.type, events.entity, events.created_ms, events.created_ns,
        coalesce(queue.crashes, shelf.crashes, 0) AS crashes, ${STATE}, events.body IS NULL AS pruned,
-       shelf.discarded_ms IS NOT NULL AS discarded
+       shelf.discarded_ms IS NOT NULL AS discarded, ${LOST} AS lost
      FROM ${joined(t)} WHERE events.id = $1 AND events.endpoint = $2`,
     [toText(key.id), toText(key.endpoint)],
   );
   if (row === undefined) return undefined;
+  if (row.lost) await session.run(moves.shelveLost, [[row.seq]]);
   return {
     ...candidateOf(row),
     entity: row.entity === null ? null : fromText(row.entity),

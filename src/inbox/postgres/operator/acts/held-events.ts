@@ -14,14 +14,24 @@ export async function held(scene: Scene, keys: readonly EventKey[]): Promise<rea
   await scene.locks.takeOfKeys(keys);
   const event = rowOf(scene.t.events, 'events', SAME_KEY);
   await keepUnpruned(scene, `ARRAY(SELECT events.seq FROM ${GIVEN_KEYS} CROSS JOIN ${event})`, valuesOf(keys));
-  return readActed(scene, keys);
+  const rows = await readActed(scene, keys);
+  await shelveLost(scene, rows);
+  return rows;
 }
 
 /** `held`, of events by their numbers; in their order. */
 export async function heldBySeq(scene: Scene, seqs: readonly number[]): Promise<readonly ActedRow[]> {
   await scene.locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
-  return readBySeq(scene, seqs);
+  const rows = await readBySeq(scene, seqs);
+  await shelveLost(scene, rows);
+  return rows;
+}
+
+/** A lost event is on the shelf from now on, where what is done to it finds it. */
+async function shelveLost({ session, moves }: Scene, rows: readonly ActedRow[]): Promise<void> {
+  const dead = rows.filter(({ state }) => state === 'dead').map(({ seq }) => seq);
+  if (dead.length > 0) await session.run(moves.shelveLost, [dead]);
 }
 
 /** Pruning locks what says that a processed event may be pruned, and nothing else of it. */

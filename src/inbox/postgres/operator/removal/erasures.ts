@@ -77,6 +77,7 @@ export async function erasures(scene: Scene, index: EntityIndex, seqs: readonly 
   const { session, t, moves, locks } = scene;
   await locks.takeOfSeqs(seqs);
   await keepUnpruned(scene, '$1::bigint[]', [seqs]);
+  await session.run(moves.shelveLost, [seqs]);
   const run = (text: string, values: readonly unknown[]) => asked(session.run(text, values).then(() => {}));
   const found = new Map<number, ErasableEvent>();
 
