@@ -144,8 +144,7 @@ it.each([-HOUR_MS, HOUR_MS])(
       (late) => late.renew([renewed.lease], Date.now(), 15_000),
       (late) => late.claim(request(), 1),
       (late) => late.rerun(orderEvent('rerun'), orderEvent('rerun'), Date.now()),
-      (late) =>
-        rerunEvents(late as Inbox<never>, [{ endpoint: 'default', id: 'acted on' }], { actor: 'ada', now: Date.now() }),
+      (late) => rerunEvents(late, [{ endpoint: 'default', id: 'acted on' }], { actor: 'ada', now: Date.now() }),
       (late) => late.accept(incoming({ id: 'received', entity: null, receivedAt: Date.now() }), later()),
     ];
     for (const ask of asks) await askedWhile(setMs, ask);
