@@ -59,8 +59,8 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
       }
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases, now, leaseMs);
+    async renew(leases, ...more) {
+      const held = await inbox.renew(leases, ...more);
       for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
       return held;
     },

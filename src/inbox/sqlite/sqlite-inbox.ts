@@ -242,8 +242,8 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, wallTime());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },

@@ -66,6 +66,7 @@ export class InboxModel {
         fence: 0,
         leaseUntil: 0,
         hold: null,
+        closing: false,
         settledAt: 0,
         pruned: false,
         disturbed: false,
@@ -120,7 +121,7 @@ export class InboxModel {
         rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
       if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
       else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
-        event.leaseUntil = asked.now + asked.leaseMs;
+        Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
     for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
@@ -130,7 +131,7 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
-  renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
+  renewed(leases: readonly Lease[], now: number, leaseMs: number, closing: boolean, held: readonly Lease[]): void {
     const setBackAt = this.waiting.written(now);
     for (const lease of leases) {
       const event = this.of(lease);
@@ -145,7 +146,7 @@ export class InboxModel {
     );
     for (const lease of held) {
       const event = this.#leased(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt, closing });
     }
   }
 
@@ -269,6 +270,7 @@ export class InboxModel {
       fence: lease.fence,
       leaseUntil: claim.now + leaseMs,
       setBackAt: null,
+      closing: false,
       disturbed,
     });
     this.#count('pending → processing');
@@ -309,6 +311,10 @@ export class InboxModel {
 
   #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
     this.#mayBeLost(event, ranOutBy, disturbed);
+    if (event.closing) {
+      this.#count('processing → pending, killed while closing');
+      return this.#toPending(event, 'interrupted', now, now);
+    }
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {
       this.#count('processing → dead(crashed)');

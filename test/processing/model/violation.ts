@@ -15,6 +15,7 @@ export type PromiseName =
   | 'dead only for a reason'
   | 'nothing stuck'
   | 'a closed process rests'
+  | 'a stop is no crash'
   | 'the store agrees with the model';
 
 export class Violation extends Error {
