@@ -192,6 +192,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     operations,
     async upkeep(how) {
+      const deaf = how.report && wakeUp?.problem();
+      if (deaf) how.report?.(deaf);
       await asked(() => look(how));
       await keepHandy(operations, how);
     },

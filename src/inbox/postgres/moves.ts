@@ -63,6 +63,8 @@ export function movesOf(t: Tables) {
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
         RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), counted AS (
         INSERT INTO ${t.counts} (minute_ms, what, detail, count)
         SELECT $15::bigint, what, counted, count(*)
@@ -252,6 +254,8 @@ export function movesOf(t: Tables) {
         SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
         FROM about WHERE state = 'processed'
         RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), placed AS (SELECT seq FROM queued UNION ALL SELECT seq FROM shelved UNION ALL SELECT seq FROM brought)
       SELECT seq, (SELECT count(*) FROM placed) AS placed FROM about ORDER BY place`,
 

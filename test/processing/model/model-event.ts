@@ -47,6 +47,8 @@ export interface ModelEvent extends EventKey {
   trigger: Attempt['trigger'];
   /** the first attempt that still counts, since it was rerun or got another body */
   historyFrom: number;
+  /** its row was taken away */
+  hasVanished: boolean;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
 }
 

@@ -1,7 +1,7 @@
 import type { Scheduler } from 'fast-check';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import type { EventKey } from '../../../src/inbox/event.ts';
-import { compareAttempts, compareFacts } from './final-comparison.ts';
+import { compareAttempts, compareFacts, findAll } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
 import { mayHold, nameOf, type ModelEvent, type Worker } from './model-event.ts';
@@ -137,6 +137,28 @@ export class World {
     const operator = this.#inboxOf(newLife(), NOBODY);
     // An operator who is told that the disk is full leaves it at that.
     operator.rerun(key, { type, created, entity }, this.clock.now(), body).catch(() => {});
+  }
+
+  /** As by hand, where that leaves the event. */
+  async takeAway(event: ModelEvent): Promise<void> {
+    if (this.#store.takeAway === undefined) return;
+    await this.observer.drain();
+    await this.#store.takeAway(event.seq);
+    this.model.vanished(event);
+    await this.check();
+  }
+
+  /** As by `setval`, where there is such a thing. */
+  async numbersGoOnFrom(seq: number): Promise<void> {
+    if (this.#store.numbersGoOnFrom === undefined) return;
+    await this.observer.drain();
+    await this.#store.numbersGoOnFrom(seq);
+    this.model.numbersGoOnFrom(seq);
+  }
+
+  async findAll(): Promise<void> {
+    await this.observer.drain();
+    await findAll(this.model, this.#store);
   }
 
   /** Time passes while everything is as fast as it should be. */
