@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { filterFault } from '../inbox/operator/check-filter.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import type { EventSummary } from '../inbox/operator/search.ts';
@@ -22,7 +22,7 @@ export type GroupSample = EventSummary['lastError'] | 'unasked';
 export type GroupSamples = (place: GroupPlace) => Promise<GroupSample>;
 
 /** Finds what groups say that are known by their fingerprints: each group is looked for once, and 50 times in all. */
-export function groupSamples(inbox: Inbox): GroupSamples {
+export function groupSamples(inbox: AnyInbox): GroupSamples {
   const known = new Map<string, Promise<GroupSample>>();
   let asked = 0;
 

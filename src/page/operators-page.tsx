@@ -19,6 +19,7 @@ import { backupRoute } from './acts/backup-route.ts';
 import { createAuthorization, ENTRANCE, type AuthorizationOptions, type LoginOptions } from './safety/authorization.ts';
 import { bulkScreen } from './screens/bulk-screen.tsx';
 import { bulksScreen } from './screens/bulks-screen.tsx';
+import { inTurn } from './safety/visitor-queue.ts';
 import { watchChanges } from './live/watch-changes.ts';
 import { csrfTokens } from './safety/csrf.ts';
 import { entrance, noSuchScreen, safeHeaders } from './safety/entrance.ts';
@@ -129,7 +130,9 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
     base,
     named: { db: anywhere(options.db), schema: options.schema ?? inbox.schema },
   });
-  const live = liveStreams(watchChanges(inbox));
+  const gone = new AbortController();
+  const until = AbortSignal.any([gone.signal, ...(operated.closing === undefined ? [] : [operated.closing])]);
+  const live = liveStreams(watchChanges(inbox, { closed: () => gone.abort() }), { until });
 
   const page = new Hono<PageEnv>();
   page.onError((failure, c) => {
@@ -145,6 +148,12 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   healthRoutes(page, inbox);
 
   page.use('*', entrance(shell, guard, authorized));
+
+  // They ask nothing of the inbox, or once for all who listen.
+  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
+  page.get('/live', (c) => live(c.req.raw, c.env));
+
+  page.use('*', inTurn(shell));
 
   const screens: Readonly<Record<string, (visit: Visit) => Promise<Screen>>> = {
     '/': overviewScreen,
@@ -176,11 +185,9 @@ export function opsPage(operated: Operated, options: OpsPageOptions = {}): Hono 
   maintenanceRoutes(page, shell);
   downloadRoutes(page, shell);
   backupRoute(page, shell, options.backupFolder ?? tmpdir());
-  assetRoutes(page, ['page.css', 'lists.css', ...SCRIPTS]);
 
-  page.get('/live', (c) => live(c.req.raw));
   page.get('/metrics', async (c) => {
-    const { text, contentType } = await metrics(inbox);
+    const { text, contentType } = await metrics(shell.visitOf(c).operated.inbox);
     return c.body(text, 200, { 'Content-Type': contentType });
   });
 

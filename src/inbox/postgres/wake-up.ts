@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, randomUUID } from 'node:crypto';
 import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
@@ -20,6 +21,7 @@ export class WakeUp {
   readonly #channel: string;
   readonly #own = randomUUID();
   readonly #wake: () => void;
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #sending: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
@@ -43,14 +45,14 @@ export class WakeUp {
       this.#sending = undefined;
       void this.#send(this.#own);
     };
-    this.#sending = unheld(setTimeout(send, EVERY_MS * Math.random()));
+    this.#sending = this.#inOwnContext(() => unheld(setTimeout(send, EVERY_MS * Math.random())));
   }
 
   /** Somebody here wants to hear of others. */
   listen(): void {
     if (this.#isStarted || this.#isClosed) return;
     this.#isStarted = true;
-    void this.#connect();
+    void this.#inOwnContext(() => this.#connect());
   }
 
   async close(): Promise<void> {

@@ -59,6 +59,8 @@ export function resultInWords(act: Act, result: ActResult): string {
       return 'not there any more';
     case 'not needed':
       return ACT_WORDS[act].notNeeded;
+    case 'changed':
+      return ACT_WORDS[act].changed;
     case 'still invalid':
       return 'still invalid under today’s schemas';
     case 'pruned':

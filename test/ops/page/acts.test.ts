@@ -3,18 +3,29 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import type { Settlement } from '../../../src/inbox/work.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
-import { auditLines, exportEvents, getBulk, previewBulk } from '../../../src/ops/index.ts';
+import { auditLines, discardEvents, exportEvents, getBulk, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
-import { ANY, FAILED, handled } from '../events-in-states.ts';
+import { ANY, failure, FAILED, handleAgain, handled } from '../events-in-states.ts';
 import { ADA, leadsTo, openedPage, signedIn, tokenIn } from './opened-page.ts';
 import { partOf, tagsOf, textOf } from './read-html.ts';
 
 const EVENT = '/events/default/evt_1';
+
+const KEY = { endpoint: 'default', id: 'evt_1' };
+const GRACE = { actor: 'grace' };
+const WAITS: Settlement = { outcome: 'retry', error: failure, dueAt: Date.now() + 3_600_000 };
+
+async function handledAfterRerun(inbox: Inbox): Promise<void> {
+  await rerunEvents(inbox, [KEY], GRACE);
+  await handleAgain(inbox, { outcome: 'processed' }, orderEvent('evt_1'));
+}
 
 async function stateOf(inbox: Inbox, id: string): Promise<string | undefined> {
   return (await inbox.get({ endpoint: 'default', id }))?.state;
@@ -49,6 +60,26 @@ describe('one event', () => {
     expect(form.map(({ attributes }) => [attributes['name'], attributes['value']])).toContainEqual(['force', 'yes']);
     expect(leadsTo(await post(`${EVENT}/rerun`, { force: 'yes' }))).toBe(`${EVENT}?done=rerun`);
     expect(await stateOf(inbox, 'evt_1')).toBe('pending');
+  });
+
+  test.for([
+    ['rerun', 'dead', 'ignored', (inbox: Inbox) => discardEvents(inbox, [KEY], GRACE)],
+    ['discard', 'dead', 'pending', (inbox: Inbox) => rerunEvents(inbox, [KEY], GRACE)],
+    ['rerun', 'ignored', 'processed', (inbox: Inbox) => handledAfterRerun(inbox)],
+    ['hurry', 'pending', 'dead', (inbox: Inbox) => handleAgain(inbox, FAILED, orderEvent('evt_1'))],
+  ] as const)('is left alone by a %s when it was %s and is %s by then', async ([act, shown, now, change]) => {
+    const { inbox, post, html } = openedPage();
+    await handled(inbox, shown === 'pending' ? WAITS : FAILED, orderEvent('evt_1'));
+    if (shown === 'ignored') await discardEvents(inbox, [KEY], GRACE);
+    const inputs = tagsOf(partOf(await html(EVENT), act)).filter(({ name }) => name === 'input');
+    const fields = inputs.map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? ''] as const);
+    await change(inbox);
+    const answer = await post(`${EVENT}/${act}`, Object.fromEntries(fields));
+    expect(answer.status).toBe(409);
+    expect(textOf(await answer.text())).toContain(
+      `This event was ${shown} when the page was drawn, and is ${now} now. Nothing was done`,
+    );
+    expect(await stateOf(inbox, 'evt_1')).toBe(now);
   });
 
   test('that is not there stays so', async () => {
@@ -254,6 +285,19 @@ describe('all that match', () => {
       expect((await post(path)).status).toBe(404);
     },
   );
+
+  test('that somebody runs are not run once more', async () => {
+    const { inbox, post } = openedPage();
+    await handled(inbox, FAILED, ...['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id)));
+    await post('/bulks', { act: 'rerun' });
+    await operationsOf(inbox).advanceBulk(1, 1, GRACE, {});
+    const advance = vi.spyOn(operationsOf(inbox), 'advanceBulk');
+    expect(leadsTo(await post('/bulks/1/run', { rate: '1000' }))).toBe('/bulks/1?done=running');
+    expect(advance).not.toHaveBeenCalled();
+    await operationsOf(inbox).hearOfBulk(1, true);
+    await post('/bulks/1/run', { rate: '1000' });
+    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+  });
 
   test('go on when the inbox fails in between, for whoever resumes them', async () => {
     const { inbox, post } = openedPage();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { auditLines, listBulks, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { auditLines, discardEvents, listBulks, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
 import { openBrowser } from '../../browser/browser.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { asks, openedIn } from './page-in-browser.ts';
@@ -82,10 +82,31 @@ test('a form that somebody is in asks for what it asked for, whatever has become
   expect(await asks(page, 'new FormData(document.activeElement.form).get("force")')).toBeNull();
   expect(await page.locator('#rerun-again input[name=force]').count()).toBe(1);
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing was done: the event is in a state').waitFor();
+  await page.getByText('This event was dead when the page was drawn, and is processed now.').waitFor();
   expect((await inbox.get({ endpoint: 'default', id: 'evt_1' }))?.state).toBe('processed');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.locator('#live-state[data-state=live]').waitFor();
   await page.keyboard.press('r');
   expect(await asks(page, IN_REASON_OF)).toBe('Rerun this processed event');
+});
+
+test('a form goes with what is shown until somebody opens it', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  const event = { endpoint: 'default', id: 'evt_1' };
+  const asked = (): Promise<string> => asks(page, 'document.querySelector("#rerun input[name=state]").value');
+  await page.goto(`${origin}/ops/events/default/evt_1`);
+  await page.locator('#live-state[data-state=live]').waitFor();
+  await discardEvents(inbox, [event], { actor: 'grace' });
+  await page.locator('#headline .state-ignored').waitFor();
+  expect(await asked()).toBe('ignored');
+  await page.locator('#rerun summary').click();
+  await rerunEvents(inbox, [event], { actor: 'grace' });
+  await handleAgain(inbox, FAILED, orderEvent('evt_1', { order: 'evt_1' }));
+  await page.locator('#headline .state-dead').waitFor();
+  expect(await asked()).toBe('ignored');
+  await page.getByRole('button', { name: 'Rerun this event' }).click();
+  await page.getByText('This event was ignored when the page was drawn, and is dead now.').waitFor();
+  expect((await inbox.get(event))?.state).toBe('dead');
 });
 
 test('r goes to no button that does something else', async () => {
@@ -263,4 +284,19 @@ test('r on a row leads to where a rerun is confirmed, and Enter opens it', async
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/events/default/evt_2');
+});
+
+test('a page that is told to come again later does, without a reload', async () => {
+  const { page, inbox, origin } = await opened('evt_1');
+  await page.goto(`${origin}/ops/events?state=dead`);
+  await page.locator('#live-state[data-state=live]').waitFor();
+  let refused = 0;
+  await page.route('**/ops/events?**', async (route) => {
+    refused += 1;
+    if (refused > 2) return route.continue();
+    return route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: '' });
+  });
+  await handled(inbox, FAILED, orderEvent('evt_new'));
+  await page.getByRole('button', { name: '1 new' }).waitFor();
+  expect(refused).toBeGreaterThanOrEqual(3);
 });

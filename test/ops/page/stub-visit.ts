@@ -38,6 +38,7 @@ export function stubVisit(
   };
   return {
     operated: { inbox: inbox as Inbox },
+    lasting: inbox as Inbox,
     visitor: { role, name: 'ada' },
     base,
     csrf: 'token-of-ada',

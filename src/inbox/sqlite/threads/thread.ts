@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
@@ -60,6 +61,8 @@ export interface ThreadOptions extends ThreadStart {
  */
 export class Thread {
   readonly #options: ThreadOptions;
+  /** What a thread says is said in it, whoever's request has started that thread. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #worker: Worker | null = null;
   #isReady = false;
   #tooLate: TooLate | undefined;
@@ -95,7 +98,7 @@ export class Thread {
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const worker = this.#started();
+      const worker = this.#inOwnContext(() => this.#started());
       if (worker === null) return reject(this.#none);
       this.#lastId += 1;
       const id = this.#lastId;
@@ -105,7 +108,7 @@ export class Thread {
       const abort = (): void => this.tell({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
-      this.#asked.set(id, { resolve, reject, over, onProgress });
+      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
   }
 

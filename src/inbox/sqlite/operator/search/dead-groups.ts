@@ -19,8 +19,8 @@ const PRINTS = `
   SELECT print FROM prints WHERE print > '' LIMIT ${COUNTED_GROUPS}`;
 
 /** The largest groups of dead events. Deliveries are taken in while they are counted. */
-export async function deadGroups(access: Access): Promise<readonly DeadGroup[]> {
-  const work = await SlicedWork.begin();
+export async function deadGroups(access: Access, signal: AbortSignal | undefined): Promise<readonly DeadGroup[]> {
+  const work = await SlicedWork.begin(signal);
   const prints = statement(access.database(), PRINTS).all() as readonly { print: string }[];
   const counted: CountedGroup[] = [];
   for (const { print } of prints) {
