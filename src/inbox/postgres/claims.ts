@@ -1,4 +1,3 @@
-import { performance } from '../../host/real-timers.ts';
 import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
 import type { NumberedClaim } from '../rules/leases.ts';
