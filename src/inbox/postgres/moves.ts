@@ -119,14 +119,14 @@ export function movesOf(t: Tables) {
       WITH claimed AS (
         UPDATE ${t.queue}
         SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
-          fresh = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
+          fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
         WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
         RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
-    renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
+    renew: `UPDATE ${t.queue} SET lease_until_ms = $3, closing = $4 WHERE ${HELD}`,
     /** Also where it is the end of a lease of what was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
     processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,

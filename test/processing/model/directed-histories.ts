@@ -107,6 +107,22 @@ export const deploy: DirectedHistory = {
   },
 };
 
+export const killedWhileClosing: DirectedHistory = {
+  name: 'three deploys kill a process before its handler has ended',
+  async happen(world) {
+    const web = world.start('web');
+    world.start('all');
+    world.service.sendNew(content, Array<Behaviour>(3).fill('ignore the signal'), web);
+    for (let n = 0; n < 3; n += 1) {
+      await world.advance(6_000);
+      const worker = world.processes.find(({ role }) => role === 'all');
+      if (worker === undefined) throw new Error('a supervisor starts it again');
+      await world.kill(worker, 1_600);
+    }
+    await world.advance(6_000);
+  },
+};
+
 export const setBack: DirectedHistory = {
   name: 'the clock is set back while a lease is held and an event waits for its retry',
   async happen(world) {
@@ -252,6 +268,7 @@ export const directedHistories = [
   leftBehind,
   leftBehindAndSetBack,
   deploy,
+  killedWhileClosing,
   setBack,
   setBackAndFull,
   fullDisk,

@@ -90,6 +90,7 @@ export class InboxModel {
         fence: 0,
         leaseUntil: 0,
         hold: null,
+        closing: false,
         settledAt: 0,
         pruned: false,
         disturbed: false,
@@ -137,18 +138,18 @@ export class InboxModel {
     const claim = { ...by, now: asked.now };
     this.waiting.claims();
     const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
-    const numbered = new Map(rows.map((row) => [row.seq, row]));
+    const bySeq = new Map(rows.map((row) => [row.seq, row]));
     for (const event of this.events) {
       if (event.hold !== null) {
         const isOwn = asked.holds?.some((lease) => this.of(lease) === event) === true;
-        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: numbered.get(event.seq)?.leased ?? null, disturbed });
+        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: bySeq.get(event.seq)?.leased ?? null, disturbed });
       }
       if (event.state !== 'processing') continue;
       const isFreed =
-        numbered.get(event.seq)?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
+        bySeq.get(event.seq)?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
       if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
       else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
-        event.leaseUntil = asked.now + asked.leaseMs;
+        Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
     for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
@@ -158,7 +159,7 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
-  renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
+  renewed(leases: readonly Lease[], now: number, leaseMs: number, closing: boolean, held: readonly Lease[]): void {
     const setBackAt = this.waiting.written(now);
     for (const lease of leases) {
       const event = this.of(lease);
@@ -173,7 +174,7 @@ export class InboxModel {
     );
     for (const lease of held) {
       const event = this.#leased(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt, closing });
     }
   }
 
@@ -297,6 +298,7 @@ export class InboxModel {
       fence: lease.fence,
       leaseUntil: claim.now + leaseMs,
       setBackAt: null,
+      closing: false,
       disturbed,
     });
     this.#count('pending → processing');
@@ -337,6 +339,10 @@ export class InboxModel {
 
   #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
     this.#mayBeLost(event, ranOutBy, disturbed);
+    if (event.closing) {
+      this.#count('processing → pending, killed while closing');
+      return this.#toPending(event, 'interrupted', now, now);
+    }
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {
       this.#count('processing → dead(crashed)');

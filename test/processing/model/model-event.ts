@@ -35,6 +35,8 @@ export interface ModelEvent extends EventKey {
   leaseUntil: number;
   /** its transaction has committed and its handler runs on under its lease; `unsure` where the store does not say whether that ran out */
   hold: 'held' | 'unsure' | null;
+  /** its holder has said that it closes */
+  closing: boolean;
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;

@@ -113,8 +113,8 @@ async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<reado
   const { rows } = await pool.query<Columns>(`
     SELECT events.seq, events.endpoint, events.id, events.entity, events.created_ms, events.body,
       CASE WHEN queue.processed THEN 'processed' WHEN queue.lease_until_ms IS NOT NULL THEN 'processing'
-        WHEN queue.seq IS NOT NULL THEN 'pending' WHEN shelf.seq IS NOT NULL THEN shelf.state
-        WHEN done THEN 'processed' ELSE 'dead' END AS state,
+         WHEN queue.seq IS NOT NULL THEN 'pending' WHEN shelf.seq IS NOT NULL THEN shelf.state
+         WHEN done THEN 'processed' ELSE 'dead' END AS state,
       CASE WHEN shelf.seq IS NULL AND queue.seq IS NULL AND NOT done THEN 'crashed' ELSE shelf.dead_reason END AS dead_reason,
       coalesce(queue.due_ms, shelf.due_ms) AS due_ms, coalesce(queue.failures, shelf.failures) AS failures,
       coalesce(queue.crashes, shelf.crashes) AS crashes, coalesce(queue.fence, shelf.fence) AS fence, queue.lease_until_ms

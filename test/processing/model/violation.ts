@@ -16,6 +16,7 @@ export type PromiseName =
   | 'nothing stuck'
   | 'what is stored is found'
   | 'a closed process rests'
+  | 'a stop is no crash'
   | 'the store agrees with the model';
 
 export class Violation extends Error {

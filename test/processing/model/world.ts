@@ -4,7 +4,7 @@ import type { EventKey } from '../../../src/inbox/event.ts';
 import { compareAttempts, compareFacts, findAll } from './final-comparison.ts';
 import { perform } from './handler-script.ts';
 import { InboxModel } from './inbox-model.ts';
-import { nameOf, type ModelEvent, type Worker } from './model-event.ts';
+import { mayHold, nameOf, type ModelEvent, type Worker } from './model-event.ts';
 import type { Tally } from './moves.ts';
 import { newLife, type Life } from './life.ts';
 import { Observer } from './observed-inbox.ts';
@@ -95,6 +95,20 @@ export class World {
   close(process: SimulatedProcess): void {
     process.close();
     this.#toRestart.push(process.role);
+  }
+
+  /** As in a deploy with less grace than `close` takes: what its handlers were at is no crash of theirs. */
+  async kill(process: SimulatedProcess, graceMs: number): Promise<void> {
+    const { life } = process;
+    this.close(process);
+    await this.advance(graceMs);
+    if (life.dead) return;
+    for (const run of this.runs.active()) {
+      const event = run.life === life ? this.model.events.find(({ name }) => name === run.name) : undefined;
+      const isHeld = event !== undefined && mayHold(event) && event.attempts.length < run.context.attempt;
+      must(!isHeld || event.closing, 'a stop is no crash', () => `nobody was told that who runs ${run.name} closes`);
+    }
+    this.crash(process);
   }
 
   freeze({ life }: SimulatedProcess): void {
