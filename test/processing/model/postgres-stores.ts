@@ -42,7 +42,11 @@ export function postgresStores(): StoreKind {
       // A call at a time, as in a file: how calls meet is for the tests of several machines.
       const inTurn = turns();
       const asked = rewritten === undefined ? pool : rewrittenPool(pool, rewrittenIn(schema, rewritten));
-      const inboxes = [0, 1].map(() => inTurn(inboxOnPostgres<PoolClient>({ pool: asked }, { ...SETTINGS, schema })));
+      // Under its name another text is prepared on the pool's connections.
+      const prepares = rewritten === undefined;
+      const inboxes = [0, 1].map(() =>
+        inTurn(inboxOnPostgres<PoolClient>({ pool: asked }, { ...SETTINGS, schema, prepares })),
+      );
       // Opened before there is a trigger, which is refused.
       await Promise.all(inboxes.map((inbox) => inbox.list()));
       await leaveUndone(pool, undone);
