@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere, ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
@@ -62,8 +62,8 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
   /** of what no delivery alone has caused */
-  const inOwnContext = AsyncLocalStorage.snapshot();
-  const crashed = AsyncLocalStorage.bind(hooks.crashed);
+  const inOwnContext = ownContext();
+  const crashed = boundToHere(hooks.crashed);
   let looked = { now: clock.now(), steady: performance.now() };
 
   /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
@@ -132,7 +132,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
       keepFor(waitUntil);
       return resultOf(result);
     },
-    close: AsyncLocalStorage.bind(async () => {
+    close: boundToHere(async () => {
       await ending.close();
       await hooks.calls.close();
       timers.stop();

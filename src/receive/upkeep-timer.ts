@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../host/own-context.ts';
 import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
@@ -20,7 +20,7 @@ export function upkeepTimer(
   inbox: Inbox,
   { now, isNeeded }: { readonly now: () => number; readonly isNeeded: () => boolean },
 ): UpkeepTimer {
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../host/own-context.ts';
 import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
@@ -31,7 +31,7 @@ const MINUTE_MS = 60_000;
 export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
   /** Of a timer that serves all listeners and not the one that it begins with. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
+import { boundToHere, ownContext } from '../../../host/own-context.ts';
 import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
@@ -63,7 +63,7 @@ export interface ThreadOptions extends ThreadStart {
 export class Thread {
   readonly #options: ThreadOptions;
   /** What a thread says is said in it, whoever's request has started that thread. */
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
+  readonly #inOwnContext = ownContext();
   #worker: Worker | null = null;
   #isReady = false;
   #tooLate: TooLate | undefined;
@@ -109,7 +109,7 @@ export class Thread {
       const abort = (): void => this.tell({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
-      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
+      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && boundToHere(onProgress) });
     });
   }
 
