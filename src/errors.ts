@@ -28,9 +28,12 @@ export class InboxOpenError extends HookboxError {
     | 'NOT_A_DATABASE'
     | 'NEEDS_NEWER_HOOKBOX'
     | 'NETWORK_FILE_SYSTEM'
+    | 'MOUNTED_FILE'
+    | 'SEVERAL_NAMES'
     | 'NOT_DURABLE'
     | 'EPHEMERAL_HOST'
     | 'NODE_TOO_OLD'
+    | 'SQLITE_DOES_NOT_LOAD'
     | 'LOCKED'
     | 'SCHEMA_MISSING'
     | 'SCHEMA_OLD'
@@ -152,6 +155,23 @@ export function isError(thrown: unknown): thrown is Error {
   }
 }
 
+/** Further down nobody looks: a cause may lead back to itself. */
+const DEEPEST_CAUSE = 5;
+
+/** What was thrown, and the errors that it was thrown because of, as far as they let themselves be asked. */
+export function causesOf(thrown: unknown): readonly unknown[] {
+  const causes = [thrown];
+  try {
+    for (let last = thrown; isError(last) && last.cause !== undefined && causes.length <= DEEPEST_CAUSE;) {
+      last = last.cause;
+      causes.push(last);
+    }
+  } catch {
+    // A getter, or a Proxy.
+  }
+  return causes;
+}
+
 /** Also one of another copy of hookbox: the handlers may have their own beside the one that runs them. */
 export function isPermanent(thrown: unknown): boolean {
   if (isInstance(thrown, PermanentError)) return true;
@@ -182,10 +202,17 @@ export function nameOf(thrown: unknown): string {
   }
 }
 
-/** The text of whatever was thrown: merchants' code may throw anything, also what has no text. */
+/**
+ * The text of whatever was thrown: merchants' code may throw anything, also what has no text. An error of SQLite has its
+ * extended code behind it: twenty failures of a disk share the text "disk I/O error".
+ */
 export function messageOf(thrown: unknown): string {
   try {
-    return String(isError(thrown) ? thrown.message : thrown);
+    if (!isError(thrown)) return String(thrown);
+    const { message, code } = thrown as { readonly message: unknown; readonly code?: unknown };
+    const text = String(message);
+    const isOfSqlite = typeof code === 'string' && code.startsWith('SQLITE_');
+    return isOfSqlite && !text.includes(code) ? `${text} (${code})` : text;
   } catch {
     return 'something that has no text was thrown';
   }

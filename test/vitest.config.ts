@@ -10,6 +10,7 @@ export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
 /** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
 export const LONGEST: readonly string[] = [
+  'test/hosts/next-webpack.test.ts',
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
@@ -32,13 +33,13 @@ export const LONG: readonly string[] = [
   'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
   'test/cli/replay-memory.test.ts',
-  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists}.test.ts',
+  'test/browser/ops-{screens,page,pictures,tasks,exports,charts,overview,waiting,lists,widths}.test.ts',
   'test/browser/sandbox-{interface,page}.test.ts',
   'test/sandbox/openapi/{prism,redocly}.test.ts',
   'test/ops/page/{page,lists}-script.test.ts',
   'test/ops/utf-16{le,be}.test.ts',
   'test/cli/{hostile-inbox,scenario}.test.ts',
-  'test/examples.test.ts',
+  'test/{examples,tutorial}.test.ts',
   'test/check/{wrong-endpoints,putting-off,evidence}.test.ts',
   'test/cli/{replay,events-keep,doctor,demo}.test.ts',
   'test/runtimes/{workerd,bun,deno,node22,node24,node26}.test.ts',

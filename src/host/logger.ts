@@ -108,3 +108,8 @@ export function failureLog(logger: Logger): (what: string, failure: unknown) => 
   const seldom = throttle();
   return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
 }
+
+/** Reports what an operator has to mend, which the upkeep of an inbox has found. */
+export function upkeepLog(logger: Logger): (problem: { readonly what: string; readonly advice: string }) => void {
+  return ({ what, advice }) => logger.error({ toDo: advice }, what);
+}

@@ -3,11 +3,11 @@ import type { ClaimedEvent, Settlement } from '../inbox/work.ts';
 import { oneLine } from '../printable.ts';
 import { chainOf, ownCodeOf } from './attempt-error.ts';
 
-/** How an attempt ended: with a settlement to write, with everything written by its transaction, or without a lease. */
+/** How an attempt ended: with a settlement to write, or without a lease. */
 export type AttemptEnd =
   | Settlement
-  /** `isDead` where its function has committed by itself, so that the event is; `isUnsettled` while that has to be written */
-  | { readonly outcome: 'committed'; readonly isDead?: boolean; readonly isUnsettled?: boolean }
+  /** its function has committed the transaction by itself, so its event is dead */
+  | { readonly outcome: 'committed alone' }
   | { readonly outcome: 'lost' };
 
 /** Which attempt a line is about. */

@@ -13,7 +13,6 @@ import type { Logger } from '../host/logger.ts';
 import { attemptError, skipReason } from './attempt-error.ts';
 import { codeOf, factsOf, type AttemptEnd, type AttemptFacts, type EndedAttempt } from './attempt-end.ts';
 import type { AttemptLog } from './attempt-log.ts';
-import { CommittedUnsettled } from '../inbox/rules/committed-alone.ts';
 import { processedBy, settlementOfFailure, settlementWithoutFile } from '../inbox/rules/attempt-end.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SpanEnd, Tracing } from '../host/tracing.ts';
@@ -54,6 +53,8 @@ export interface RunningAttempt {
 export interface LoggedAttempt extends RunningAttempt {
   /** of its event; `null` where the body says none any more */
   readonly type: string | null;
+  /** its handler has ended, or nobody waits for it any more */
+  isOver(): boolean;
   about(): EndedAttempt;
 }
 
@@ -69,7 +70,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
-    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
+    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, isOver: () => true, about };
   }
 
   const facts = factsOf(claimed, parsed.event.type);
@@ -105,8 +106,6 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
 
   const stop = (reason: 'timeout' | 'lost' | 'closing', message: string): void => {
     if (stopped !== null || over) return;
-    // Its own commit has ended the lease.
-    if (reason === 'lost' && transactions.committed) return;
     stopped = reason;
     const why = new DOMException(message, reason === 'timeout' ? 'TimeoutError' : 'AbortError');
     inOwnContext(() => controller.abort(why));
@@ -184,17 +183,16 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     conclude();
     end ??= endOf(thrown);
     span?.end(spanEnd(end, log.logErrors));
-    if (transactions.committed && thrown !== null) await noteLate(thrown.error);
     return end;
   }
 
   /** The one place that says how an attempt ended. */
   function endOf(thrown: Thrown | null): AttemptEnd {
     const { committed, spoiled } = transactions;
-    if (committed) return { outcome: 'committed' };
+    if (committed) return thrown === null ? { outcome: 'committed' } : failedLate(thrown.error);
     if (spoiled?.code === 'COMMITTED_BY_ITSELF') {
       log.spoiled(about());
-      return { outcome: 'committed', isDead: true, isUnsettled: isInstance(spoiled, CommittedUnsettled) };
+      return { outcome: 'committed alone' };
     }
     if (stopped === 'lost') return { outcome: 'lost' };
     // What a transaction wrote past its own end is committed, so its handler must not run again by itself.
@@ -207,11 +205,11 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     return transactions.isWithoutFile(thrown.error) ? withoutFile(thrown.error) : failed(thrown.error);
   }
 
-  async function noteLate(thrown: unknown): Promise<void> {
+  function failedLate(thrown: unknown): AttemptEnd {
     const error = attemptError(thrown);
     code = codeOf(thrown);
     log.failedLate(about(), error);
-    await inbox.noteLateError(claimed.lease, error).catch((failure: unknown) => log.notNoted(facts, failure));
+    return { outcome: 'committed', error };
   }
 
   function withoutFile(thrown: unknown): Settlement {
@@ -234,10 +232,11 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     },
     abandon() {
       conclude();
-      end ??= endOf({ error: controller.signal.reason });
+      end ??= transactions.committed ? { outcome: 'committed' } : endOf({ error: controller.signal.reason });
       span?.end(spanEnd(end, log.logErrors));
       return end;
     },
+    isOver: () => over,
     about,
   };
 }

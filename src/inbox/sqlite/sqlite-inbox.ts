@@ -28,10 +28,11 @@ import {
 } from './jobs.ts';
 import { newestSeq } from './sql/newest-seq.ts';
 import { logGone } from './opening/files-in-use.ts';
-import { absolutePath } from './opening/open.ts';
+import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
+import { backups } from './operator/transfer/backup.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
@@ -56,7 +57,7 @@ const OVERHEAD_BYTES = 512;
  * better-sqlite3 connection, which stays the merchant's to close
  * @throws ConfigurationError `INVALID_OPTION` for options that cannot work, and for what is neither a path nor a connection of
  * better-sqlite3; InboxOpenError whose message says what to change: folder missing, no SQLite database, written by a newer
- * hookbox, on a network file system, in memory, locked, on a host whose disk does not last
+ * hookbox, on a network file system, mounted by itself, with hard links, in memory, locked, on a host whose disk does not last
  * @example
  * ```ts
  * import { createReceiver } from 'hookbox';
@@ -92,6 +93,8 @@ export function sqliteInbox(
     : ownConnection(source, SEARCH_INDEX, { isAlone });
   const file = connection.database().name;
   const inMemory = connection.database().memory;
+  const noTemporaryFiles = isAdopted ? whyTemporaryDataFails(source.database) : null;
+  if (noTemporaryFiles !== null) warn(noTemporaryFiles, NO_TEMPORARY_FILES);
 
   const listeners = new Set<() => void>();
   const notify = (): void => {
@@ -99,9 +102,10 @@ export function sqliteInbox(
   };
 
   /** Operators' functions on this thread; beside a writer they ask it for the lock. */
-  const here = sqliteOperations(
-    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
+  const access = accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () =>
+    borrow(),
   );
+  const here = { ...sqliteOperations(access), ...backups(access) };
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
   if (thread && !inMemory) {
@@ -238,15 +242,14 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, wallTime());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
       unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
-    noteLateError: (lease, error) => move('noteLateError', lease, error),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
@@ -275,6 +278,10 @@ export function sqliteInbox(
     [Symbol.asyncDispose]: close,
   };
 }
+
+const NO_TEMPORARY_FILES =
+  'SQLite can make no temporary file here, and your connection has its temporary data in files: what needs some fails. Run ' +
+  'PRAGMA temp_store = MEMORY on it';
 
 /** What is committed on this thread: a move, or whatever an operator's function does. */
 type Job = Move | Work<Statements>;

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import { isReason, type Reason } from '../../receive/outcome.ts';
 import { oneLine } from '../../printable.ts';
 
@@ -114,7 +114,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
 /** In words, also for the reasons of another version of hookbox, and of the inbox that was to store it. */
 export function causeOfRejection(
   reason: string,
-  { file }: Pick<Inbox, 'file'>,
+  { file }: Pick<AnyInbox, 'file'>,
 ): { readonly cause: string; readonly advice: string } {
   const known = isReason(reason) ? CAUSES[reason] : undefined;
   if (known === undefined) {
