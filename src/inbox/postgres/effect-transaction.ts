@@ -79,7 +79,7 @@ function runOnce<T>(
   { now, skipped }: Pick<TransactionAttempt, 'now' | 'skipped'>,
 ): Promise<Ended<T>> {
   return store.database.lend(async (session, spoil) => {
-    await store.writeAt(session, now());
+    await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
     const id = await mark(store, session, lease);
     if (id === null) {
@@ -88,7 +88,7 @@ function runOnce<T>(
     }
     let ended = await runInside(store, session, lease, work, id);
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, processedBy(skipped), now())) {
+      if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
         ended = await commit(session, ended.result, id);
       } else {
         await session.exec('ROLLBACK');
@@ -182,7 +182,7 @@ async function endProcessed(
 
 /** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene, time }: Store,
+  { scene }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
@@ -190,7 +190,7 @@ async function endAttempt(
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, time.toDatabase(now)));
+  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */

@@ -32,6 +32,7 @@ import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
+import { backups } from './operator/transfer/backup.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
@@ -101,9 +102,10 @@ export function sqliteInbox(
   };
 
   /** Operators' functions on this thread; beside a writer they ask it for the lock. */
-  const here = sqliteOperations(
-    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
+  const access = accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () =>
+    borrow(),
   );
+  const here = { ...sqliteOperations(access), ...backups(access) };
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
   if (thread && !inMemory) {
@@ -240,8 +242,8 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, wallTime());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },

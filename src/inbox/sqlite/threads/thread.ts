@@ -143,7 +143,7 @@ export class Thread {
     this.#tooLate = undefined;
     try {
       const { entry, file } = this.#options;
-      const worker = startWorker(import.meta.url, entry, { file } satisfies ThreadStart);
+      const worker = startWorker(entry, { file } satisfies ThreadStart);
       this.#worker = worker;
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
