@@ -1,3 +1,4 @@
+import { performance } from './real-timers.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../host/real-timers.ts';
 import { InboxUnavailableError, messageOf } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 

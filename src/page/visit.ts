@@ -24,7 +24,7 @@ export interface Visitor {
 export interface Visit {
   /** its inbox is asked for nothing more when the visitor waits no more */
   readonly operated: Operated;
-  /** the inbox for what goes on without the visitor */
+  /** the inbox for what goes on without the visitor, and for what is remembered of it from one visit to the next */
   readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from '../host/real-timers.ts';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
 import { readEvent } from '../events/parse.ts';

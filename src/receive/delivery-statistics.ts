@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { Counts, Rejection } from '../inbox/operator/counts.ts';

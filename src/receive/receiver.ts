@@ -1,3 +1,4 @@
+import { performance } from '../host/real-timers.ts';
 import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';

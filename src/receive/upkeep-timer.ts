@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { upkeepLog, type Logger } from '../host/logger.ts';
+import { type Logger, upkeepLog } from '../host/logger.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';

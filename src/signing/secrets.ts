@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { clearTimeout, performance, setTimeout } from '../host/real-timers.ts';
 import { ConfigurationError, nameOf } from '../errors.ts';
 import { ephemeralHost } from '../host/ephemeral-host.ts';
 import { signingKeys, type Secrets, type SigningKey } from './signature.ts';

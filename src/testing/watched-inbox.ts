@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { delay, performance, turn } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Lease } from '../inbox/work.ts';
 

@@ -93,6 +93,7 @@ describe('an inbox that is named by nothing, as by a variable that is not set', 
     ['doctor --port 0', { HOOKBOX_DB: 'undefined' }, 'A part of it is undefined'],
     ['events import events.ndjson', { HOOKBOX_DB: 'shop.db\r' }, 'It begins or ends with a space'],
     ['sandbox --port 0 --db null', {}, 'A part of it is undefined or null'],
+    ['events export --out ${OUT}', { HOOKBOX_DB: '../shop.db' }, 'It holds a variable'],
   ])('is refused where it was not meant for a path: %s %o', async (line, env, why) => {
     const cwd = folderWith({ 'events.ndjson': '' });
     const ran = await runHookbox(line.split(' '), { cwd, env });

@@ -78,7 +78,7 @@ describe('hookbox events rerun and discard, by ids', () => {
         'still invalid under today’s schemas  evt_invalid\nrerun  evt_hostile\n',
       stderr:
         'There is no event "evt_no" in hookbox.db.\n2 events are pending; a processor with handlers takes them.\n' +
-        'Add --force to rerun processed events, too.\n',
+        'No processor is running: the events wait until one is started.\nAdd --force to rerun processed events, too.\n',
     });
     const keys = ids.map((id) => ({ endpoint: 'default', id }));
     await inboxOf(twin, (inbox) => rerunEvents(inbox, keys, { actor: 'ada', reason: 'mended' }));
@@ -144,6 +144,7 @@ describe('hookbox events rerun and discard, by a filter', () => {
       code: 0,
       stderr:
         'Will rerun 2 events: 1 order.created and 1 order.ready; all dead (failed). Nothing has happened yet.\n' +
+        'No processor is running: the events wait until one is started.\n' +
         '2 rerun\n2 events are pending; a processor with handlers takes them.\n' +
         'To see what became of them later: hookbox events bulks 1\n',
     });

@@ -43,6 +43,17 @@ it('pause, resume and what lies between: who and why is told, and what waits', a
   expect(resumed.stderr).toContain('1 event waits; a processor');
 });
 
+it('a type that nobody has seen is not paused, unless that is said', async () => {
+  const events = await stocked();
+  const mistyped = await events('pause', 'order.craeted');
+  expect(mistyped).toMatchObject({ code: 2, stdout: '' });
+  expect(mistyped.stderr).toContain('Nobody has seen the type "order.craeted"');
+  expect(mistyped.stderr).toContain('Did you mean order.created?');
+  expect(mistyped.stderr).toContain('--unseen');
+  expect((await events('pause')).stderr).toBe('Nothing is paused.\n');
+  expect((await events('pause', 'loyalty.earned', '--unseen')).stdout).toContain('loyalty.earned is paused since');
+});
+
 it('a pause at an endpoint that no processor names says so: what was meant goes on', async () => {
   const cwd = scratchFolder();
   const file = join(cwd, 'hookbox.db');

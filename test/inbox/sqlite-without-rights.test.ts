@@ -51,6 +51,14 @@ describe.runIf(process.getuid?.() === 0)('a file that this user may not use says
     );
   });
 
+  it('its folder, which cannot be entered', async () => {
+    const file = await inboxOfRoot();
+    chmodSync(dirname(file), 0o644);
+    expect(await openedBy(USER, file)).toContain(
+      `CANNOT_OPEN: ${file} cannot be opened: ${dirname(file)} cannot be entered`,
+    );
+  });
+
   it('a folder above it that cannot be entered: not that it is missing', async () => {
     const file = scratchFile();
     const inner = join(dirname(file), 'inner');

@@ -15,7 +15,7 @@ export function checkDatabase(file: string): readonly Finding[] {
   if (file === '' || file === ':memory:') {
     return [problem('inbox', 'a database in memory does not outlive its process', 'Give the path of a file.')];
   }
-  const stats = statSync(file, { throwIfNoEntry: false });
+  const stats = existsSync(file) ? statSync(file) : undefined;
   if (stats === undefined && !existsSync(dirname(file))) return []; // the check of the folder tells
   if (stats === undefined) return [ok('inbox', `${file} is not there yet; the first start makes it`)];
   if (stats.isDirectory()) return [problem('inbox', `${file} is a folder`, 'Give the path of a file inside it.')];

@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { performance } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
-import { whyNoAccess } from '../../inbox/sqlite/opening/access.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
 import { longestLog } from '../../inbox/sqlite/opening/log-limit.ts';
 import { mountedType } from '../../inbox/sqlite/opening/mounts.ts';
 import { networkFileSystem } from '../../inbox/sqlite/opening/network-file-system.ts';
@@ -13,8 +14,8 @@ import { ok, problem, warning, type Finding } from './finding.ts';
 export function checkFolder(db: string): readonly Finding[] {
   const file = resolve(db);
   const folder = dirname(existsSync(file) ? realpathSync(file) : file);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    const what = whyNoAccess(file) ?? `${folder} is no folder`;
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    const what = whyHidden(file) ?? `${folder} is no folder`;
     return [problem('folder', what, 'Create it, or give another --db.')];
   }
   return [checkFileSystem(folder), checkSpace(folder), ...checkWriting(folder)];

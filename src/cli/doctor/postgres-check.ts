@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { InboxOpenError, isInstance, messageOf } from '../../errors.ts';
 import { driver } from '../../inbox/postgres/driver/connections.ts';
 import { DatabaseFailure } from '../../inbox/postgres/driver/faults.ts';

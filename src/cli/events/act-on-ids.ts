@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { turn as nextTurn } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
@@ -21,7 +21,10 @@ import {
   type ActReport,
   type ActResult,
   type By,
+  type EventSummary,
 } from '../../ops/index.ts';
+import { heldUp } from '../../ops/held-up.ts';
+import { heldUpInWords } from '../../ops/words/pause-words.ts';
 import { resultInWords } from '../../ops/words/event-words.ts';
 import { EXIT, type ExitCode } from '../shared/exit.ts';
 import { print, printNdjson, styled, tell } from '../shared/output.ts';
@@ -44,21 +47,21 @@ export async function actOnIds(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { json = false, dryRun = false } = options;
-  const keys: EventKey[] = [];
+  const keys: EventSummary[] = [];
   /** those that a rerun leaves alone unless it is forced */
   const forceable = new Set<string>();
   const forced = askedByKey(act, true);
   for (const id of new Set(ids)) {
     const found = await foundEvent(inbox, id, options);
     if (found === null) continue;
-    keys.push({ endpoint: found.endpoint, id });
+    keys.push(found);
     if (mayBeDone(forced, found)) forceable.add(id);
   }
 
   let done = 0;
   let left = 0; // that --force would take
   for (let at = 0; at < keys.length && !signal.aborted; at += MOST_AT_ONCE) {
-    const some = keys.slice(at, at + MOST_AT_ONCE);
+    const some = keys.slice(at, at + MOST_AT_ONCE).map(({ endpoint, id }) => ({ endpoint, id }));
     const results = dryRun ? await foreseen(inbox, act, some, options) : await acted(inbox, act, some, options);
     for (const { key, result } of results) {
       if (json) printNdjson({ ...key, result });
@@ -69,7 +72,12 @@ export async function actOnIds(
     await nextTurn(); // or Ctrl-C would never be heard
   }
   if (act !== 'discard' && !dryRun) tellPending(done);
-  if (act !== 'discard' && done > 0) await tellPaused(inbox);
+  if (act !== 'discard' && done > 0) {
+    const lanes = { types: keys.flatMap(({ type }) => type ?? []), endpoints: keys.map(({ endpoint }) => endpoint) };
+    const held = await heldUp(inbox, { types: [...new Set(lanes.types)], endpoints: [...new Set(lanes.endpoints)] });
+    for (const sentence of heldUpInWords({ ...held, paused: [] })) tell(sentence);
+    await tellPaused(inbox);
+  }
   if (act === 'rerun' && left > 0 && options.force !== true) tell('Add --force to rerun processed events, too.');
   if (signal.aborted) return EXIT.interrupted;
   if (keys.length === 0) return EXIT.notFound;

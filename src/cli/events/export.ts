@@ -10,6 +10,7 @@ import { existingInbox } from '../shared/existing-inbox.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from '../shared/exit.ts';
 import { interruption } from '../shared/interruption.ts';
 import { oneLine, printableJson } from '../../printable.ts';
+import { whyNoPath } from '../../host/file-path.ts';
 import { OWNER_ONLY } from '../../host/owner-only.ts';
 import { tell } from '../shared/output.ts';
 import { progressBar } from '../shared/progress-bar.ts';
@@ -113,6 +114,8 @@ function isOfFile(failure: unknown): boolean {
 
 function refuseExisting(out: string, force: boolean): void {
   requireFile(out);
+  const why = whyNoPath(out);
+  if (why !== null) throw usageError(`--out is the path of a file. ${why}`);
   // What is written takes the place of what is there: a device or a pipe would be gone.
   if (statSync(out, { throwIfNoEntry: false })?.isFile() === false)
     throw usageError(`${oneLine(out)} is no file. Leave --out away, and have standard output led there.`);

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Inbox } from '../../inbox/contract.ts';
+import { whyHidden } from '../../inbox/sqlite/opening/access.ts';
 import { openConnection } from '../../inbox/sqlite/opening/better-sqlite.ts';
 import { isInPostgres, type DbOptions } from './db-option.ts';
 import { CommandError, EXIT } from './exit.ts';
@@ -19,6 +21,8 @@ export async function existingInbox(options: DbOptions): Promise<Inbox> {
   }
   const { db } = options;
   if (!existsSync(db)) {
+    const why = whyHidden(resolve(db));
+    if (why !== null) throw new CommandError(`${db} cannot be opened: ${why}`);
     throw new CommandError(`There is no file ${db}. Say with --db where the inbox is.`, EXIT.notFound);
   }
   if (!holdsInbox(db)) {

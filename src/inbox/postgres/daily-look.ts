@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../contract.ts';
 import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from './lost-events.ts';
 import { missingRows, tableFaults } from './opening/table-faults.ts';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, randomUUID } from 'node:crypto';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';

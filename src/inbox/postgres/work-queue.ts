@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';

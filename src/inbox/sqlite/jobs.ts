@@ -18,7 +18,7 @@ import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
 
 /**
  * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
- * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `Date.now()`.
+ * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),

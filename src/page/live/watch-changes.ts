@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { InboxUnavailableError, isInstance } from '../../errors.ts';
 import type { AnyInbox } from '../../inbox/contract.ts';
+import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { Changes } from './event-stream.ts';

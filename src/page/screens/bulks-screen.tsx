@@ -17,7 +17,7 @@ const PAGE = 20;
 /** Acts on all events that a filter found, the newest first. */
 export async function bulksScreen(visit: Visit): Promise<Screen> {
   const { before } = pageOf(visit.url);
-  const bulks = await listBulks(visit.operated.inbox, { before, limit: PAGE });
+  const bulks = await listBulks(visit.lasting, { before, limit: PAGE });
   const last = bulks.at(-1);
   const { inbox } = visit.operated;
   const outcomes = new Map(

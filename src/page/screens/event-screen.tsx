@@ -7,6 +7,7 @@ import { askedByKey, mayBeDone, summaryAt } from '../../inbox/rules/operator-act
 import { getEvent, type EventHistory } from '../../ops/find.ts';
 import { eventCommand } from '../../ops/words/shell-commands.ts';
 import { ActForm } from '../parts/act-form.tsx';
+import { heldUpWarning } from '../parts/held-up.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { bytes, number, plural } from '../../ops/words/format.ts';
 import { eventHref, eventsHref, pauseHref } from '../parts/screen-links.ts';
@@ -27,6 +28,8 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
   if (history === null) return noSuchEvent(visit, key);
   const href = eventHref(visit.base, key);
   const { summary } = history;
+  const types = summary.type === null ? [] : [summary.type];
+  const warning = await heldUpWarning(visit, { types, endpoints: [summary.endpoint] });
   return {
     title: 'Event',
     tab: eventTab(summary),
@@ -40,7 +43,7 @@ export async function eventScreen(visit: Visit, key: EventKey): Promise<Screen> 
         </p>
         <div id="live">
           <Headline visit={visit} history={history} />
-          <Acts visit={visit} history={history} />
+          <Acts visit={visit} history={history} warning={warning} />
           <div class="columns" id="about">
             <Facts visit={visit} history={history} />
             <section class="panel" id="timeline">
@@ -204,7 +207,16 @@ function eventTab({ state, id, type }: EventSummary): string {
 }
 
 /** What operators can do, as buttons and as commands; viewers are offered what reads. */
-function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly history: EventHistory }) {
+function Acts({
+  visit,
+  history: { summary },
+  warning,
+}: {
+  readonly visit: Visit;
+  readonly history: EventHistory;
+  /** of what is rerun or tried now */
+  readonly warning: Child;
+}) {
   const { state, pruned } = summary;
   const isOperator = visit.visitor.role === 'operator';
   const again = state === 'processed';
@@ -221,6 +233,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
           title={again ? 'Rerun again…' : 'Rerun…'}
           button={again ? 'Rerun this processed event' : 'Rerun this event'}
           force={again}
+          warning={warning}
         >
           {again
             ? 'Its handler has succeeded already, and runs once more: be sure that its effects may happen twice.'
@@ -230,7 +243,7 @@ function Acts({ visit, history: { summary } }: { readonly visit: Visit; readonly
         </Act>
       )}
       {mayHurry && (
-        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now">
+        <Act visit={visit} summary={summary} act="hurry" title="Try now…" button="Try this event now" warning={warning}>
           The event becomes due now, and a running processor takes it in its order. Its failures go on being counted.
         </Act>
       )}
@@ -255,6 +268,7 @@ function Act({
   title,
   button,
   force = false,
+  warning = <></>,
   children,
 }: {
   readonly visit: Visit;
@@ -263,6 +277,7 @@ function Act({
   readonly title: string;
   readonly button: string;
   readonly force?: boolean;
+  readonly warning?: Child;
   readonly children: Child;
 }) {
   return (
@@ -270,6 +285,7 @@ function Act({
     <details class="act" id={force ? 'rerun-again' : act}>
       <summary>{title}</summary>
       <p>{children}</p>
+      {warning}
       <ActForm visit={visit} to={`${eventHref('', summary)}/${act}`} label={button}>
         <input type="hidden" name="state" value={summary.state} />
         {force && <input type="hidden" name="force" value="yes" />}

@@ -143,7 +143,11 @@ function PauseForm({ named, visit }: Shown) {
               <option value={endpoint} />
             ))}
           </datalist>
-          <ReasonField /> <button type="submit">Pause this type</button>
+          <ReasonField />{' '}
+          <label>
+            <input type="checkbox" name="unseen" value="yes" /> also a type that nobody has seen yet
+          </label>{' '}
+          <button type="submit">Pause this type</button>
         </ActForm>
       </div>
     </section>

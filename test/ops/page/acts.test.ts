@@ -7,6 +7,7 @@ import type { Settlement } from '../../../src/inbox/work.ts';
 import type { Operations } from '../../../src/inbox/operator/operations.ts';
 import { sqliteInbox } from '../../helpers/inbox-on-loop.ts';
 import { auditLines, discardEvents, exportEvents, getBulk, previewBulk, rerunEvents } from '../../../src/ops/index.ts';
+import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { opsPage } from '../../../src/page/operators-page.tsx';
 import { incoming, later } from '../../helpers/incoming-event.ts';
 import { scratchFolder } from '../../helpers/scratch-folder.ts';
@@ -284,6 +285,19 @@ describe('all that match', () => {
       expect((await post(path)).status).toBe(404);
     },
   );
+
+  test('that somebody runs are not run once more', async () => {
+    const { inbox, post } = openedPage();
+    await handled(inbox, FAILED, ...['evt_1', 'evt_2', 'evt_3'].map((id) => orderEvent(id)));
+    await post('/bulks', { act: 'rerun' });
+    await operationsOf(inbox).advanceBulk(1, 1, GRACE, {});
+    const advance = vi.spyOn(operationsOf(inbox), 'advanceBulk');
+    expect(leadsTo(await post('/bulks/1/run', { rate: '1000' }))).toBe('/bulks/1?done=running');
+    expect(advance).not.toHaveBeenCalled();
+    await operationsOf(inbox).hearOfBulk(1, true);
+    await post('/bulks/1/run', { rate: '1000' });
+    await vi.waitFor(async () => expect((await getBulk(inbox, 1))?.state).toBe('done'), { timeout: 20_000 });
+  });
 
   test('go on when the inbox fails in between, for whoever resumes them', async () => {
     const { inbox, post } = openedPage();

@@ -4,7 +4,7 @@ import { visitorQueue } from '../../../src/page/safety/visitor-queue.ts';
 import { operationsOf } from '../../../src/ops/operations-of.ts';
 import { orderEvent, store } from '../../helpers/order-event.ts';
 import { ADA, openedPage, signedIn, VIC, type OpenedPage } from './opened-page.ts';
-import { stubVisit } from './stub-visit.ts';
+import { bulkOf, stubVisit } from './stub-visit.ts';
 
 const BOUNDS = { atOnce: 3, atOnceEach: 2, waiting: 5, waitingEach: 3 };
 
@@ -168,6 +168,20 @@ describe('a page that somebody floods', () => {
       expect(after).toBe(0);
     },
   );
+});
+
+test('what was found out for one visitor is known to the next', async () => {
+  const { inbox, html } = openedPage();
+  const heard = { ms: 1, silentMs: 120_000, worked: 32, stopped: false };
+  const silent = bulkOf({ state: 'running', startedAt: new Date(), worked: 32, audit: 3, heard });
+  const bulk = vi.spyOn(operationsOf(inbox), 'bulk').mockImplementation(async () => silent);
+  const asked: number[] = [];
+  for (let visits = 0; visits < 3; visits += 1) {
+    expect(await html('/bulks/7')).toContain('its process ended without a word');
+    asked.push(bulk.mock.calls.length);
+  }
+  // The first visitor has looked twice at whether it lives, a moment apart; each also counts its outcome.
+  expect(asked).toEqual([3, 5, 7]);
 });
 
 test('an inbox for somebody who has gone rejects with the reason, and has what the inbox has', async () => {

@@ -1,9 +1,10 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
 import { createForOwner } from '../../../host/owner-only.ts';
-import { whyNoAccess } from './access.ts';
+import { whyHidden, whyNoAccess } from './access.ts';
 import { loadBetterSqlite, openConnection, whyNoTemporaryFiles } from './better-sqlite.ts';
 import { fileOf, isBusy, sqliteCode, type SqliteDatabase } from './database.ts';
 import { checkpointItself } from './log-limit.ts';
@@ -31,11 +32,11 @@ export function openFile(
 ): SqliteDatabase {
   const file = absolutePath(path);
   assertUsable(file);
-  // A backup may link the file while it is in use, which is no reason to give it up.
-  if (!mustExist) assertOneName(file);
   loadBetterSqlite(); // before a file is made
   let database: SqliteDatabase | undefined;
   try {
+    // A backup may link the file while it is in use, which is no reason to give it up.
+    if (!mustExist) assertOneName(file);
     if (!mustExist) createForOwner(file);
     database = openConnection(file, { timeout: waitMs, fileMustExist: true });
     prepareConnection(database, waitMs);
@@ -156,14 +157,14 @@ export function absolutePath(path: string): string {
 function assertUsable(file: string): void {
   const folder = dirname(file);
   if (!existsSync(folder)) {
-    const why = whyNoAccess(file);
+    const why = whyHidden(file);
     if (why !== null) throw new InboxOpenError('CANNOT_OPEN', `${file} cannot be opened: ${why}`);
     throw new InboxOpenError('FOLDER_MISSING', `The folder ${folder} does not exist. Create it, or give another path.`);
   }
   if (!statSync(folder).isDirectory()) {
     throw new InboxOpenError('FOLDER_MISSING', `${folder} is no folder. Give a path inside one.`);
   }
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+  if (existsSync(file) && statSync(file).isDirectory()) {
     throw new InboxOpenError('CANNOT_OPEN', `${file} is a folder. Give the path of a file, which may be inside it.`);
   }
   assertLocal(file);

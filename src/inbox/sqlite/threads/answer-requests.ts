@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { failureData } from './failure-data.ts';
+import type { WorkerStart } from './start-worker.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
 
 type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>;
@@ -24,7 +25,7 @@ export interface Asking {
 const port = parentPort;
 
 /** What the thread was started with. */
-export const { file } = workerData as ThreadStart; // given by thread.ts
+export const { file } = (workerData as WorkerStart).task as ThreadStart; // given by thread.ts
 
 export function tell(message: FromThread): void {
   port?.postMessage(message);

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
@@ -142,7 +143,7 @@ export class Thread {
     this.#tooLate = undefined;
     try {
       const { entry, file } = this.#options;
-      const worker = startWorker(import.meta.url, entry, { file } satisfies ThreadStart);
+      const worker = startWorker(entry, { file } satisfies ThreadStart);
       this.#worker = worker;
       worker.on('message', (message: FromThread) => this.#hear(message));
       worker.on('error', (failure) => this.#died(worker, failure));
