@@ -58,7 +58,7 @@ export class Session {
   /**
    * Statements without parameters, in one message: Postgres carries them all out, whatever becomes of whoever has asked.
    *
-   * @returns the rows that they have selected, whose integers may be text
+   * @returns the rows that they have selected
    */
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
@@ -67,7 +67,7 @@ export class Session {
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
-    const query = { text, values: [...values], types };
+    const query = { text, values: [...values] };
     return this.#inTurn(this.#preparing.named ? { ...query, name: nameOf(text) } : query);
   }
 
@@ -79,13 +79,13 @@ export class Session {
     return answered;
   }
 
-  /** A query as it is, at once, which fails as `pg` has it. */
+  /** A query at once, which fails as `pg` has it. */
   async answered(query: PostgresQuery, answerMs = this.#answerMs): Promise<PostgresResult> {
     if (this.#unansweredAt !== null) throw new Error(SILENT);
     const askedAt = performance.now();
     const isPipelined = this.connection.pipeline === true;
-    const limited = isPipelined ? { ...query, query_timeout: answerMs + CUT_OFF_MS } : query;
-    const answer = await answerOf(this.connection.query(limited), answerMs);
+    const asked = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
+    const answer = await answerOf(this.connection.query(asked), answerMs);
     if (answer !== LATE) return answer;
     this.#unansweredAt ??= askedAt;
     throw new Error(SILENT);

@@ -3,6 +3,7 @@ import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection } from './client.ts';
 import type { Connections } from './connections.ts';
 import { DatabaseFailure } from './faults.ts';
+import type { LentShare } from './lent-share.ts';
 import { Session, type Preparing } from './session.ts';
 
 export interface Opening {
@@ -30,6 +31,14 @@ export class Sessions {
     this.#preparing = preparing;
     this.#opening = opening;
     this.#takeMs = takeMs;
+  }
+
+  get share(): LentShare {
+    return this.#connections.share;
+  }
+
+  isWaitedFor(): boolean {
+    return this.#connections.isWaitedFor();
   }
 
   /** @param answerMs - for so long an answer is waited for on it */
