@@ -6,6 +6,7 @@ import { afterEffect, beforeEffect, type Effects } from '../rules/effect-transac
 import { answer, atOnce, DONE } from '../rules/steps.ts';
 import type { Lease, TransactionAttempt } from '../work.ts';
 import type { Connection } from './connection.ts';
+import { runOn } from './lent-database.ts';
 import { isBusy, isFileFault, sqliteCode, type SqliteDatabase } from './opening/database.ts';
 import { createdOf } from './sql/records.ts';
 import type { Statements } from './statements.ts';
@@ -113,7 +114,7 @@ function begin(connection: Connection) {
 function runInside<T>(database: SqliteDatabase, work: (database: SqliteDatabase) => T, isCommitted: () => boolean): T {
   let result: T;
   try {
-    result = withoutOpenRows(database, () => work(database));
+    result = withoutOpenRows(database, () => runOn(database, work));
   } catch (failure) {
     if (savepointStands(database)) throw failure;
     if (isCommitted()) throw new TransactionError('COMMITTED_BY_ITSELF', COMMITTED_BY_ITSELF, { cause: failure });
