@@ -8,7 +8,7 @@ import type { PostgresConnection } from './driver/client.ts';
 import { IDLE_TIMEOUT, KNOWN_PLANS, SYNCED } from './driver/database.ts';
 import { asUnavailable, DatabaseFailure } from './driver/faults.ts';
 import { lent } from './driver/lent-connection.ts';
-import type { Session } from './driver/session.ts';
+import { rowsOf, type Session } from './driver/session.ts';
 import { transactionStatus } from './driver/transaction-status.ts';
 import { carriedOut, type Store } from './store.ts';
 
@@ -211,9 +211,8 @@ async function transactionOf(session: Session, lostBy: () => unknown): Promise<s
   try {
     // Without a name: here nobody could ask again.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
-    const { rows } = await session.answered({ text, rowMode: 'array' });
-    const [[id] = []] = rows as readonly (readonly [string | null])[]; // the column of the statement
-    return id ?? null;
+    const [row] = rowsOf<{ readonly id: string | null }>(await session.answered({ text }));
+    return row?.id ?? null;
   } catch (cause) {
     const failure = new DatabaseFailure(cause);
     if (failure.code === '25P02') return 'failed';

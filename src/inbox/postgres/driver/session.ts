@@ -35,7 +35,7 @@ export class Session {
 
   /** The rows of a statement; whoever asks says what they look like. */
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    return (await this.#ask(text, values)).rows as readonly Row[]; // the columns of the statement
+    return rowsOf<Row>(await this.#ask(text, values));
   }
 
   async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
@@ -63,7 +63,7 @@ export class Session {
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
-    return results.flatMap(({ rows }) => rows as readonly Row[]); // the columns of those that select
+    return results.flatMap((each) => rowsOf<Row>(each));
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
@@ -85,7 +85,7 @@ export class Session {
     const askedAt = performance.now();
     const isPipelined = this.connection.pipeline === true;
     const asked = { ...query, types, ...(isPipelined && { query_timeout: answerMs + CUT_OFF_MS }) };
-    const answer = await answerOf(this.connection.query(asked), answerMs);
+    const answer = await answerOf(inText(this.connection, asked), answerMs);
     if (answer !== LATE) return answer;
     this.#unansweredAt ??= askedAt;
     throw new Error(SILENT);
@@ -96,6 +96,27 @@ export class Session {
     if (failure.fault === 'unprepared') this.#preparing.named = false;
     throw failure;
   };
+}
+
+/** `pg` would read bytes as text where a merchant has asked it for binary results. */
+function inText(connection: PostgresConnection, query: PostgresQuery): Promise<PostgresResult> {
+  if (Reflect.get(connection, 'binary') !== true) return connection.query(query);
+  Reflect.set(connection, 'binary', false);
+  try {
+    return connection.query(query);
+  } finally {
+    Reflect.set(connection, 'binary', true);
+  }
+}
+
+/** The rows of a result by the names of their columns, also where a merchant's client makes lists of all rows. */
+export function rowsOf<Row>({ rows, fields = [] }: PostgresResult): readonly Row[] {
+  const named = Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
+  return named as readonly Row[]; // the columns of the statement
+}
+
+function byName(row: readonly unknown[], fields: readonly { readonly name: string }[]): object {
+  return Object.fromEntries(fields.map(({ name }, at) => [name, row[at]]));
 }
 
 /** As `pg` says it. */
