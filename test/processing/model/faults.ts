@@ -1,4 +1,5 @@
 import type { Inbox } from '../../../src/inbox/contract.ts';
+import { InboxUnavailableError } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/inbox/work.ts';
 import { IGNORE_AFTER_MS, TAKER_MS } from '../../../src/inbox/rules/takers.ts';
 import type { Mutation } from './world.ts';
@@ -164,6 +165,17 @@ export function nobodyLooks(): Mutation {
       const isForgotten = settlement.outcome === 'retry' && settlement.error.message === 'inside the transaction';
       return inbox.settle(lease, isForgotten ? { outcome: 'processed' } : settlement, now);
     },
+  });
+}
+
+/** What a function given to `ctx.transaction` has failed with counts as an inbox that could not be reached. */
+export function transactionsDoNotCount(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    transaction: (lease, work, attempt) =>
+      inbox.transaction(lease, work, attempt).catch(() => {
+        throw new InboxUnavailableError('FAILED', 'the connection was lost');
+      }),
   });
 }
 

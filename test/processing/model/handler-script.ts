@@ -16,6 +16,7 @@ export const behaviours = [
   'commit, then fail',
   'commit twice',
   'fail inside the transaction',
+  'lose the connection inside the transaction',
   'commit, not awaited',
   'commit twice, not awaited',
   'fail inside the transaction, not awaited',
@@ -40,6 +41,8 @@ export interface Stage {
   /** Calls back when the history ends and every handler shall succeed. */
   onHealed(wake: () => void): void;
   writeEffect(database: SqliteDatabase, name: string): void | Promise<void>;
+  /** Postgres ends the connection; elsewhere there is none to lose, and it throws. */
+  loseConnection(database: SqliteDatabase): void | Promise<void>;
   killProcess(): void;
   /** The handler waits for its transaction and does not mind that it fails. */
   doesWithout(): void;
@@ -98,6 +101,8 @@ export async function perform(
       return commit();
     case 'fail inside the transaction':
       return failInside();
+    case 'lose the connection inside the transaction':
+      return context.transaction((database): void => stage.loseConnection(database) as void);
     case 'commit, not awaited':
       void commit();
       return;

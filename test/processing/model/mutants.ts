@@ -141,6 +141,11 @@ export const mutants: readonly Mutant[] = [
     begin: faults.nobodyLooks,
   },
   {
+    name: 'failed transactions do not count',
+    breaks: ['an attempt ends as its run did'],
+    begin: faults.transactionsDoNotCount,
+  },
+  {
     name: 'null is for good',
     breaks: ['an attempt ends as its run did'],
     of: 'processor',

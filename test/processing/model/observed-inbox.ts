@@ -112,10 +112,12 @@ export class Observer {
       transaction: async (lease, work, attempt) => {
         let now = 0;
         let effect: string | null = null;
+        let hasBegun = false;
         const perform = async () => {
           const noted = { ...attempt, now: () => (now = attempt.now()) };
           try {
             const run: typeof work = (database) => {
+              hasBegun = true;
               const result = work(database);
               effect = model.of(lease)?.name ?? null;
               return result;
@@ -127,7 +129,7 @@ export class Observer {
         };
         const failed = (failure: unknown): never => {
           const event = model.of(lease);
-          if (event !== undefined) this.#runs.notCommitted(event, failure);
+          if (event !== undefined) this.#runs.notCommitted(event, failure, hasBegun);
           throw failure;
         };
         const end = await call('transaction', perform, (end) => {

@@ -47,6 +47,8 @@ export function postgresStores(): StoreKind {
         // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>
           void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
+        loseConnection: async (client: unknown) =>
+          void (await (client as PoolClient).query('SELECT pg_terminate_backend(pg_backend_pid())')),
         effects: async () => (await pool.query<{ id: string }>(`SELECT id FROM ${effects}`)).rows.map(({ id }) => id),
       };
       return store;

@@ -275,6 +275,7 @@ export class World {
       clock: this.clock.of(timersOfHandlers(process.life)),
       onHealed: (wake) => void this.#wake.push(wake),
       writeEffect: (database, of) => this.#store.writeEffect(database, of),
+      loseConnection: (database) => this.#store.loseConnection(database),
       killProcess: () => this.crash(process),
       doesWithout: () => {
         run.doesWithout = true;
