@@ -53,7 +53,8 @@ export interface HandlerContext<Database = DefaultDatabase> {
    * Await it. A call that fails without having been awaited fails the attempt; one whose failure the handler has awaited and
    * caught is the handler's to judge.
    *
-   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous
+   * @param work - is given the inbox's database and must not end the transaction; on SQLite it is synchronous, on Postgres
+   * transactions inside of it are savepoints
    * @throws TransactionError, or whatever `work` or the commit threw; nothing is committed then
    */
   transaction<T>(

@@ -211,7 +211,7 @@ async function transactionOf(session: Session, lostBy: () => unknown): Promise<s
   try {
     // Without a name: here nobody could ask again.
     const text = 'SELECT pg_current_xact_id_if_assigned()::text AS id';
-    const [row] = rowsOf<{ readonly id: string | null }>(await session.answered({ text }));
+    const [row] = rowsOf(await session.answered({ text })) as readonly { readonly id: string | null }[]; // its column
     return row?.id ?? null;
   } catch (cause) {
     const failure = new DatabaseFailure(cause);

@@ -1,4 +1,4 @@
-import pg, { type PoolClient } from 'pg';
+import { Client, defaults, types, type PoolClient } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { databaseTime } from '../../../src/inbox/postgres/database-time.ts';
@@ -36,9 +36,9 @@ const cases: readonly (readonly [string, Merchant])[] = [
     'types.setTypeParser',
     {
       change() {
-        const before = OIDS.map((oid) => [oid, pg.types.getTypeParser(oid)] as const);
-        for (const oid of OIDS) pg.types.setTypeParser(oid, (text: string) => new Odd(text));
-        return () => before.forEach(([oid, parser]) => pg.types.setTypeParser(oid, parser));
+        const before = OIDS.map((oid) => [oid, types.getTypeParser(oid)] as const);
+        for (const oid of OIDS) types.setTypeParser(oid, (text: string) => new Odd(text));
+        return () => before.forEach(([oid, parser]) => types.setTypeParser(oid, parser));
       },
     },
   ],
@@ -46,8 +46,8 @@ const cases: readonly (readonly [string, Merchant])[] = [
     'defaults.parseInt8 and parseInputDatesAsUTC',
     {
       change() {
-        Object.assign(pg.defaults, { parseInt8: true, parseInputDatesAsUTC: true });
-        return () => Object.assign(pg.defaults, { parseInt8: false, parseInputDatesAsUTC: false });
+        Object.assign(defaults, { parseInt8: true, parseInputDatesAsUTC: true });
+        return () => Object.assign(defaults, { parseInt8: false, parseInputDatesAsUTC: false });
       },
     },
   ],
@@ -80,12 +80,12 @@ const cases: readonly (readonly [string, Merchant])[] = [
 
 /** A client as merchants make it for themselves. */
 function inLists() {
-  class InLists extends pg.Client {}
-  const { query } = pg.Client.prototype;
+  class InLists extends Client {}
+  const query: unknown = Reflect.get(Client.prototype, 'query');
   Object.assign(InLists.prototype, {
-    query(this: pg.Client, asked: unknown, ...rest: unknown[]): unknown {
+    query(this: Client, asked: unknown, ...rest: unknown[]): unknown {
       const changed = typeof asked === 'string' ? { text: asked } : { ...Object(asked) };
-      return Reflect.apply(query, this, [{ ...changed, rowMode: 'array' }, ...rest]);
+      return Reflect.apply(query as () => unknown, this, [{ ...changed, rowMode: 'array' }, ...rest]);
     },
   });
   return InLists;

@@ -35,7 +35,7 @@ export class Session {
 
   /** The rows of a statement; whoever asks says what they look like. */
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    return rowsOf<Row>(await this.#ask(text, values));
+    return rowsOf(await this.#ask(text, values)) as readonly Row[]; // the columns of the statement
   }
 
   async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
@@ -63,7 +63,7 @@ export class Session {
   async inOneMessage<Row>(texts: readonly string[], answerMs?: number): Promise<readonly Row[]> {
     const result: unknown = await this.#inTurn({ text: texts.join('; ') }, answerMs);
     const results = (Array.isArray(result) ? result : [result]) as readonly PostgresResult[]; // one for each statement
-    return results.flatMap((each) => rowsOf<Row>(each));
+    return results.flatMap(rowsOf) as readonly Row[]; // the columns of those that select
   }
 
   #ask(text: string, values: readonly unknown[]): Promise<PostgresResult> {
@@ -110,9 +110,8 @@ function inText(connection: PostgresConnection, query: PostgresQuery): Promise<P
 }
 
 /** The rows of a result by the names of their columns, also where a merchant's client makes lists of all rows. */
-export function rowsOf<Row>({ rows, fields = [] }: PostgresResult): readonly Row[] {
-  const named = Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
-  return named as readonly Row[]; // the columns of the statement
+export function rowsOf({ rows, fields = [] }: PostgresResult): readonly unknown[] {
+  return Array.isArray(rows[0]) ? rows.map((row) => byName(row as readonly unknown[], fields)) : rows;
 }
 
 function byName(row: readonly unknown[], fields: readonly { readonly name: string }[]): object {
