@@ -42,7 +42,7 @@ export type { ConflictFacts, DeliveryHooks, SilentFacts } from './receive/delive
 export type { TypeOptions } from './processing/type-options.ts';
 export type { BodyBuffer, BodyLimits, BodyRead, BodyReader, Delivery } from './receive/delivery.ts';
 export type { AnswerCode, ErrorBody, Outcome, Reason, Refusal } from './receive/outcome.ts';
-export type { Inbox } from './inbox/contract.ts';
+export type { AnyInbox, Inbox } from './inbox/contract.ts';
 export type { Acceptance, EventKey, IncomingEvent, Occurrences, StoredEvent } from './inbox/event.ts';
 export type {
   Announced,

@@ -1,3 +1,4 @@
+import { performance } from './real-timers.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import { oneLine } from '../printable.ts';
 
@@ -57,7 +58,7 @@ function inline(facts: Readonly<Record<string, unknown>>, message: string): stri
 function placesOf(value: unknown): readonly string[] {
   const stack: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'stack') : undefined;
   if (typeof stack !== 'string') return [];
-  const places = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const places = stack.split('\n').filter((line) => /^(?:\s+at |\[cause\]: )/.test(line));
   return places.map((place) => `    ${oneLine(place.trim())}`);
 }
 
@@ -90,4 +91,9 @@ export function throttle(everyMs = 10_000): (kind: string, log: (suppressed: num
 export function failureLog(logger: Logger): (what: string, failure: unknown) => boolean {
   const seldom = throttle();
   return (what, failure) => seldom(what, (suppressed) => logger.error({ cause: messageOf(failure), suppressed }, what));
+}
+
+/** Reports what an operator has to mend, which the upkeep of an inbox has found. */
+export function upkeepLog(logger: Logger): (problem: { readonly what: string; readonly advice: string }) => void {
+  return ({ what, advice }) => logger.error({ toDo: advice }, what);
 }

@@ -150,7 +150,9 @@ export type Settlement =
   | { readonly outcome: 'retry'; readonly error: AttemptError; readonly dueAt: number; readonly yields?: boolean }
   | { readonly outcome: 'dead'; readonly reason: 'failed' | 'invalid'; readonly error: AttemptError }
   /** it does not count: ended by `close()`, due at once, or by an inbox whose file is not to be had */
-  | { readonly outcome: 'interrupted'; readonly dueAt?: number };
+  | { readonly outcome: 'interrupted'; readonly dueAt?: number }
+  /** its transaction has committed before, so its event is processed: only its lease ends; `error`: what its handler threw after that */
+  | { readonly outcome: 'committed'; readonly error?: AttemptError };
 
 /** One run of a handler, as it is kept. */
 export interface Attempt {
@@ -195,19 +197,18 @@ export interface WorkQueue<Database = DefaultDatabase> {
   /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
   renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
   /**
-   * Ends an attempt, however late: its event is still in processing under its fence as long as nobody has taken it over.
+   * Ends an attempt and its lease, however late: its event is still held under its fence as long as nobody has taken it over.
    * `false` when somebody has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the
    * function given to `ctx.transaction` had committed by itself: the event is dead.
    */
   settle(lease: Lease, settlement: Settlement, now: number): Promise<Settled>;
   /**
-   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither.
+   * Runs `work` in a transaction of its own that also marks the event as processed: both happen, or neither. The lease, and
+   * with it the entity, stays held until `settle` ends it as `committed`, or until it runs out.
    *
    * @throws TransactionError, or what `work` or the commit threw; nothing has happened then
    */
   transaction<T>(lease: Lease, work: (database: Database) => T, attempt: TransactionAttempt): Promise<T>;
-  /** Notes what a handler threw after its transaction had been committed. */
-  noteLateError(lease: Lease, error: AttemptError): Promise<void>;
   /** When the next event of a scope that is not paused is due or a lease runs out, in milliseconds since 1970; `null` for never. */
   nextDue(scope: Scope): Promise<number | null>;
   /**

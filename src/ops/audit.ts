@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { AuditFilter, AuditPage } from '../inbox/operator/audit.ts';
 import type { PageRequest } from '../inbox/operator/filter.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -30,7 +30,7 @@ const REQUEST: KnownOptions<PageRequest & AuditFilter> = {
  * await inbox.close();
  * ```
  */
-export async function auditLines(inbox: Inbox, request: PageRequest & AuditFilter = {}): Promise<AuditPage> {
+export async function auditLines(inbox: AnyInbox, request: PageRequest & AuditFilter = {}): Promise<AuditPage> {
   assertOptions('auditLines', request, REQUEST);
   return operationsOf(inbox).lines(request);
 }

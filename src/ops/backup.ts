@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { operationsOf } from './operations-of.ts';
 
@@ -29,7 +29,7 @@ export interface BackupReport {
  * await inbox.close();
  * ```
  */
-export async function backup(inbox: Inbox, file: string, by: By): Promise<BackupReport> {
+export async function backup(inbox: AnyInbox, file: string, by: By): Promise<BackupReport> {
   const operations = operationsOf(inbox);
   // Its name is enough for the audit, which is copied along: the folder says more about the machine.
   const audit = await operations.note('backup', by, { file: basename(file) }, { bytes: 0 });

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Bulk } from '../inbox/operator/acts.ts';
 import { bulkFates, type BulkFate, type OutcomePart } from '../inbox/operator/bulk-outcome.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -49,7 +49,7 @@ const OPTIONS: KnownOptions<BulkOutcomeOptions> = { onProgress: 'function', sign
  * ```
  */
 export async function bulkOutcome(
-  inbox: Inbox,
+  inbox: AnyInbox,
   id: number,
   options: BulkOutcomeOptions = {},
 ): Promise<BulkOutcome | null> {
@@ -78,7 +78,7 @@ export interface OutcomeAtFirst {
 }
 
 /** The same for a list of bulks: of each the first thousand events, in one step. `null` for one that was never run. */
-export async function outcomeAtFirst(inbox: Inbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
+export async function outcomeAtFirst(inbox: AnyInbox, bulk: Bulk): Promise<OutcomeAtFirst | null> {
   if (bulk.startedAt === null) return null;
   const part = await operationsOf(inbox).outcomePart(bulk.id, 0, STEP);
   if (part === null) return null;

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { delay as sleep, performance } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Act, ActOptions, Bulk, By } from '../inbox/operator/acts.ts';
 import type { EventFilter, PageRequest } from '../inbox/operator/filter.ts';
 import { hasEnded, unknownBulk } from '../inbox/rules/bulks.ts';
@@ -57,7 +57,7 @@ export interface PreviewOptions {
  * ```
  */
 export async function previewBulk(
-  inbox: Inbox,
+  inbox: AnyInbox,
   act: Act,
   filter: EventFilter,
   by: By,
@@ -112,7 +112,7 @@ export interface RunBulkOptions extends Pick<ActOptions, 'entity'> {
  * await inbox.close();
  * ```
  */
-export async function runBulk(inbox: Inbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
+export async function runBulk(inbox: AnyInbox, id: number, by: By, options: RunBulkOptions = {}): Promise<Bulk> {
   assertOptions('runBulk', options, RUN);
   const { entity, ratePerSecond = USUAL_RATE, signal, onProgress } = options;
   positive('ratePerSecond', ratePerSecond, Infinity);
@@ -178,7 +178,7 @@ async function until(time: number, signal: AbortSignal | undefined, live: () => 
  * await inbox.close();
  * ```
  */
-export async function cancelBulk(inbox: Inbox, id: number, by: By): Promise<Bulk> {
+export async function cancelBulk(inbox: AnyInbox, id: number, by: By): Promise<Bulk> {
   return shownBulk(await operationsOf(inbox).cancelBulk(id, by));
 }
 
@@ -196,7 +196,7 @@ export async function cancelBulk(inbox: Inbox, id: number, by: By): Promise<Bulk
  * await inbox.close();
  * ```
  */
-export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
+export async function getBulk(inbox: AnyInbox, id: number): Promise<Bulk | null> {
   const [bulk] = await judgedBulks(inbox, async () =>
     [await operationsOf(inbox).bulk(id)].filter((found) => found !== null),
   );
@@ -218,7 +218,7 @@ export async function getBulk(inbox: Inbox, id: number): Promise<Bulk | null> {
  * await inbox.close();
  * ```
  */
-export async function listBulks(inbox: Inbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
+export async function listBulks(inbox: AnyInbox, page: PageRequest = {}): Promise<readonly Bulk[]> {
   assertOptions('listBulks', page, PAGE);
   return judgedBulks(inbox, () => operationsOf(inbox).bulks(page));
 }

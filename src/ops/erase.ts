@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import type { EraseOptions, EraseReport } from '../inbox/operator/removal.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -37,7 +37,7 @@ const INDEX_BATCH = 500;
  * ```
  */
 export async function eraseEntity(
-  inbox: Inbox,
+  inbox: AnyInbox,
   entity: string,
   by: By,
   options: EraseOptions = {},

@@ -1,4 +1,5 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
+import { performance } from '../host/real-timers.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { FIRST_LINE, lastLine, pauseLine } from '../inbox/operator/export-format.ts';
 import { isWhole } from '../inbox/operator/export-pages.ts';
@@ -45,7 +46,7 @@ const RECOUNT_MS = 1_000;
  * ```
  */
 export async function* exportEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   by: By,
   filter: EventFilter = {},
   options: ExportOptions = {},
@@ -60,7 +61,7 @@ export async function* exportEvents(
  * @param about - what the audit says of them together
  */
 export async function* exportOfEach(
-  inbox: Inbox,
+  inbox: AnyInbox,
   by: By,
   filters: readonly [EventFilter, ...EventFilter[]],
   about: unknown,

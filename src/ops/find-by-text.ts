@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { eventTypes } from '../events/event-types.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { LONGEST_TEXT } from '../inbox/operator/check-filter.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 import type { EventPage, EventSummary, FoundName } from '../inbox/operator/search.ts';
@@ -89,7 +89,7 @@ export interface FoundEvents extends Omit<EventPage, 'next' | 'nextAt'>, TextRea
  * console.log(takenFor, next); // text null
  * ```
  */
-export async function findEvents(inbox: Inbox, text: string, request: FindRequest = {}): Promise<FoundEvents> {
+export async function findEvents(inbox: AnyInbox, text: string, request: FindRequest = {}): Promise<FoundEvents> {
   assertOptions('findEvents', request, REQUEST);
   const { at = null } = request;
   if (at !== null) assertPlace(at);
@@ -104,7 +104,7 @@ export async function findEvents(inbox: Inbox, text: string, request: FindReques
  * @param taken - for what it was taken by the step before
  */
 export async function readText(
-  inbox: Inbox,
+  inbox: AnyInbox,
   text: string,
   {
     kinds = ['id', 'entity', 'merchant'],
@@ -143,7 +143,7 @@ export function filterFor({ what, name }: Suggestion): EventFilter {
 
 /** One step through what a text was taken for: those that have failed come first. */
 export async function failedFirst(
-  inbox: Inbox,
+  inbox: AnyInbox,
   { takenFor, name, filter }: TextReading,
   { at = null, limit = USUAL_LIMIT, signal }: FindRequest,
 ): Promise<Pick<FoundEvents, 'events' | 'examined' | 'next'>> {
@@ -189,7 +189,7 @@ function partOf(among: FindPlace['among']): Pick<EventFilter, 'states' | 'retryi
 
 /** What may have been meant by a text that nothing fits: what begins as it does, and types that are written nearly so. */
 export async function suggestionsFor(
-  inbox: Inbox,
+  inbox: AnyInbox,
   text: string,
   kinds?: readonly FoundName['what'][],
 ): Promise<readonly Suggestion[]> {

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey, StoredEvent } from '../inbox/event.ts';
 import type { EventAct } from '../inbox/operator/audit.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
@@ -62,13 +62,17 @@ export type TimelineEntry =
  * console.log(next); // null
  * ```
  */
-export async function listEvents(inbox: Inbox, filter: EventFilter = {}, page: SearchRequest = {}): Promise<EventPage> {
+export async function listEvents(
+  inbox: AnyInbox,
+  filter: EventFilter = {},
+  page: SearchRequest = {},
+): Promise<EventPage> {
   assertOptions('listEvents', page, PAGE);
   return operationsOf(inbox).search(filter, page);
 }
 
 export interface CountOptions {
-  /** ends it, where nobody waits for the count any more */
+  /** ends it, where nobody waits any more */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -89,7 +93,7 @@ export interface CountOptions {
  * ```
  */
 export async function countEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   filter: EventFilter = {},
   options: CountOptions = {},
 ): Promise<EventCount> {
@@ -111,7 +115,7 @@ export async function countEvents(
  * for (const { at, what } of history?.timeline ?? []) console.log(at.toISOString(), what);
  * ```
  */
-export async function getEvent(inbox: Inbox, key: EventKey): Promise<EventHistory | null> {
+export async function getEvent(inbox: AnyInbox, key: EventKey): Promise<EventHistory | null> {
   const operations = operationsOf(inbox);
   const [summary, event, attempts, acts, wait] = await Promise.all([
     operations.summary(key),
@@ -140,7 +144,7 @@ export async function getEvent(inbox: Inbox, key: EventKey): Promise<EventHistor
  * }
  * ```
  */
-export async function deadGroups(inbox: Inbox): Promise<readonly DeadGroup[]> {
+export async function deadGroups(inbox: AnyInbox): Promise<readonly DeadGroup[]> {
   return operationsOf(inbox).deadGroups();
 }
 

@@ -1,6 +1,6 @@
 import { InboxUnavailableError, isInstance, messageOf } from '../errors.ts';
 import { LATE, startDeadline, withinDeadline, type Deadline } from '../host/deadline.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { PING_LIMIT_MS } from '../inbox/operator/pinger.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Unhandled } from './unhandled.ts';
@@ -45,7 +45,7 @@ export type Readiness =
  * if (health.ready) for (const { alarm, text } of health.warnings) console.log(alarm, text);
  * ```
  */
-export async function readiness(inbox: Inbox): Promise<Readiness> {
+export async function readiness(inbox: AnyInbox): Promise<Readiness> {
   const operations = operationsOf(inbox);
   const deadline = startDeadline(PING_LIMIT_MS);
   try {
@@ -62,7 +62,7 @@ export async function readiness(inbox: Inbox): Promise<Readiness> {
 type Watched = Omit<Extract<Readiness, { ready: true }>, 'ready'>;
 
 /** A machine that can store goes on being sent deliveries, whatever becomes of this. */
-async function watched(inbox: Inbox, deadline: Deadline): Promise<Watched> {
+async function watched(inbox: AnyInbox, deadline: Deadline): Promise<Watched> {
   const blind = (unwatched: string): Watched => ({ unhandled: [], warnings: [], unwatched });
   try {
     const seen = await withinDeadline(watchOnce(inbox), deadline);
@@ -73,10 +73,10 @@ async function watched(inbox: Inbox, deadline: Deadline): Promise<Watched> {
   }
 }
 
-const underWay = new WeakMap<Inbox, Promise<Watch>>();
+const underWay = new WeakMap<AnyInbox, Promise<Watch>>();
 
 /** Who asks while somebody looks gets what that one sees: where looking takes long, probes do not add up. */
-function watchOnce(inbox: Inbox): Promise<Watch> {
+function watchOnce(inbox: AnyInbox): Promise<Watch> {
   const begun = underWay.get(inbox) ?? watch(inbox).finally(() => underWay.delete(inbox));
   underWay.set(inbox, begun);
   return begun;

@@ -1,6 +1,6 @@
 import type { EntityOf } from '../events/entity.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { readExportLine, type ExportedPause, type ExportTotals } from '../inbox/operator/export-format.ts';
 import { importedEvent, type ImportRules } from '../inbox/operator/imported-event.ts';
@@ -78,7 +78,7 @@ const BATCH_CHARACTERS = 2 * 1024 * 1024;
  * ```
  */
 export async function importEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   lines: AsyncIterable<string> | Iterable<string>,
   by: By,
   options: ImportOptions = {},
@@ -129,8 +129,10 @@ async function* batches(
   const seen = { events: 0, marks: 0 };
   let number = 0;
   let place: 'before' | 'within' | 'behind' = 'before';
-  for await (const text of lines) {
+  for await (const given of lines) {
     number += 1;
+    // `readline` leaves a byte order mark where it is.
+    const text = number === 1 ? given.replace(/^\ufeff/, '') : given;
     if (text.trim() === '') continue;
     const line = readExportLine(text);
     const record = 'event' in line ? importedEvent(line.event, rules) : null;

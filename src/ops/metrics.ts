@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import {
   LATENCY_BUCKETS_MS,
   latencyBound,
@@ -51,7 +51,7 @@ export interface Metrics {
  * console.log(contentType, text.length);
  * ```
  */
-export async function metrics(inbox: Inbox): Promise<Metrics> {
+export async function metrics(inbox: AnyInbox): Promise<Metrics> {
   const operations = operationsOf(inbox);
   // Loaded by those who are scraped only.
   const now = Date.now();

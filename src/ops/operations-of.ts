@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { kindOf } from '../known-options.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
 
 /** @throws ConfigurationError for an inbox that cannot be looked into, such as `memoryInbox()`, and for what is none */
-export function operationsOf(inbox: Pick<Inbox, 'operations'>): Operations {
+export function operationsOf(inbox: Pick<AnyInbox, 'operations'>): Operations {
   if (typeof inbox !== 'object' || inbox === null) {
     const message = `The first argument is an inbox, such as sqliteInbox('shop.db'), not ${kindOf(inbox)}.`;
     throw new ConfigurationError('INVALID_OPTION', message);

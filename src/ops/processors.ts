@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { IGNORE_AFTER_MS, TAKER_MS, thereSince } from '../inbox/rules/takers.ts';
 import type { ProcessorsSeen, RunningProcessor, UnhandledType } from '../inbox/work.ts';
 import { operationsOf } from './operations-of.ts';
@@ -25,7 +25,11 @@ export interface Processing {
 }
 
 /** Who handles the events of an inbox now. */
-export async function processingOf(inbox: Inbox, waiting: readonly UnhandledType[], now: number): Promise<Processing> {
+export async function processingOf(
+  inbox: AnyInbox,
+  waiting: readonly UnhandledType[],
+  now: number,
+): Promise<Processing> {
   const seen = await inbox.processors(now);
   const missing = missingProcessors(seen, now).filter(({ endpoint }) =>
     // It is told of each of these already.
@@ -45,15 +49,18 @@ export async function processingOf(inbox: Inbox, waiting: readonly UnhandledType
 
 /**
  * The endpoints whose processors have gone, all of them, in the last seven days. Where others run, a deploy may have dropped the
- * handler of a type: that is told when its events wait, and not before.
+ * handler of a type: that is told when its events wait, and not before. So one for every endpoint that was replaced by others,
+ * which name theirs, is not missing: what waits at an endpoint that none of them names is told.
  */
 export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, now: number): MissingProcessors[] {
   const byEndpoint = Map.groupBy(handled, ({ endpoint }) => endpoint);
   const lastAt = (endpoint: string): number =>
     (byEndpoint.get(endpoint) ?? []).reduce((last, { seenAt }) => Math.max(last, seenAt.getTime()), -Infinity);
+  const lastNamed = Math.max(...[...byEndpoint.keys()].filter((endpoint) => endpoint !== '*').map(lastAt));
   return [...byEndpoint.keys()].flatMap((endpoint) => {
     const last = lastAt(endpoint);
     if (Math.max(last, lastAt('*')) > thereSince(now) || last <= now - IGNORE_AFTER_MS) return [];
+    if (endpoint === '*' && (lastNamed > thereSince(now) || lastNamed > last + TAKER_MS)) return [];
     // What the last ones handled; a type that was dropped days before is not among them.
     const types = (byEndpoint.get(endpoint) ?? []).filter(({ seenAt }) => seenAt.getTime() > thereSince(last));
     return { endpoint, types: types.map(({ type }) => type).toSorted(), since: new Date(last) };
@@ -65,7 +72,7 @@ export function missingProcessors({ handled }: Pick<ProcessorsSeen, 'handled'>, 
  * endpoints tells nothing of one.
  */
 async function stillMissing(
-  inbox: Inbox,
+  inbox: AnyInbox,
   missing: readonly MissingProcessors[],
   now: number,
 ): Promise<readonly MissingProcessors[]> {
@@ -78,7 +85,7 @@ async function stillMissing(
 }
 
 /** Of what came since they were seen last; it is looked for among the newest. */
-async function isProcessedSince(inbox: Inbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
+async function isProcessedSince(inbox: AnyInbox, { endpoint, since }: MissingProcessors): Promise<boolean> {
   const at = endpoint === '*' ? {} : { endpoint };
   const page = await operationsOf(inbox).search({ ...at, states: ['processed'], since }, { limit: 1 });
   // What they had begun ends within some minutes. All of them were seen longer ago than that.

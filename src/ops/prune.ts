@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../host/real-timers.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { By } from '../inbox/operator/acts.ts';
 import { prunableStates, type PruneCriteria, type PrunePosition, type PruneStep } from '../inbox/operator/removal.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -54,7 +54,7 @@ const REST = 4;
  * ```
  */
 export async function pruneEvents(
-  inbox: Inbox,
+  inbox: AnyInbox,
   criteria: PruneCriteria,
   by: By,
   options: PruneOptions = {},
@@ -87,7 +87,7 @@ export async function pruneEvents(
  * What processors and receivers have an inbox do once a minute. Where there are only functions none of them lives that long, and a
  * prune on a schedule is what there is.
  */
-export async function keepUp(inbox: Inbox, by: By, signal?: AbortSignal): Promise<void> {
+export async function keepUp(inbox: AnyInbox, by: By, signal?: AbortSignal): Promise<void> {
   if (inbox.upkeep === undefined) return;
   const [newest] = (await operationsOf(inbox).search({}, { limit: 1 })).events;
   const isOpen = (): boolean => signal?.aborted !== true;

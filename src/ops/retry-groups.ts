@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventSummary, RetryGroup } from '../inbox/operator/search.ts';
 import { retryGroupsOf } from '../inbox/rules/retry-groups.ts';
 import { operationsOf } from './operations-of.ts';
@@ -24,7 +24,7 @@ const MOST = 5_000;
  * }
  * ```
  */
-export async function retryGroups(inbox: Inbox): Promise<readonly RetryGroup[]> {
+export async function retryGroups(inbox: AnyInbox): Promise<readonly RetryGroup[]> {
   const operations = operationsOf(inbox);
   const events: EventSummary[] = [];
   let before: number | null = null;

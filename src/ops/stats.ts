@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Gauges, RejectedDelivery } from '../inbox/operator/counts.ts';
 import type { Operations } from '../inbox/operator/operations.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -80,7 +80,7 @@ const MAX_STEPS = 1_000;
  * console.log(`${totals.stored} stored, 99 of 100 deliveries answered within ${answerMs.p99} ms`);
  * ```
  */
-export async function stats(inbox: Inbox, options: StatsOptions = {}): Promise<Stats> {
+export async function stats(inbox: AnyInbox, options: StatsOptions = {}): Promise<Stats> {
   assertOptions('stats', options, OPTIONS);
   const operations = operationsOf(inbox);
   const until = options.until ?? new Date();
@@ -158,6 +158,6 @@ function part(some: number, all: number): number {
  * }
  * ```
  */
-export async function rejectedDeliveries(inbox: Inbox, limit = 100): Promise<readonly RejectedDelivery[]> {
+export async function rejectedDeliveries(inbox: AnyInbox, limit = 100): Promise<readonly RejectedDelivery[]> {
   return operationsOf(inbox).rejected(positiveWhole('limit', limit));
 }

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { StoredEvent } from '../inbox/event.ts';
 import type { EventState } from '../inbox/state.ts';
 
@@ -27,7 +27,7 @@ const PAGE = 50;
  * @param through - the `seq` of the last one to look at; the newest of now unless set
  */
 export async function* storedEvents(
-  inbox: Pick<Inbox, 'list' | 'operations'>,
+  inbox: Pick<AnyInbox, 'list' | 'operations'>,
   filter: StoredEventFilter = {},
   through?: number,
 ): AsyncGenerator<StoredEvent, void> {
@@ -45,14 +45,14 @@ export async function* storedEvents(
 }
 
 /** The `seq` of the newest event; 0 when there is none. */
-export async function newestSeq(inbox: Pick<Inbox, 'list' | 'operations'>): Promise<number> {
+export async function newestSeq(inbox: Pick<AnyInbox, 'list' | 'operations'>): Promise<number> {
   if (inbox.operations === undefined) return newestByHalving(inbox);
   const { events } = await inbox.operations.search({}, { limit: 1 });
   return events[0]?.seq ?? 0;
 }
 
 /** An inbox that cannot be looked into lists its events in the order of arrival alone. */
-async function newestByHalving(inbox: Pick<Inbox, 'list'>): Promise<number> {
+async function newestByHalving(inbox: Pick<AnyInbox, 'list'>): Promise<number> {
   const after = async (seq: number): Promise<number | null> =>
     (await inbox.list({ after: seq, limit: 1 }))[0]?.seq ?? null;
 

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { CountSpan } from '../inbox/operator/counts.ts';
 import { Sums } from './counted-sums.ts';
 import { operationsOf } from './operations-of.ts';
@@ -40,7 +40,7 @@ export interface SinceRelease {
 }
 
 /** What was counted of each type in some spans. */
-export async function typesIn(inbox: Inbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
+export async function typesIn(inbox: AnyInbox, spans: readonly CountSpan[]): Promise<readonly TypesCounted[]> {
   const counted = await operationsOf(inbox).totalsIn(spans);
   return counted.map((totals) => {
     const sums = new Sums();

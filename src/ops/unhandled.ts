@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { EVERYTHING, type IgnoredType, type UnhandledType } from '../inbox/work.ts';
 import { rerunOfferedSince } from '../inbox/rules/takers.ts';
 
@@ -13,7 +13,7 @@ export interface Unhandled {
 }
 
 /** Whether somebody has to start a processor, or to rerun what was put away before one came. */
-export async function unhandledEvents(inbox: Inbox, now = Date.now()): Promise<Unhandled> {
+export async function unhandledEvents(inbox: AnyInbox, now = Date.now()): Promise<Unhandled> {
   const since = rerunOfferedSince(now);
   const [waiting, ignored] = await Promise.all([inbox.unhandled(now), inbox.ignoredSince(EVERYTHING, since, now)]);
   return { waiting, putAway: ignored.filter(({ handled }) => handled), ignoredSince: new Date(since) };

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import { processingOf, type Processing } from './processors.ts';
 import { trafficOf, type AllTraffic } from './traffic/what-comes-in.ts';
 import { unhandledEvents, type Unhandled } from './unhandled.ts';
@@ -21,12 +21,12 @@ export type Alarm =
   | 'unhandled';
 
 /** Looks at an inbox as a watchman does. */
-export async function watch(inbox: Inbox, now = Date.now()): Promise<Watch> {
+export async function watch(inbox: AnyInbox, now = Date.now()): Promise<Watch> {
   const [traffic, handling] = await Promise.all([trafficOf(inbox, now), handlingOf(inbox, now)]);
   return { traffic, ...handling };
 }
 
-async function handlingOf(inbox: Inbox, now: number): Promise<Omit<Watch, 'traffic'>> {
+async function handlingOf(inbox: AnyInbox, now: number): Promise<Omit<Watch, 'traffic'>> {
   const unhandled = await unhandledEvents(inbox, now);
   return { unhandled, ...(await processingOf(inbox, unhandled.waiting, now)) };
 }

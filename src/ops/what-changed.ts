@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { Mark, Marks } from '../inbox/operator/marks.ts';
 import { deployments } from '../inbox/rules/marks.ts';
 import { operationsOf } from './operations-of.ts';
@@ -30,7 +30,7 @@ const HOUR_MS = 60 * MINUTE_MS;
  * @param label - how long the span is, in words
  */
 export async function changesOf(
-  inbox: Inbox,
+  inbox: AnyInbox,
   counted: Pick<Stats, 'since' | 'until'> & TypesCounted,
   label: string,
   now: Date,

@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventKey } from '../inbox/event.ts';
 import type { Wait } from '../inbox/operator/waits.ts';
 import { operationsOf } from './operations-of.ts';
@@ -23,7 +23,7 @@ import { operationsOf } from './operations-of.ts';
  * }
  * ```
  */
-export async function whyWaiting(inbox: Inbox, key: EventKey, now = Date.now()): Promise<Wait | null> {
+export async function whyWaiting(inbox: AnyInbox, key: EventKey, now = Date.now()): Promise<Wait | null> {
   const [wait = null] = await operationsOf(inbox).waits([key], now);
   return wait;
 }

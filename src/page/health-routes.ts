@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
+import { performance } from '../host/real-timers.ts';
 import { readiness, type Readiness } from '../ops/health.ts';
 import type { PageEnv } from './shell.tsx';
 
@@ -10,7 +11,7 @@ const FRESH_MS = 1_000;
  * `/health/live` says that the process answers, `/health/ready` that a delivery could be stored. Probes bring no credentials and
  * know no host name, so these two are open, and tell nothing but that, and what there is to see to by its kind: no name, no figure.
  */
-export function healthRoutes(page: Hono<PageEnv>, inbox: Inbox): void {
+export function healthRoutes(page: Hono<PageEnv>, inbox: AnyInbox): void {
   let latest: Promise<Readiness> | undefined;
   let endsAt = 0;
 

@@ -1,14 +1,16 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox } from '../inbox/contract.ts';
 import type { EventFilter } from '../inbox/operator/filter.ts';
 
 /** What the page shows: a receiver, or an inbox alone as `{ inbox }`. */
 export interface Operated {
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
   /** the receiver's option of that name: it names what events were stored as invalid are about, when they are rerun */
   readonly entity?: EntityOf;
+  /** the receiver's signal of that name: open pages are brought up to date no longer than that */
+  readonly closing?: AbortSignal;
 }
 
 /** Who looks at the page: a viewer reads, an operator acts too. */
@@ -20,7 +22,10 @@ export interface Visitor {
 
 /** One request for a screen. */
 export interface Visit {
+  /** its inbox is asked for nothing more when the visitor waits no more */
   readonly operated: Operated;
+  /** the inbox for what goes on without the visitor, and for what is remembered of it from one visit to the next */
+  readonly lasting: AnyInbox;
   readonly visitor: Visitor;
   /** the path that the page is mounted at, without a slash at the end: `/ops` */
   readonly base: string;
@@ -28,8 +33,6 @@ export interface Visit {
   readonly csrf: string;
   readonly url: URL;
   readonly now: Date;
-  /** aborted when the visitor waits no more */
-  readonly signal?: AbortSignal;
   /** replaces the values of masked fields, in JSON text */
   readonly mask: (body: Uint8Array) => Uint8Array;
   /** whether some fields are masked, so that raw bytes are not shown either */

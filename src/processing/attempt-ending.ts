@@ -145,14 +145,15 @@ export function attemptEnding({
 
 /** How an attempt has ended, by what became of that. */
 function endAs(end: AttemptEnd, settled: Settled): AttemptEnd {
-  if (settled === 'committed alone') return { outcome: 'committed', isDead: true };
-  return settled ? end : { outcome: 'lost' };
+  if (settled === 'committed alone') return { outcome: 'committed alone' };
+  // What has committed counts, though its lease was lost later.
+  return settled || end.outcome === 'committed' ? end : { outcome: 'lost' };
 }
 
-/** What is to be written of how an attempt ended; `null` where its own commit has, or another has taken its event over. */
+/** What is to be written of how an attempt ended; `null` where another has taken its event over. */
 function settlementOf(end: AttemptEnd): Settlement | null {
-  if (end.outcome === 'committed') return end.isUnsettled === true ? COMMITTED_ALONE : null;
-  return end.outcome === 'lost' ? null : end;
+  if (end.outcome === 'lost') return null;
+  return end.outcome === 'committed alone' ? COMMITTED_ALONE : end;
 }
 
 /** How an attempt ended, when the clock was set back before that could be written: its backoff lasts as long as it would have. */

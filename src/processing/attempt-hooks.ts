@@ -89,11 +89,10 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
         case 'dead':
           calls.call('onDead', onDead, { ...about(attempt, end.error), reason: end.reason });
           break;
-        case 'committed':
-          if (end.isDead === true) {
-            calls.call('onDead', onDead, { ...about(attempt, COMMITTED_ALONE.error), reason: 'failed' });
-          }
+        case 'committed alone':
+          calls.call('onDead', onDead, { ...about(attempt, COMMITTED_ALONE.error), reason: 'failed' });
           break;
+        case 'committed':
         case 'processed':
         case 'interrupted':
         case 'lost':

@@ -19,7 +19,6 @@ const SAID = {
   lost: 'the lease was lost before the handler ended; the event runs again',
   lostInline: 'the lease was lost before the handler ended; the event runs when it is sent again',
   failedLate: 'the handler failed after its transaction was committed; it is not run again',
-  notNoted: 'cannot note what the handler threw',
   withoutFile: 'ctx.transaction cannot be had; the handler runs again later, which does not count',
   spoiled: COMMITTED_BY_ITSELF,
 } as const;
@@ -48,8 +47,6 @@ export interface AttemptLog {
   ended(attempt: EndedAttempt, end: AttemptEnd): void;
   /** Its handler threw after its transaction was committed. */
   failedLate(attempt: EndedAttempt, error: AttemptError): void;
-  /** And that cannot be kept. */
-  notNoted(attempt: AttemptFacts, failure: unknown): void;
   /** It does not count, as its transaction could not be had. */
   withoutFile(attempt: EndedAttempt, thrown: unknown): void;
   /** Its function has committed the transaction itself. */
@@ -72,7 +69,7 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
         case 'committed':
           if (end.outcome === 'processed' && end.skipped !== undefined) {
             logger.info({ ...attempt, ...(logErrors && { reason: end.skipped }) }, SAID.skipped);
-          } else if (end.outcome === 'processed' || end.isDead !== true) {
+          } else {
             logger.info({ ...attempt }, SAID.processed);
           }
           return;
@@ -92,10 +89,10 @@ export function attemptLog({ logger, inbox, logErrors, inline = false }: Attempt
           logger.warn({ ...attempt }, inline ? SAID.lostInline : SAID.lost);
           return;
         case 'interrupted':
+        case 'committed alone':
       }
     },
     failedLate: (attempt, error) => logger.error({ ...attempt, ...why(attempt, error) }, SAID.failedLate),
-    notNoted: (attempt, failure) => logger.error({ ...attempt, cause: messageOf(failure) }, SAID.notNoted),
     withoutFile: (attempt, thrown) => logger.error({ ...attempt, cause: messageOf(thrown) }, SAID.withoutFile),
     spoiled: (attempt) => logger.error({ ...attempt }, SAID.spoiled),
   };

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from '../host/real-timers.ts';
 import { systemClock } from '../host/clock.ts';
 import { LATE, withinDeadline, type Deadline } from '../host/deadline.ts';
 import { askToWait, type HostLimits } from '../host/host-limits.ts';
@@ -59,6 +61,9 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
   const leases = leaseRenewal({ inbox, clock, timers, doubt, leaseMs, failed });
   const ending = attemptEnding({ inbox, clock, timers, doubt, leases, failed, tell: [log, hooks] });
   const logFailure = failureLog(logger);
+  /** of what no delivery alone has caused */
+  const inOwnContext = AsyncLocalStorage.snapshot();
+  const crashed = AsyncLocalStorage.bind(hooks.crashed);
   let looked = { now: clock.now(), steady: performance.now() };
 
   /** Nothing ticks between deliveries. What the steady clock has counted since the last one was no sleep. */
@@ -75,7 +80,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const request = { now, leaseMs, endpoints: [key.endpoint], types, ordered: ordering, holds: leases.held() };
     try {
       const asked = { ...request, ranOutBy: doubt.ranOutBy(now) };
-      const claimed = await inbox.claimOne(key, asked, hooks.crashed);
+      const claimed = await inbox.claimOne(key, asked, crashed);
       doubt.claimed(now, clock.now());
       return claimed;
     } catch (failure) {
@@ -88,7 +93,7 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
     const about = { inbox, handlers, events, logger, log, clock, tracing, limits, inline: true };
     const attempt = runAttempt(claimed, about);
     const settled = attempt.ended.then((end) => ending.write(claimed.lease, attempt, end));
-    ending.hold(claimed.lease, attempt, settled);
+    inOwnContext(() => ending.hold(claimed.lease, attempt, settled));
     return { attempt, settled };
   }
 
@@ -127,11 +132,11 @@ export function createInlineRunner(options: InlineRunnerOptions): InlineRunner {
       keepFor(waitUntil);
       return resultOf(result);
     },
-    async close() {
+    close: AsyncLocalStorage.bind(async () => {
       await ending.close();
       await hooks.calls.close();
       timers.stop();
-    },
+    }),
   };
 }
 
@@ -139,6 +144,7 @@ function resultOf(end: AttemptEnd): InlineResult {
   switch (end.outcome) {
     case 'processed':
     case 'committed':
+    case 'committed alone':
       return 'processed';
     case 'lost':
       return 'lost';

@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
-import { failureLog, loggerOf, type Logger } from '../host/logger.ts';
+import { failureLog, loggerOf, upkeepLog, type Logger } from '../host/logger.ts';
 import { systemClock, type Clock } from '../host/clock.ts';
 import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
@@ -154,6 +155,8 @@ export function processorOf(options: ProcessorOptions): Processor {
   const outage = outageLog(logger, 'the inbox answers again', { times: WELL_AGAIN });
 
   let state: 'new' | 'started' | 'closing' | 'closed' = 'new';
+  /** Runs work in the context of start(): whoever stores something wakes the processor in a context of their own. */
+  let inOwnContext = AsyncLocalStorage.snapshot();
   /** of handlers that run; the end of others may still be written */
   const slots = new Slots(concurrency, limits.bounds);
   let claiming: Promise<void> | null = null;
@@ -232,7 +235,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   }
 
   async function upkeep(): Promise<void> {
-    await inbox.upkeep?.({ now, isOpen });
+    await inbox.upkeep?.({ now, isOpen, report: upkeepLog(logger) });
   }
 
   /** Others may not have been able to renew their leases either. */
@@ -257,6 +260,7 @@ export function processorOf(options: ProcessorOptions): Processor {
   async function start(): Promise<void> {
     if (state !== 'new') return;
     state = 'started';
+    inOwnContext = AsyncLocalStorage.snapshot();
     doubt.startAt(now());
     let sweepOn: () => Promise<void>;
     try {
@@ -267,7 +271,7 @@ export function processorOf(options: ProcessorOptions): Processor {
     }
     if (!isOpen()) return; // closed meanwhile
     release.begin();
-    stopListening = inbox.onPending(pump);
+    stopListening = inbox.onPending(() => inOwnContext(pump));
     every(AGAIN_MS, 'cannot look for events', poll, unanswered);
     every(AGAIN_MS, 'cannot announce the handlers', () => announcer.showAgain(), unanswered);
     every(ANNOUNCE_MS, 'cannot announce the handlers', async () => (await announcer.announce())());
@@ -290,6 +294,6 @@ export function processorOf(options: ProcessorOptions): Processor {
     timers.stop();
   }
 
-  const close = (): Promise<void> => (closed ??= stop());
+  const close = (): Promise<void> => (closed ??= inOwnContext(stop));
   return { start, close, [Symbol.asyncDispose]: close };
 }

@@ -1,3 +1,4 @@
+import { performance } from '../host/real-timers.ts';
 import { InboxUnavailableError } from '../errors.ts';
 import { entityOf, namedEntity, type EntityOf } from '../events/entity.ts';
 import { assertEventSchemas, type EventSchemas } from '../events/own-events.ts';
@@ -8,7 +9,7 @@ import { tracingBy } from '../host/tracing.ts';
 import type { OpenTelemetryApi } from '../host/tracing-api.ts';
 import { outageLog } from '../host/outage-log.ts';
 import { assertInbox } from '../inbox/assert-inbox.ts';
-import type { Inbox } from '../inbox/contract.ts';
+import type { AnyInbox, Inbox } from '../inbox/contract.ts';
 import type { DefaultDatabase } from '../inbox/default-database.ts';
 import type { IncomingEvent } from '../inbox/event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
@@ -96,9 +97,11 @@ const OPTIONS: KnownOptions<ReceiverOptions> = {
 /** Takes deliveries in. Mount it with an adapter, or call `receive` from any server. */
 export interface Receiver extends AsyncDisposable {
   /** where it stores; what operators look into */
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
   /** how it names what an event is about */
   readonly entity: EntityOf;
+  /** aborted when it begins to close */
+  readonly closing: AbortSignal;
   /**
    * Verifies, parses and stores one delivery, and says how to answer it (interface 6.3 and 6.4). Resolves within
    * `deadlineMs`, after the event is durable; never rejects.
@@ -153,10 +156,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const reminder = startReminder(logger, endpoint);
   if (handledTypes(handlers).length === 0) reminder.forget();
   const statistics = deliveryStatistics(inbox.operations, endpoint);
-  const upkeep = upkeepTimer(inbox, { now: () => clock.now(), isNeeded: () => !started && !closing });
+  const upkeep = upkeepTimer(inbox, {
+    now: () => clock.now(),
+    isNeeded: () => !started && !closing.signal.aborted,
+    logger,
+  });
   const underWay = new UnderWay();
   let started = false;
-  let closing = false;
+  const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
   /** One delivery's way: bytes → verify → parse → accept → run its handler, if it waits for that → answer. */
@@ -206,7 +213,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function receive(delivery: Delivery): Promise<Outcome> {
-    if (closing) return takeIn(delivery, true);
+    if (closing.signal.aborted) return takeIn(delivery, true);
     const arrivedAt = performance.now();
     underWay.begin();
     // A processor of this process notes it too: it is the same release.
@@ -232,7 +239,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function stop(): Promise<void> {
-    closing = true;
+    closing.abort();
     upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
@@ -243,7 +250,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   const close = (): Promise<void> => (closed ??= stop());
-  return { inbox, entity, receive, start, close, [Symbol.asyncDispose]: close };
+  return { inbox, entity, closing: closing.signal, receive, start, close, [Symbol.asyncDispose]: close };
 }
 
 /** The answer to a delivery whose event is in the inbox; all others stand in the table of outcome.ts. */

@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { delay, performance, turn } from '../host/real-timers.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import type { ClaimedEvent, Lease } from '../inbox/work.ts';
 
@@ -51,8 +51,7 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
         for (const lease of leases) if (!kept.has(keyOf(lease))) end(lease);
       }),
     settle: (lease, settlement, now) => watch(inner.settle(lease, settlement, now), () => end(lease)),
-    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt), () => end(lease)),
-    noteLateError: (lease, error) => watch(inner.noteLateError(lease, error)),
+    transaction: (lease, work, attempt) => watch(inner.transaction(lease, work, attempt)),
     nextDue: (scope) => watch(inner.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => watch(inner.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => watch(inner.leave(processor)),

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sqliteInbox } from '../helpers/inbox-on-loop.ts';
 import { getEvent, listEvents, type EventFilter } from '../../src/ops/index.ts';
-import { prettyJson, readablePayload } from '../../src/cli/events/readable-payload.ts';
+import { prettyJson, readablePayload } from '../../src/ops/body/readable-payload.ts';
 import { eventFilterOf } from '../../src/cli/events/filter-from-options.ts';
 import { timelineLines } from '../../src/cli/events/timeline.ts';
 import { withFilter } from '../../src/cli/events/event-options.ts';

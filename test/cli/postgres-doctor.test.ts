@@ -3,8 +3,11 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { judgeApart, judgeServer } from '../../src/cli/doctor/postgres-check.ts';
-import { judgeRights, type Rights } from '../../src/cli/doctor/postgres-rights.ts';
-import { quoted, tableNames } from '../../src/inbox/postgres/sql/tables.ts';
+import { judgeRights } from '../../src/cli/doctor/postgres-rights.ts';
+import type { Rights } from '../../src/inbox/postgres/opening/rights.ts';
+import { postgresInbox } from '../../src/inbox/postgres/postgres-inbox.ts';
+import { quoted, tableNames, tablesIn } from '../../src/inbox/postgres/sql/tables.ts';
+import { incoming, later } from '../helpers/incoming-event.ts';
 import { dropSchema } from '../helpers/postgres.ts';
 import { onPostgres, PASSWORD } from './on-postgres.ts';
 
@@ -52,6 +55,27 @@ describe('hookbox doctor on Postgres', () => {
     const made = await examine();
     expect(made.find('rights')?.what).toBe('the role "hookbox" may do what an inbox needs');
     expect(made.find('migrations')?.what).toMatch(new RegExp(`^the schema ${there.schema} has version \\d+$`));
+  });
+
+  it('finds what empties tables and keeps rows from being written, and events that nobody will handle', async () => {
+    await there.makeInbox();
+    const t = tablesIn(there.schema);
+    expect((await examine()).find('tables')).toMatchObject({ status: 'ok' });
+    await using inbox = postgresInbox(there.url, { schema: there.schema, listen: false });
+    await inbox.accept(incoming(), later());
+    expect((await examine()).find('events')).toMatchObject({ status: 'ok' });
+    await there.pool.query(`DELETE FROM ${t.queue}; ALTER TABLE ${t.queue} SET UNLOGGED`);
+    const { code, find } = await examine();
+    expect(code).toBe(1);
+    expect(find('tables')).toMatchObject({
+      status: 'problem',
+      advice: `Run: ALTER TABLE ${t.queue.replace('queue', '"queue"')} SET LOGGED`,
+    });
+    expect(find('events')).toMatchObject({
+      status: 'problem',
+      what: expect.stringContaining('an event that was acknowledged (evt_1)'),
+      advice: expect.stringContaining(`INSERT INTO ${t.shelf}`),
+    });
   });
 
   it('says what a role is to be granted', async () => {

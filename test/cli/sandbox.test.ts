@@ -286,7 +286,7 @@ describe('what a sandbox is told', () => {
       [
         ['--db', 'postgres://shop:a-password@db/shop'],
         2,
-        'A sandbox keeps its state in a file of its own, not at a URL.',
+        'A sandbox keeps its state in a file of its own. It is a URL, not the path of a file.',
       ],
       [['--db', 'text'], 2, 'it is no SQLite database'],
       [['--db', 'folder'], 2, 'folder is a folder. Give the path of a file.'],

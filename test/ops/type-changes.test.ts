@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Inbox } from '../../src/inbox/contract.ts';
+import type { AnyInbox } from '../../src/inbox/contract.ts';
 import type { Counted } from '../../src/inbox/operator/counts.ts';
 import type { Mark } from '../../src/inbox/operator/marks.ts';
 import { TypeChanges } from '../../src/page/charts/type-changes.tsx';
@@ -29,7 +29,7 @@ function changes(
   return inThatHour(inbox);
 }
 
-async function inThatHour(inbox: Inbox): Promise<Changes> {
+async function inThatHour(inbox: AnyInbox): Promise<Changes> {
   const figures = await stats(inbox, { since: new Date(NOON), until: new Date(until) });
   return changesOf(inbox, figures, '1 h', new Date(until));
 }

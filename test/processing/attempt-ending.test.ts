@@ -69,15 +69,22 @@ describe('how an attempt ended', () => {
     expect([leases.held(), clock.waiting]).toEqual([[], 0]);
   });
 
-  it.each([
-    ['was committed by its transaction', { outcome: 'committed' }],
-    ['had lost its lease', { outcome: 'lost' }],
-  ] as const)('needs no writing when it %s', async (_, end) => {
+  it('needs no writing when it had lost its lease', async () => {
     const { settled, leases, ending } = endingWith();
     leases.keep(lease, deaf());
-    expect(await ending.write(lease, deaf(), end)).toEqual(end);
+    expect(await ending.write(lease, deaf(), { outcome: 'lost' })).toEqual({ outcome: 'lost' });
     expect([settled, leases.held()]).toEqual([[], []]);
   });
+
+  it.each([true, false])(
+    'counts as committed once its transaction was, its lease held until then: %s',
+    async (held) => {
+      const { settled, leases, ending } = endingWith(() => Promise.resolve(held));
+      leases.keep(lease, deaf());
+      expect(await ending.write(lease, deaf(), { outcome: 'committed' })).toEqual({ outcome: 'committed' });
+      expect([settled.map(({ settlement }) => settlement), leases.held()]).toEqual([[{ outcome: 'committed' }], []]);
+    },
+  );
 
   it('counts for nothing when another has taken the event over', async () => {
     const { ending } = endingWith(async () => false);
@@ -136,13 +143,13 @@ describe('close()', () => {
     expect(isClosed).toBe(true);
   });
 
-  it('gives nothing back of what its transaction has committed', async () => {
+  it('lets go of what its transaction has committed', async () => {
     const { clock, settled, ending } = endingWith();
     ending.hold(lease, deaf({ outcome: 'committed' }), new Promise(() => {}));
     const closing = ending.close();
     await clock.advance(11_000);
     await closing;
-    expect(settled).toEqual([]);
+    expect(settled.map(({ settlement }) => settlement)).toEqual([{ outcome: 'committed' }]);
   });
 
   it.each([

@@ -474,7 +474,7 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         const [lost] = await claim(inbox, START);
         expect(await settleNext(inbox, START + LEASE_MS, PROCESSED)).toBe('evt_1');
         const before = await everythingOf(inbox);
-        await inbox.noteLateError(leaseOf(lost), ERROR);
+        expect(await inbox.settle(leaseOf(lost), { outcome: 'committed', error: ERROR }, START + LEASE_MS)).toBe(false);
         expect(await everythingOf(inbox)).toEqual(before);
       });
 
@@ -717,8 +717,8 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
       it('show what was thrown after a success, which stays one', async () => {
         await using inbox = await holding({});
         const [claimed] = await claim(inbox, START);
-        await inbox.settle(leaseOf(claimed), PROCESSED, START);
-        await inbox.noteLateError(leaseOf(claimed), ERROR);
+        await inbox.transaction(leaseOf(claimed), () => {}, { now: () => START, signal: new AbortController().signal });
+        await inbox.settle(leaseOf(claimed), { outcome: 'committed', error: ERROR }, START);
         expect(await inbox.attempts({ endpoint: 'default', id: 'evt_1' })).toMatchObject([
           { outcome: 'processed', error: ERROR },
         ]);

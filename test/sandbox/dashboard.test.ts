@@ -106,7 +106,7 @@ describe('with plain forms alone', () => {
   });
 
   it('endpoints are changed, given another secret, and removed', async () => {
-    await using sandbox = createSandbox();
+    await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked = { url: 'https://shop.example/a', signing: 'own', secret: ' of the shop ', events: ['order.ready'] };
     const registered = await user.send(await user.open('/webhooks'), 'Register an endpoint', asked);
@@ -263,8 +263,30 @@ describe('what comes out of order', () => {
     expect(waiting.said).toContain('has yet to be tried for the first time');
   });
 
+  it('webhooks go to other machines only where the sandbox allows it', async () => {
+    const remote = { url: 'https://shop.example/hooks', signing: 'none', events: ['order.ready'] };
+    await using local = createSandbox();
+    const user = new FormUser(local);
+    const refused = await user.send(await user.open('/webhooks'), 'Register an endpoint', remote);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('shop.example is another machine.')]);
+    const here = { ...remote, url: 'http://127.0.0.1:3000/hooks' };
+    await user.send(await user.open('/webhooks'), 'Register an endpoint', here);
+    const [endpoint] = local.webhooks.list();
+    const moved = await user.send(await user.open(`/webhooks/${endpoint?.id}`), 'Change the endpoint', {
+      url: remote.url,
+    });
+    expect(moved.status).toBe(400);
+    expect(local.webhooks.list()).toMatchObject([{ url: here.url }]);
+    expect(() => createSandbox({ webhooks: [{ to: remote.url }] })).toThrow('allowRemote: true');
+
+    await using open = createSandbox({ allowRemote: true, webhooks: [{ to: remote.url }] });
+    const other = new FormUser(open);
+    await other.send(await other.open('/webhooks'), 'Register an endpoint', remote);
+    expect(open.webhooks.list()).toMatchObject([{ url: remote.url }, { url: remote.url }]);
+  });
+
   it('nothing is left undone silently: what cannot work is refused in words', async () => {
-    await using sandbox = createSandbox();
+    await using sandbox = createSandbox({ allowRemote: true });
     const user = new FormUser(sandbox);
     const asked: readonly (readonly [string, string, Record<string, string | string[]>, string])[] = [
       ['/keys', 'Make a key', { permissions: [] }, 'Choose at least one permission.'],

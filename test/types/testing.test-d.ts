@@ -115,7 +115,7 @@ describe('testInbox', () => {
     interface Shop {
       readonly orders: string[];
     }
-    const inbox = memoryInbox() as unknown as Inbox<Shop>;
+    const inbox = memoryInbox<Shop>();
     expectTypeOf(testInbox({ inbox }).inbox).toEqualTypeOf<Inbox<Shop>>();
   });
 });

@@ -11,7 +11,7 @@ import { oneLine } from '../../printable.ts';
 import { print, printBytes, printJson, styled } from '../shared/output.ts';
 import { foundEvent } from './found-event.ts';
 import type { InboxOptions } from './event-options.ts';
-import { readablePayload } from './readable-payload.ts';
+import { readablePayload } from '../../ops/body/readable-payload.ts';
 import { errorText, idText, timeText, orDash, stateStyle, waitText } from './event-texts.ts';
 import { timelineLines } from './timeline.ts';
 

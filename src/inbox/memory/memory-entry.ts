@@ -18,6 +18,8 @@ export type Entry = { -readonly [K in keyof Shown]: Shown[K] } & {
   fence: number;
   claimedAt: number;
   leaseUntil: number;
+  /** its handler runs, also where it is processed already */
+  isLeased: boolean;
   /** no processor has looked at it yet */
   isFresh: boolean;
   /** it waits for others of its entity */

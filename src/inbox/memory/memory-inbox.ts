@@ -1,7 +1,9 @@
+import { performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import type { Inbox } from '../contract.ts';
+import type { DefaultDatabase } from '../default-database.ts';
 import type { StoredEvent } from '../event.ts';
 import { acceptEvent } from '../rules/accept-event.ts';
 import { occurrencesOf } from '../rules/occurrences.ts';
@@ -21,6 +23,7 @@ const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
  * An inbox that forgets everything when the process ends: for tests and for trying things out. It keeps every promise of
  * the contract but durability.
  *
+ * @typeParam Database - what the handlers' transactions work on elsewhere, where that is not SQLite; here they have no database
  * @throws ConfigurationError `INVALID_OPTION` for options that there are not; InboxOpenError `EPHEMERAL_HOST` on a host of functions, unless `ephemeral: true` says that loss is meant
  * @example
  * ```ts
@@ -31,6 +34,7 @@ const OPTIONS: KnownOptions<MemoryInboxOptions> = { ephemeral: 'boolean' };
  * await receiver.close();
  * ```
  */
+export function memoryInbox<Database = DefaultDatabase>(options?: MemoryInboxOptions): Inbox<Database>;
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   assertOptions('memoryInbox', options, OPTIONS);
   const { ephemeral = false } = options;

@@ -1,4 +1,4 @@
-import { InboxUnavailableError, isInstance } from '../../errors.ts';
+import { InboxUnavailableError, isError, isInstance } from '../../errors.ts';
 import type { Acceptance, IncomingEvent } from '../event.ts';
 import type { CommitOutcome } from '../group-commit.ts';
 import { acceptAgain } from '../rules/accept-event.ts';
@@ -48,7 +48,7 @@ export async function acceptGroup(store: Store, group: readonly Arrival[]): Prom
 function failed(failure: unknown): CommitOutcome {
   const unavailable = asUnavailable(failure);
   if (isInstance(unavailable, InboxUnavailableError)) return { failure: unavailable };
-  const words = failure instanceof Error ? failure.message : 'Postgres has not stored it';
+  const words = isError(failure) ? failure.message : 'Postgres has not stored it';
   return { failure: new InboxUnavailableError('FAILED', words) };
 }
 

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import type { EventKey } from '../event.ts';
 import { claim, claimOne } from '../rules/claim.ts';
 import type { NumberedClaim } from '../rules/leases.ts';

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import type { Session } from './driver/session.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../errors.ts';
 import type { Inbox } from '../contract.ts';
 import { GroupCommit } from '../group-commit.ts';
@@ -10,6 +11,7 @@ import { Unheard } from '../unheard.ts';
 import type { ClaimRequest, Settled, TellCrashed } from '../work.ts';
 import { acceptGroup, type Arrival } from './accept-group.ts';
 import { claimByKey, claimDue } from './claims.ts';
+import { dailyLook } from './daily-look.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { PostgresConnection } from './driver/client.ts';
 import { ANSWER_MS, OPERATORS_MS } from './driver/answer-of.ts';
@@ -126,6 +128,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
   // Operators wait longer than deliveries may.
   const patient: Store = { ...store, database: database.waiting(OPERATORS_MS) };
   const { prune } = workQueue(patient);
+  const look = dailyLook(patient, settings.schema);
   const operators = postgresOperations({ store: patient, ask: asked, notify: stored });
   const operations: Operations = {
     ...operators,
@@ -169,12 +172,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       attempt: Parameters<Inbox['transaction']>[2],
     ) =>
       // The connection is one of the source's, and a promise of a promise is the promise itself.
-      asked(() =>
-        effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt, (settlement) =>
-          settle(lease, settlement, attempt.now()),
-        ),
-      ),
-    noteLateError: (lease, error) => asked(() => queue.noteLateError(lease, error)),
+      asked(() => effectTransaction(store, lease, work as (connection: PostgresConnection) => T, attempt)),
     nextDue: (scope) => asked(() => queue.nextDue(scope)),
     announce: (scope, now, ignoreBefore, processor) => asked(() => queue.announce(scope, now, ignoreBefore, processor)),
     leave: (processor) => asked(() => queue.leave(processor)),
@@ -194,7 +192,10 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       return () => listeners.delete(listener);
     },
     operations,
-    upkeep: (how) => keepHandy(operations, how),
+    async upkeep(how) {
+      await asked(() => look(how));
+      await keepHandy(operations, how);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

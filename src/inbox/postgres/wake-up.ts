@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, randomUUID } from 'node:crypto';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { unheld } from '../../host/unheld-timer.ts';
 import type { Database } from './driver/database.ts';
 import { ALIVE, CONNECT_MS, driver, type ListeningClient } from './driver/connections.ts';
@@ -20,6 +22,7 @@ export class WakeUp {
   readonly #channel: string;
   readonly #own = randomUUID();
   readonly #wake: () => void;
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #sending: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
   #listening: ListeningClient | undefined;
@@ -43,14 +46,14 @@ export class WakeUp {
       this.#sending = undefined;
       void this.#send(this.#own);
     };
-    this.#sending = unheld(setTimeout(send, EVERY_MS * Math.random()));
+    this.#sending = this.#inOwnContext(() => unheld(setTimeout(send, EVERY_MS * Math.random())));
   }
 
   /** Somebody here wants to hear of others. */
   listen(): void {
     if (this.#isStarted || this.#isClosed) return;
     this.#isStarted = true;
-    void this.#connect();
+    void this.#inOwnContext(() => this.#connect());
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { performance } from '../../host/real-timers.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
@@ -9,7 +10,7 @@ import { pruneSome } from '../rules/tombstone.ts';
 import { ignoredTypes, unhandledTypes } from '../rules/unhandled-report.ts';
 import type { EventKey } from '../event.ts';
 import type { Attempt, AttemptError, Scope, WorkQueue } from '../work.ts';
-import { fromText, textOrNull, toText } from './driver/values.ts';
+import { fromText, toText } from './driver/values.ts';
 import { lanesOf } from './engine/candidates.ts';
 import { readyEndpoints, takers } from './engine/takers.ts';
 import { toKey } from './sql/keys.ts';
@@ -20,7 +21,6 @@ const NO_LEASES = { ordered: false, exclusive: false } as const;
 type Part = Pick<
   WorkQueue<never>,
   | 'renew'
-  | 'noteLateError'
   | 'nextDue'
   | 'announce'
   | 'leave'
@@ -34,7 +34,7 @@ type Part = Pick<
 
 /** What processors ask for beside events and their ends. */
 export function workQueue(store: Store): Part {
-  const { database, t, time, scene, writeAt } = store;
+  const { database, time, scene, writeAt } = store;
   /** how far each processor of this process has come with what waits */
   const sweeps = new Map<string, Sweep>();
 
@@ -53,18 +53,6 @@ export function workQueue(store: Store): Part {
         },
       });
     },
-    noteLateError: ({ seq, fence }, error) =>
-      database.transaction({
-        async work(session) {
-          const values = [seq, fence, ...wordsOf(error)];
-          await session.run(
-            `UPDATE ${t.attempts} SET error_name = $3, error_message = $4, error_stack = $5
-             WHERE seq = $1 AND fence = $2 AND number = (SELECT max(number) FROM ${t.attempts} WHERE seq = $1)
-               AND NOT EXISTS (SELECT 1 FROM ${t.queue} WHERE seq = $1 AND fence <> $2)`,
-            values,
-          );
-        },
-      }),
     nextDue: (scope) => nextDue(store, scope),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
@@ -135,10 +123,6 @@ export function workQueue(store: Store): Part {
           ),
       }),
   };
-}
-
-function wordsOf({ name, message, stack }: AttemptError): readonly (string | null)[] {
-  return [toText(name), toText(message), textOrNull(stack)];
 }
 
 /** When the next event of a scope is due, or a lease runs out; one look through an index for each endpoint and type. */

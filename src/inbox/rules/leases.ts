@@ -2,7 +2,7 @@ import type { EventKey } from '../event.ts';
 import type { ClaimRequest, CrashedEvent, Lease } from '../work.ts';
 import { crashEnding, endingOf, type Ending } from './attempt-end.ts';
 import type { LatestTime, Leases, RanOutEvent, TimeSlice } from './engine.ts';
-import { endAttempt } from './settle.ts';
+import { endAttempt, endLease } from './settle.ts';
 import type { Steps } from './steps.ts';
 
 /** The number of a claim whose answer is never lost. */
@@ -51,7 +51,7 @@ export function* giveBackUnheard(
 }
 
 /**
- * A lease that ran out without a word is a crash; whoever looks next puts the event back, or declares it dead. What the one
+ * A lease that ran out without a word is a crash, unless its event is processed; whoever looks next puts the event back, or declares it dead. What the one
  * who looks holds itself is renewed instead: it is alive, but could not renew, as when the disk was full. Of very many some
  * at a time, so that they do not hold up the event loop.
  *
@@ -72,6 +72,8 @@ export function* releaseRanOut(
     slice.add(event.bytes);
     if (holds.some(({ seq, fence }) => seq === event.seq && fence === event.fence)) {
       yield* engine.renew(event, now + leaseMs);
+    } else if (event.isProcessed === true) {
+      yield* endLease(engine, event, now, slice);
     } else {
       const ending = yield* endAttempt(engine, event, crashEnding(event.crashes, now), now, slice, number);
       crashed?.push(crashedEvent(event, ending));

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { CountRow, CountSpan } from '../../inbox/operator/counts.ts';
 import type { Operations } from '../../inbox/operator/operations.ts';
 import { operationsOf } from '../operations-of.ts';
@@ -52,7 +52,7 @@ const UNDER_WAY = 20;
  *
  * @param now - milliseconds since 1970
  */
-export async function trafficOf(inbox: Inbox, now: number): Promise<AllTraffic> {
+export async function trafficOf(inbox: AnyInbox, now: number): Promise<AllTraffic> {
   const operations = operationsOf(inbox);
   const [totals, newest] = await Promise.all([operations.totals(), newestReceived(operations, now)]);
   const names = endpointsIn(totals);

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import { isReason, type Reason } from '../../receive/outcome.ts';
 import { oneLine } from '../../printable.ts';
 
@@ -47,8 +47,8 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
     advice: 'Not the service: an attempt to keep the server busy. If it is your proxy, let it pass larger pieces on.',
   },
   'encoding-unsupported': {
-    cause: 'The body came compressed (Content-Encoding).',
-    advice: 'The service sends plain bodies: a proxy on the way compresses them. Switch that off for this path.',
+    cause: 'It is authentic, but came compressed (Content-Encoding), and hookbox decompresses nothing.',
+    advice: 'The sender signs what it has compressed. Have it send plain bodies.',
   },
   'method-not-allowed': {
     cause: 'It was not a POST.',
@@ -114,7 +114,7 @@ const CAUSES: Readonly<Partial<Record<Reason, Cause>>> = {
 /** In words, also for the reasons of another version of hookbox, and of the inbox that was to store it. */
 export function causeOfRejection(
   reason: string,
-  { file }: Pick<Inbox, 'file'>,
+  { file }: Pick<AnyInbox, 'file'>,
 ): { readonly cause: string; readonly advice: string } {
   const known = isReason(reason) ? CAUSES[reason] : undefined;
   if (known === undefined) {

@@ -1,5 +1,5 @@
 import { oneLine } from '../../printable.ts';
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { UnhandledType } from '../../inbox/work.ts';
 import type { MissingProcessors } from '../processors.ts';
 import type { AllTraffic, Traffic } from '../traffic/what-comes-in.ts';
@@ -21,7 +21,7 @@ export interface Warning {
 /** What a watch has to warn of, the worst first. */
 export function warningsOf(
   { traffic, missing, unhandled }: Watch,
-  inbox: Pick<Inbox, 'file'>,
+  inbox: Pick<AnyInbox, 'file'>,
   now: Date,
 ): readonly Warning[] {
   return [
@@ -48,7 +48,7 @@ function lastAmong(lanes: readonly Traffic[]): number {
   return lanes.reduce((last, { lastReceived }) => Math.max(last, lastReceived?.getTime() ?? -Infinity), -Infinity);
 }
 
-function trafficWarning(lane: Traffic, inbox: Pick<Inbox, 'file'>, now: Date): Warning {
+function trafficWarning(lane: Traffic, inbox: Pick<AnyInbox, 'file'>, now: Date): Warning {
   const { alarm, endpoint, lastReceived, usualGapMs, lately } = lane;
   const at = endpoint === null ? '' : ` at ${oneLine(endpoint, 80)}`;
   if (alarm === 'refusing') {

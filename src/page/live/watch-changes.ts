@@ -1,4 +1,7 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { InboxUnavailableError, isInstance } from '../../errors.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
+import { clearInterval, setInterval } from '../../host/real-timers.ts';
 import type { Gauge } from '../../inbox/operator/counts.ts';
 import { operationsOf } from '../../ops/operations-of.ts';
 import type { Changes } from './event-stream.ts';
@@ -17,6 +20,8 @@ export interface Standing {
 
 export interface ChangesOptions {
   readonly everyMs?: number;
+  /** told when the inbox was closed: nothing changes any more */
+  readonly closed?: () => void;
 }
 
 const MINUTE_MS = 60_000;
@@ -26,8 +31,13 @@ const MINUTE_MS = 60_000;
  * last two minutes, the newest event, the newest act and the newest bulk act. Only when one of these differs are the states
  * counted.
  */
-export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions = {}): Changes<Standing> {
+export function watchChanges(
+  inbox: AnyInbox,
+  { everyMs = 1_000, closed = () => {} }: ChangesOptions = {},
+): Changes<Standing> {
   const listeners = new Set<(standing: Standing) => void>();
+  /** Of a timer that serves all listeners and not the one that it begins with. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let seen = new Map<string, string>();
@@ -45,8 +55,9 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
         tell(standing);
       }
       seen = found;
-    } catch {
-      // The inbox is busy, or closed: the next look tells.
+    } catch (failure) {
+      // Where the inbox is busy the next look tells.
+      if (isInstance(failure, InboxUnavailableError) && failure.code === 'CLOSED') closed();
     } finally {
       looking = false;
     }
@@ -63,8 +74,7 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
       if (timer === undefined) {
         // Nobody has looked for a while.
         void look();
-        timer = setInterval(() => void look(), everyMs);
-        timer.unref();
+        timer = inOwnContext(() => setInterval(() => void look(), everyMs).unref());
       }
       return () => {
         listeners.delete(listener);
@@ -79,7 +89,7 @@ export function watchChanges(inbox: Inbox, { everyMs = 1_000 }: ChangesOptions =
 const NEWEST = 'newest event';
 
 /** What differs when something has happened, by what it is. */
-async function signs(inbox: Inbox): Promise<Map<string, string>> {
+async function signs(inbox: AnyInbox): Promise<Map<string, string>> {
   const operations = operationsOf(inbox);
   const now = Date.now();
   const since = Math.floor(now / MINUTE_MS - 1) * MINUTE_MS;
@@ -96,7 +106,7 @@ async function signs(inbox: Inbox): Promise<Map<string, string>> {
   return found;
 }
 
-async function standingOf(inbox: Inbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
+async function standingOf(inbox: AnyInbox, found: ReadonlyMap<string, string>, version: number): Promise<Standing> {
   const { pending, retrying, processing, dead } = await operationsOf(inbox).gauges();
   return { newest: Number(found.get(NEWEST)), pending, retrying, processing, dead, version };
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
+import { delay, performance } from '../../host/real-timers.ts';
 import { bulkOutcome, type BulkOutcome } from '../../ops/bulk-outcome.ts';
 
 /** A visitor waits for a count so long; it goes on without them. */
@@ -32,13 +32,13 @@ export interface CountedOutcome {
   readonly hasFailed: boolean;
 }
 
-const counts = new WeakMap<Inbox, Map<number, Count>>();
+const counts = new WeakMap<AnyInbox, Map<number, Count>>();
 
 /**
  * What became of the events of a bulk, as far as it is counted: a large one takes longer than somebody should wait for a page,
  * and is not counted once for each of those who look at it.
  */
-export async function countedOutcome(inbox: Inbox, id: number): Promise<CountedOutcome> {
+export async function countedOutcome(inbox: AnyInbox, id: number): Promise<CountedOutcome> {
   const count = countOf(inbox, id);
   const before = count.whole;
   if (count.underWay === null && performance.now() >= count.freshUntil) count.underWay = begin(inbox, id, count);
@@ -48,7 +48,7 @@ export async function countedOutcome(inbox: Inbox, id: number): Promise<CountedO
   return { outcome: whole, isWhole: true, since: whole === before ? wholeAt : null, hasFailed };
 }
 
-function countOf(inbox: Inbox, id: number): Count {
+function countOf(inbox: AnyInbox, id: number): Count {
   const ofInbox = counts.get(inbox) ?? new Map<number, Count>();
   counts.set(inbox, ofInbox);
   const count = ofInbox.get(id) ?? {
@@ -69,7 +69,7 @@ function countOf(inbox: Inbox, id: number): Count {
   return count;
 }
 
-async function begin(inbox: Inbox, id: number, count: Count): Promise<void> {
+async function begin(inbox: AnyInbox, id: number, count: Count): Promise<void> {
   const begunAt = performance.now();
   try {
     const begun = new Date();

@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import { VERSION } from '../../version.ts';
 import { readiness, type Readiness } from '../../ops/health.ts';
 import { stats, type Stats } from '../../ops/stats.ts';
@@ -116,7 +116,7 @@ function Warnings({ ready }: { readonly ready: Readiness }) {
 }
 
 /** An inbox that cannot be read is what this screen is there for, so it must not fail with it. */
-async function figuresOf(inbox: Inbox, now: Date): Promise<Stats | { readonly problem: string }> {
+async function figuresOf(inbox: AnyInbox, now: Date): Promise<Stats | { readonly problem: string }> {
   try {
     return await stats(inbox, { since: new Date(now.getTime() - 3_600_000), until: now, steps: 1 });
   } catch (failure) {

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { RejectedDelivery } from '../../inbox/operator/counts.ts';
 import { rejectedDeliveries, stats, type Stats } from '../../ops/stats.ts';
 import { bytes, number, percent, plural } from '../../ops/words/format.ts';
@@ -50,7 +50,7 @@ function Rates({
 }: {
   readonly figures: Stats;
   readonly range: Range;
-  readonly inbox: Inbox;
+  readonly inbox: AnyInbox;
 }) {
   const reasons = Object.entries(rejectedByReason)
     .filter(([, count]) => count > 0)

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../inbox/contract.ts';
+import type { AnyInbox } from '../../inbox/contract.ts';
 import type { EventKey } from '../../inbox/event.ts';
 import type { EventSummary } from '../../inbox/operator/search.ts';
 import type { Lane } from '../../inbox/operator/pauses.ts';
@@ -66,7 +66,7 @@ export interface Stuck {
  * @param lanes - the types of which it is said elsewhere what all of their events wait for
  */
 export async function findStuck(
-  inbox: Inbox,
+  inbox: AnyInbox,
   oldest: readonly EventKey[],
   now: Date,
   lanes: readonly Lane[],
@@ -147,7 +147,7 @@ function laneOf({ endpoint, type }: Pick<EventSummary, 'endpoint' | 'type'>): st
 }
 
 async function causesOf(
-  inbox: Inbox,
+  inbox: AnyInbox,
   waiting: readonly Waiting[],
   told: ReadonlySet<string>,
   now: Date,

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
-import { ConfigurationError, HookboxError, isInstance, nameOf } from '../../errors.ts';
+import { ConfigurationError, HookboxError, isError, isInstance, nameOf } from '../../errors.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { assertOptions, type KnownOptions } from '../../known-options.ts';
 import { assetRoutes, SCRIPTS } from '../../page/assets.ts';
@@ -98,7 +98,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
   const base = options.base?.replace(/\/+$/, '');
   const frame = createFrame({ tokens, look: DASHBOARD_LOOK, flashOf, site: title, base });
   const logger = loggerOf(options.logger);
-  const live = liveStreams(watchVersion(sandbox));
+  const live = liveStreams(watchVersion(sandbox), { until: sandbox.closing });
 
   const visitOf = (c: PageContext): SandboxVisit => {
     const visitor = frame.visitorOf(c);
@@ -153,7 +153,7 @@ export function sandboxPage(sandbox: Sandbox, options: SandboxPageOptions = {}):
 
   actRoutes(page, { ...ACCOUNT_ACTS, ...ORDER_ACTS, ...clockActs(logger) }, frame, visitOf);
   assetRoutes(page, ['page.css', 'sandbox.css', ...SCRIPTS]);
-  page.get('/live', (c) => live(c.req.raw));
+  page.get('/live', (c) => live(c.req.raw, c.env));
   page.all('*', noSuchScreen(frame));
   return mountable(page, base);
 }
@@ -169,7 +169,7 @@ function problemOf(failure: unknown): {
     title: 'That was not done',
     sentence: `${said} Nothing was done.`,
   });
-  const said = isInstance(failure, Error) ? failure.message : '';
+  const said = isError(failure) ? failure.message : '';
   if (isInstance(failure, SandboxClosedError)) return { status: 503, title: 'Closed', sentence: said };
   if (isInstance(failure, FormError)) return refused(failure.status);
   if (isInstance(failure, Refusal)) return refused(failure.status);

@@ -21,6 +21,9 @@ const faster: Clock = {
   },
 };
 
+/** A second, in which what does not hang has ended. */
+const PATIENT_MS = 1_000 * FASTER;
+
 const never = (): Promise<never> => new Promise<never>(() => {});
 
 /** An inbox on a pool of its own, with tables of the merchant's beside it. */
@@ -105,7 +108,7 @@ describe('an attempt that is given up', () => {
       calls += 1;
       if (calls === 1) await pool.query('SELECT 1');
     };
-    const { receiver, lines } = receiverOn({ inbox }, work);
+    const { receiver, lines } = receiverOn({ inbox }, work, { timeoutMs: PATIENT_MS });
     await receiver.start();
     await send(receiver, 1);
     await expect.poll(() => states(inbox)).toEqual(['processed']);
@@ -128,7 +131,7 @@ describe('an attempt that is given up', () => {
       calls += 1;
       if (calls === 1) await pool.query('SELECT 1');
     };
-    const { receiver } = receiverOn({ inbox }, work, { mode: 'inline' });
+    const { receiver } = receiverOn({ inbox }, work, { mode: 'inline', timeoutMs: PATIENT_MS });
     expect(await receiver.receive(orderDelivery('evt_0'))).toMatchObject({ status: 500 });
     expect(await receiver.receive(orderDelivery('evt_0'))).toMatchObject({ status: 200 });
     await receiver.close();

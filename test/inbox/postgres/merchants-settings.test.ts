@@ -25,7 +25,7 @@ const options = (...settings: readonly string[]) => ({
 });
 
 interface Merchant {
-  readonly settings?: object;
+  readonly settings?: object | (() => object);
   /** in the whole process; answers with what takes it back */
   readonly change?: () => () => void;
 }
@@ -52,7 +52,7 @@ const cases: readonly (readonly [string, Merchant])[] = [
     },
   ],
   ['binary results', { settings: { binary: true } }],
-  ['a client that has rows as lists', { settings: { Client: inLists() } }],
+  ['a client that has rows as lists', { settings: () => ({ Client: inLists() }) }],
   [
     'session settings of all kinds',
     {
@@ -99,7 +99,7 @@ describe.each(cases)('a pool of the merchant with %s', (_, { settings, change })
     const apart = await scratchPool({ max: 1 });
     onTestFinished(() => dropSchema(apart, schema));
     await apart.query(`CREATE SCHEMA ${quoted(schema)}; CREATE TABLE ${quoted(schema)}.orders (id text)`);
-    const pool = await scratchPool(settings);
+    const pool = await scratchPool(typeof settings === 'function' ? settings() : settings);
     await using inbox = inboxOnPostgres<PoolClient>({ pool }, { ...SETTINGS, schema, time: databaseTime() });
     const { logger, lines } = recordedLog();
     const receiver = createReceiver({

@@ -38,7 +38,7 @@ function hasty(source: PostgresSource<PoolClient>, answerMs = ANSWER_MS): Inbox<
 }
 
 /** What depends on nothing but the inbox takes one on any database. */
-const readyOf = (inbox: Inbox<PoolClient>) => readiness(inbox as unknown as Inbox);
+const readyOf = (inbox: Inbox<PoolClient>) => readiness(inbox);
 
 /** A pool whose clients never answer what fits, though Postgres may do it. */
 function mute(fits: (text: string) => 'done' | 'lost' | null): { connect(): Promise<PoolClient> } {

@@ -26,7 +26,18 @@ export function noFence(): Mutation {
     },
     settle: (lease, settlement, now) => inbox.settle(present(lease), settlement, now),
     transaction: (lease, work, attempt) => inbox.transaction(present(lease), work, attempt),
-    noteLateError: (lease, error) => inbox.noteLateError(present(lease), error),
+  });
+}
+
+/** The entity of an event is free once its transaction has committed, though its handler runs on. */
+export function freeOnceCommitted(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    async transaction(lease, work, attempt) {
+      const result = await inbox.transaction(lease, work, attempt);
+      await inbox.settle(lease, { outcome: 'committed' }, attempt.now());
+      return result;
+    },
   });
 }
 

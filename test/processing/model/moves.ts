@@ -6,6 +6,8 @@ export const moves = [
   'pending → processing',
   'processing → processed',
   'processing → processed, by its transaction',
+  'processed, and its handler ends',
+  'processed, and its lease runs out',
   'processing → pending, retry',
   'processing → pending, interrupted',
   'processing → pending, crashed',

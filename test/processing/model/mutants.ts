@@ -46,6 +46,17 @@ export const mutants: readonly Mutant[] = [
     breaks: ['one live lease an entity', 'order within an entity'],
     begin: faults.noEntityLock,
   },
+  {
+    name: 'an entity is not held until its handler ends',
+    // Whoever notices first: a lease that nobody has is not renewed, and another event of its entity, or suspect, may run.
+    breaks: [
+      'one live lease an entity',
+      'a lease that is renewed holds',
+      'only the holder of a lease settles',
+      'suspects run one at a time',
+    ],
+    begin: faults.freeOnceCommitted,
+  },
   { name: 'no deduplication', breaks: ['stored once'], begin: faults.noDeduplication },
   { name: 'answer before commit', breaks: ['stored ⊇ acknowledged'], begin: faults.answerBeforeCommit },
   {

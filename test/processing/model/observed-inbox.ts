@@ -104,7 +104,8 @@ export class Observer {
           () => base.settle(lease, settlement, now),
           (held) => {
             const event = model.of(lease);
-            if (held && event !== undefined) this.#runs.settled(event, settlement, life);
+            if (event !== undefined && settlement.outcome === 'committed') this.#runs.letGo(event);
+            else if (held && event !== undefined) this.#runs.settled(event, settlement, life);
             model.settled(lease, settlement, now, held !== false);
           },
         );
@@ -138,7 +139,6 @@ export class Observer {
         }).catch(failed);
         return 'failure' in end ? failed(end.failure) : end.value;
       },
-      noteLateError: (lease, error) => call('noteLateError', () => base.noteLateError(lease, error), noted),
       announce: (scope, now, ignoreBefore, processor) =>
         call(
           'announce',
@@ -296,5 +296,3 @@ export class Observer {
 function never<T>(): Promise<T> {
   return new Promise<T>(() => {});
 }
-
-function noted(): void {}

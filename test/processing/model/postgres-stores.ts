@@ -76,7 +76,6 @@ function turns(): (inbox: Inbox<PoolClient>) => Inbox {
     renew: (...given) => inTurn(() => inbox.renew(...given)),
     settle: (...given) => inTurn(() => inbox.settle(...given)),
     transaction: (lease, work, attempt) => inTurn(() => inbox.transaction(lease, work as never, attempt)),
-    noteLateError: (...given) => inTurn(() => inbox.noteLateError(...given)),
     announce: (...given) => inTurn(() => inbox.announce(...given)),
     rerun: (...given) => inTurn(() => inbox.rerun(...given)),
     prune: (...given) => inTurn(() => inbox.prune(...given)),
@@ -102,7 +101,7 @@ interface Columns {
 async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<readonly StoredRow[]> {
   const { rows } = await pool.query<Columns>(`
     SELECT events.seq, events.endpoint, events.id, events.entity, events.created_ms, events.body,
-      CASE WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
+      CASE WHEN queue.processed THEN 'processed' WHEN queue.lease_until_ms IS NOT NULL THEN 'processing' WHEN queue.seq IS NOT NULL THEN 'pending'
         ELSE coalesce(shelf.state, 'processed') END AS state,
       shelf.dead_reason, coalesce(queue.due_ms, shelf.due_ms) AS due_ms, coalesce(queue.failures, shelf.failures) AS failures,
       coalesce(queue.crashes, shelf.crashes) AS crashes, coalesce(queue.fence, shelf.fence) AS fence, queue.lease_until_ms
@@ -117,6 +116,7 @@ async function rowsOf(pool: Pool, t: ReturnType<typeof tablesIn>): Promise<reado
     entity: row.entity,
     createdMs: row.created_ms === null ? null : Number(row.created_ms),
     body: row.body,
+    leased: row.lease_until_ms !== null,
     // Of what was processed only the attempts are left.
     work: row.fence === null ? null : workOf(row),
   }));

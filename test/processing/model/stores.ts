@@ -17,6 +17,8 @@ export interface StoredRow extends EventKey {
   readonly entity: string | null;
   readonly createdMs: number | null;
   readonly body: Uint8Array | null;
+  /** whether a lease is on it */
+  readonly leased: boolean | null;
   readonly work: {
     readonly dueAt: number;
     readonly failures: number;
@@ -65,7 +67,7 @@ function memoryStores(): StoreKind {
         inboxes: [inbox],
         async rows() {
           const events = await inbox.list({ limit: 1_000 });
-          return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, work: null }));
+          return events.map((event) => ({ ...event, createdMs: event.created?.ms ?? null, leased: null, work: null }));
         },
         writeEffect: (_, id) => void effects.push(id),
         loseConnection: noConnection,
@@ -118,6 +120,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
         entity: row.entity,
         createdMs: row.created_ms,
         body: row.body,
+        leased: row.lease_until_ms !== null,
         work: {
           dueAt: row.due_ms,
           failures: row.failures,

@@ -209,7 +209,7 @@ export class World {
     const stored = new Set(rows.map(nameOf));
     const lost = this.service.sent.find((one) => one.acknowledged && !stored.has(nameOf(one)));
     must(lost === undefined, 'stored ⊇ acknowledged', () => `${lost?.id} was answered 200 and is not stored`);
-    const leased = rows.filter(({ state, entity }) => state === 'processing' && entity !== null);
+    const leased = rows.filter(({ state, leased, entity }) => (leased ?? state === 'processing') && entity !== null);
     const entities = new Set(leased.map(({ endpoint, entity }) => `${endpoint}/${entity}`));
     must(entities.size === leased.length, 'one live lease an entity', () => leased.map(nameOf).join());
     const written = (await this.#store.effects()).toSorted().join();
@@ -287,7 +287,8 @@ export class World {
   #checkSignals(): void {
     for (const { name, context } of this.runs.active()) {
       const event = this.model.events.find((one) => one.name === name);
-      const isOver = (event?.attempts.length ?? 0) >= context.attempt;
+      const hasCommitted = event !== undefined && event.hold !== null && event.attempts.length === context.attempt;
+      const isOver = !hasCommitted && (event?.attempts.length ?? 0) >= context.attempt;
       if (!isOver || context.signal.aborted) continue;
       throw new Violation('a run without a lease is told', `attempt ${context.attempt} of ${name} was not`);
     }

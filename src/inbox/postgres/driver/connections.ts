@@ -1,4 +1,5 @@
-import { InboxOpenError, isInstance } from '../../../errors.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { InboxOpenError, isError } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
 import { LentShare } from './lent-share.ts';
 
@@ -33,12 +34,14 @@ export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 
 export function connectionsOf(source: PostgresSource): Connections {
   const connect = connecting(source);
+  /** Of sockets, which call back in the context that has opened them and serve everybody. */
+  const inOwnContext = AsyncLocalStorage.snapshot();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
     share: shareOf(source),
     isWaitedFor: () => connect.isWaitedFor(),
     async take() {
-      const connection = await connect.open();
+      const connection = await inOwnContext(() => connect.open());
       // Postgres ends connections when it restarts; one that nobody listens to would end the process.
       const listener = (): void => {};
       listeners.set(connection, listener);
@@ -194,5 +197,5 @@ export function assertDriver(here = import.meta.url): void {
   } catch (failure) {
     why = failure;
   }
-  if (isInstance(why, Error) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
+  if (isError(why) && Reflect.get(why, 'code') === 'MODULE_NOT_FOUND') throw missing();
 }

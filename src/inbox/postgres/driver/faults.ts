@@ -1,4 +1,5 @@
-import { InboxUnavailableError, isInstance } from '../../../errors.ts';
+import { InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
+import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
 
 /** What a failure of Postgres means for what was asked of it. */
@@ -19,9 +20,10 @@ export class DatabaseFailure extends Error {
   /** the SQLSTATE, or what Node says of a socket */
   readonly code: string | null;
 
-  constructor(cause: unknown) {
+  /** @param isLogin - no query was sent yet whose values it could quote */
+  constructor(cause: unknown, { isLogin = false }: { readonly isLogin?: boolean } = {}) {
     const code = codeOf(cause);
-    super(wordsOf(cause, code));
+    super(wordsOf(cause, code, isLogin));
     this.code = code;
     this.fault = faultOf(code);
   }
@@ -59,7 +61,7 @@ function codeOf(cause: unknown): string | null {
 }
 
 function saidBy(cause: unknown): (typeof SAID)[number] | undefined {
-  return isInstance(cause, Error) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
+  return isError(cause) ? SAID.find(([words]) => words.test(cause.message)) : undefined;
 }
 
 function faultOf(code: string | null): Fault {
@@ -77,12 +79,13 @@ const OF_DRIVER = /^(Connection terminated|timeout exceeded|Client has encounter
 /** Its parts are then others than it seems to have, so nothing of it is told. */
 const UNREADABLE = `the URL of Postgres cannot be read. ${TO_BE_ESCAPED}`;
 
-function wordsOf(cause: unknown, code: string | null): string {
+function wordsOf(cause: unknown, code: string | null, isLogin: boolean): string {
   if (code === 'ERR_INVALID_URL' || isInstance(cause, URIError)) return UNREADABLE;
-  const message = saidBy(cause)?.[2] ?? (isInstance(cause, Error) ? cause.message : '');
+  const message = saidBy(cause)?.[2] ?? (isError(cause) ? cause.message : '');
   if (code === null) return OF_DRIVER.test(message) ? message : 'the connection to Postgres has failed';
   if (!SQLSTATE.test(code)) return `the connection to Postgres has failed (${code})`;
-  return PLAIN.test(code) ? `Postgres: ${message} (${code})` : `Postgres has refused what was asked (${code})`;
+  if (isLogin || PLAIN.test(code)) return `Postgres: ${oneLine(message)} (${code})`;
+  return `Postgres has refused what was asked (${code})`;
 }
 
 export const DENIED = '42501';

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isInstance, TransactionError } from '../../../errors.ts';
 import type { PostgresConnection } from './client.ts';
 import { NestedTransactions } from './nested-transactions.ts';
@@ -96,7 +97,7 @@ export function lent(connection: PostgresConnection): LentConnection {
         apply(call, _, given: Given) {
           if (GIVES_BACK.has(name)) return givenBack(name, given);
           if (isOver) throw new Error(OVER);
-          if (name === 'query') return asked(call as (...given: Given) => unknown, given);
+          if (name === 'query') return asked(call as (...given: Given) => unknown, given.map(inContext));
           const answer: unknown = Reflect.apply(call, target, given);
           return answer === target ? handed : answer;
         },
@@ -173,6 +174,11 @@ function givenBack(name: PropertyKey, [callback]: Given): unknown {
   if (typeof callback !== 'function') return Promise.resolve();
   queueMicrotask(callback as () => void);
   return undefined;
+}
+
+/** `pg` calls back in the context in which the connection was opened. */
+function inContext(given: unknown): unknown {
+  return typeof given === 'function' ? AsyncLocalStorage.bind(given as () => unknown) : given;
 }
 
 const OVER =

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
 import { MIGRATION_MS } from '../driver/answer-of.ts';
 import { committed, IDLE_TIMEOUT } from '../driver/database.ts';

@@ -2,6 +2,7 @@ import type { EventKey } from '../../event.ts';
 import type { Lane } from '../../operator/pauses.ts';
 import type { Candidate, CandidatesAsked, Claims, Counting, EntityQueue, RunningEvent } from '../../rules/engine.ts';
 import { openLanes, pausesIn } from '../../rules/pauses.ts';
+import { isCommittedAlone } from '../../rules/committed-alone.ts';
 import { foundCrash, type FoundCrash } from '../../rules/found-crash.ts';
 import { answer, DONE } from '../../rules/steps.ts';
 import type { DeadReason, EventState } from '../../state.ts';
@@ -45,6 +46,8 @@ interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
   readonly attempts: number;
   readonly trigger: Attempt['trigger'];
   readonly claimed_ms: number;
+  readonly state: EventState;
+  readonly effect: 0 | 1;
 }
 
 interface FoundRow extends FoundCrash, EventKey {}
@@ -102,8 +105,10 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
       return answer(row && runningOf(row));
     },
     outcomeUnder({ seq, fence }) {
-      const row = queue.outcomeUnder.get({ seq, fence }) as { readonly outcome: Attempt['outcome'] } | undefined;
-      return answer(row?.outcome);
+      const row = queue.outcomeUnder.get({ seq, fence }) as
+        | { readonly outcome: Attempt['outcome']; readonly error_message: string | null }
+        | undefined;
+      return answer(row && isCommittedAlone(row.error_message) ? 'committed alone' : row?.outcome);
     },
     end(seq, ending, now) {
       const { failed, crashed } = ending;
@@ -118,6 +123,18 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
           moves.toDead.run({ seq, reason: ending.deadReason, fingerprint: ending.fingerprint, now, failed, crashed });
           break;
       }
+      return DONE;
+    },
+    processedUnderLease(seq, now) {
+      moves.processedUnderLease.run({ seq, now });
+      return DONE;
+    },
+    endLease(seq) {
+      moves.endLease.run({ seq });
+      return DONE;
+    },
+    noteLateError({ seq, fence }, { name, message, stack }) {
+      queue.noteLateError.run({ seq, fence, name, message, stack });
       return DONE;
     },
     addAttempt({ seq, attempt, trigger, claimedAt }, { outcome, error, skipped, foundBy }, now) {
@@ -215,6 +232,8 @@ function runningOf(row: RunningRow): RunningEvent {
     attempt: row.attempts,
     trigger: row.trigger,
     claimedAt: row.claimed_ms,
+    hasEffect: row.effect === 1,
+    isProcessed: row.state === 'processed',
   };
 }
 

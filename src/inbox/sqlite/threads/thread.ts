@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transferable, Worker } from 'node:worker_threads';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../../../host/real-timers.ts';
 import { InboxUnavailableError } from '../../../errors.ts';
 import { failureFrom } from './failure-data.ts';
 import type { FromThread, Notice, Request, ThreadStart, ToThread } from './messages.ts';
@@ -60,6 +62,8 @@ export interface ThreadOptions extends ThreadStart {
  */
 export class Thread {
   readonly #options: ThreadOptions;
+  /** What a thread says is said in it, whoever's request has started that thread. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #worker: Worker | null = null;
   #isReady = false;
   #tooLate: TooLate | undefined;
@@ -95,7 +99,7 @@ export class Thread {
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const worker = this.#started();
+      const worker = this.#inOwnContext(() => this.#started());
       if (worker === null) return reject(this.#none);
       this.#lastId += 1;
       const id = this.#lastId;
@@ -105,7 +109,7 @@ export class Thread {
       const abort = (): void => this.tell({ kind: 'abort', id });
       signal?.addEventListener('abort', abort, { once: true });
       const over = (): void => signal?.removeEventListener('abort', abort);
-      this.#asked.set(id, { resolve, reject, over, onProgress });
+      this.#asked.set(id, { resolve, reject, over, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../../host/real-timers.ts';
 import { namesIn } from '../../../operator/finding/body-names.ts';
 import { termsOf, type Term } from '../../../rules/search-words.ts';
 import type { Session } from '../../driver/session.ts';

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { createRequire } from 'node:module';
 import { workerData } from 'node:worker_threads';
-import { distrustSchema, type SqliteDatabase } from '../../opening/database.ts';
+import { openConnection } from '../../opening/better-sqlite.ts';
 
 export interface BackupTask {
   /** `null` where the copy is made already: this thread must not open the file then */
@@ -16,25 +15,12 @@ export interface BackupTask {
   readonly tables: readonly string[];
 }
 
-type DatabaseClass = new (
-  path: string,
-  options: { readonly: boolean; fileMustExist: true; timeout: number },
-) => SqliteDatabase;
-
-const WAIT_MS = 5_000;
-
-function open(path: string, readonly: boolean): SqliteDatabase {
-  // better-sqlite3 exports its class and nothing else.
-  const Database = createRequire(import.meta.url)('better-sqlite3') as DatabaseClass;
-  const database = new Database(path, { readonly, fileMustExist: true, timeout: WAIT_MS });
-  distrustSchema(database);
-  return database;
-}
+const OPTIONS = { fileMustExist: true, timeout: 5_000 };
 
 const { source, copy, tables } = workerData as BackupTask; // given by backup.ts
 if (source !== null) copyFrom(source);
 // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
-const made = open(copy, false);
+const made = openConnection(copy, OPTIONS);
 try {
   // Not the merchant's own tables: what is wrong with their rows was copied as it is.
   for (const table of tables) {
@@ -49,7 +35,7 @@ try {
 }
 
 function copyFrom(path: string): void {
-  const live = open(path, true);
+  const live = openConnection(path, { ...OPTIONS, readonly: true });
   try {
     live.prepare('VACUUM INTO ?').run(copy);
   } finally {
