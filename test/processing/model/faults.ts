@@ -190,6 +190,14 @@ export function transactionsDoNotCount(): Mutation {
   });
 }
 
+/** The connection of a function that never ends stays with it. */
+export function neverGivenBack(): Mutation {
+  return (inbox) => ({
+    ...inbox,
+    transaction: (lease, work, { now, signal, skipped }) => inbox.transaction(lease, work, { now, signal, skipped }),
+  });
+}
+
 export function nullIsForGood(): Mutation {
   return (inbox) => ({
     ...inbox,

@@ -3,6 +3,7 @@ import {
   fullDisk,
   fullDiskForMany,
   heldBack,
+  hung,
   leftBehind,
   nothingStarted,
   ofAnother,
@@ -28,6 +29,8 @@ export interface Mutant {
   readonly dearHistory?: DirectedHistory;
   /** which updates of events are left undone; in memory there is no such mutant */
   readonly undone?: Undone;
+  /** the one store that has connections to lend */
+  readonly only?: 'postgres';
   /** whose fault it is, if not the inbox's */
   readonly of?: 'processor';
   /** Begins a history: what is returned wraps the inbox of each process in it. */
@@ -155,6 +158,13 @@ export const mutants: readonly Mutant[] = [
     name: 'failed transactions do not count',
     breaks: ['an attempt ends as its run did'],
     begin: faults.transactionsDoNotCount,
+  },
+  {
+    name: 'a lent connection is never given back',
+    breaks: ['nothing stuck'],
+    history: hung,
+    only: 'postgres',
+    begin: faults.neverGivenBack,
   },
   {
     name: 'null is for good',
