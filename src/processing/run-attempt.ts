@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
@@ -86,7 +86,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   };
 
   /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;

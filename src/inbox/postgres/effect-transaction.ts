@@ -109,7 +109,7 @@ function lost(): TransactionError {
 async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<string | null> {
   const marked = await session.row<{ id: string }>(
     `INSERT INTO ${t.effects} (seq, fence)
-     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL
+     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
      ON CONFLICT DO NOTHING
      RETURNING pg_current_xact_id()::text AS id`,
     [seq, fence],
