@@ -8,7 +8,7 @@ import type { Visit } from '../visit.ts';
 import { ChooseHead } from './choose-head.tsx';
 import { ROWS, orderedQuery } from './list-query.ts';
 import { eventHref, eventPath, eventsHref } from './screen-links.ts';
-import { Listed } from './shortened.tsx';
+import { Listed, listedName } from './shortened.tsx';
 import { State } from './state-badge.tsx';
 import { StoredText } from './stored-text.tsx';
 
@@ -119,7 +119,7 @@ function EventRow({
         </td>
       )}
       <th scope="row" data-col="event">
-        <a href={href} aria-label={type === null ? undefined : oneLine(type)}>
+        <a href={href} aria-label={type === null ? undefined : listedName(type, 40)}>
           <Listed text={type ?? 'no readable type'} atMost={40} end={10} />
         </a>
       </th>
@@ -140,7 +140,7 @@ function EventRow({
       </td>
       <td data-col="about">
         {entity !== null && (
-          <a href={eventsHref(base, { endpoint, entity })} aria-label={oneLine(entity)}>
+          <a href={eventsHref(base, { endpoint, entity })} aria-label={listedName(entity, 20)}>
             <Listed text={entity} atMost={20} />
           </a>
         )}

@@ -18,6 +18,11 @@ export function Shortened({ text, atMost }: { readonly text: string; readonly at
   );
 }
 
+/** A name as `Listed` shows it, in one piece: for whoever listens. */
+export function listedName(text: string, atMost: number): string {
+  return shortened(text, atMost).name;
+}
+
 /** Of a name that is no longer, no part gives way. */
 const SHORT = 16;
 
