@@ -10,6 +10,7 @@ export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
 /** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
 export const LONGEST: readonly string[] = [
+  'test/hosts/next-webpack.test.ts',
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',
@@ -27,6 +28,7 @@ export const ON_POSTGRES: readonly string[] = [
 /** What `npm test` leaves to `npm run test:all`: what needs test/parts, and what takes long. The dearest come first. */
 export const LONG: readonly string[] = [
   'test/hosts/**',
+  'test/host/{fake-timers,loggers}.test.ts',
   'test/package/**',
   'test/adapters/one-byte-chunks.test.ts',
   'test/runtimes/suites.test.ts',
@@ -109,6 +111,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 export default defineConfig({
   test: {
     root: ROOT,
+    alias: [{ find: /^\..*\/real-timers\.ts$/, replacement: `${ROOT}test/helpers/global-timers.ts` }],
     projects: [
       { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
       {

@@ -1,5 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { upkeepLog, type Logger } from '../host/logger.ts';
+import { ownContext } from '../host/own-context.ts';
+import { type Logger, upkeepLog } from '../host/logger.ts';
+import { clearTimeout, setTimeout } from '../host/real-timers.ts';
 import { unheld } from '../host/unheld-timer.ts';
 import type { Inbox } from '../inbox/contract.ts';
 import { UPKEEP_EVERY_MS } from '../processing/limits.ts';
@@ -23,7 +24,7 @@ interface UpkeepSettings {
  * @param isNeeded - asked before and while it is done
  */
 export function upkeepTimer(inbox: Inbox, { now, isNeeded, logger }: UpkeepSettings): UpkeepTimer {
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   let timer: NodeJS.Timeout | undefined;
 
   async function keepUp(): Promise<void> {

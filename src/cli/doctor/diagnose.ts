@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { turn } from '../../host/real-timers.ts';
 import { plural } from '../../ops/words/format.ts';
 import { isInPostgres, type DbOptions } from '../shared/db-option.ts';
 import { print, printJson, styled, tell } from '../shared/output.ts';

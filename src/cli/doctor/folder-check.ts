@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { performance } from '../../host/real-timers.ts';
 import { messageOf } from '../../errors.ts';
 import type { SqliteDatabase } from '../../inbox/sqlite/opening/database.ts';
 import { whyHidden } from '../../inbox/sqlite/opening/access.ts';

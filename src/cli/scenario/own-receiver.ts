@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { webhookHandler } from '../../../adapters/node.ts';
 import { PermanentError } from '../../errors.ts';
 import type { Handlers } from '../../processing/handlers.ts';

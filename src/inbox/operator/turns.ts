@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { performance, turn as nextTurn } from '../../host/real-timers.ts';
 
 /** For so long one piece of work keeps the event loop. */
 const SLICE_MS = 10;

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';
@@ -79,7 +79,7 @@ function runOnce<T>(
   { now, skipped }: Pick<TransactionAttempt, 'now' | 'skipped'>,
 ): Promise<Ended<T>> {
   return store.database.lend(async (session, spoil) => {
-    await store.writeAt(session, now());
+    await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
     const id = await mark(store, session, lease);
     if (id === null) {
@@ -88,7 +88,7 @@ function runOnce<T>(
     }
     let ended = await runInside(store, session, lease, work, id);
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, processedBy(skipped), now())) {
+      if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
         ended = await commit(session, ended.result, id);
       } else {
         await session.exec('ROLLBACK');
@@ -109,7 +109,7 @@ function lost(): TransactionError {
 async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<string | null> {
   const marked = await session.row<{ id: string }>(
     `INSERT INTO ${t.effects} (seq, fence)
-     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL
+     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
      ON CONFLICT DO NOTHING
      RETURNING pg_current_xact_id()::text AS id`,
     [seq, fence],
@@ -182,7 +182,7 @@ async function endProcessed(
 
 /** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene, time }: Store,
+  { scene }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
@@ -190,7 +190,7 @@ async function endAttempt(
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, time.toDatabase(now)));
+  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { InboxUnavailableError, isInstance, TransactionError } from '../../errors.ts';
+import { delay } from '../../host/real-timers.ts';
 import { refuseAsyncFunction, refusePromise } from '../synchronous.ts';
 import { COMMITTED_BY_ITSELF } from '../rules/committed-alone.ts';
 import { processedBy } from '../rules/attempt-end.ts';

@@ -18,7 +18,7 @@ import { claimedLater, settledLater, waitedSince } from './waited-time.ts';
 
 /**
  * What is asked of a file, by name, and made of data, so that it can be asked of another thread. Each of these runs in a
- * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `Date.now()`.
+ * transaction that it shares with others. `askedAt` is when it was asked for, on the clock of `wallTime()`.
  */
 const moves = {
   accept: ({ engine }: Statements, event: IncomingEvent) => atOnce(acceptEvent(engine, event)),
@@ -35,8 +35,14 @@ const moves = {
     return { step: atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)), crashed)), crashed };
   },
 
-  renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
-    atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
+  renew: (
+    { engine }: Statements,
+    leases: readonly Lease[],
+    now: number,
+    leaseMs: number,
+    isClosing: boolean,
+    askedAt: number,
+  ) => atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs, isClosing)),
 
   settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
     const ms = waitedSince(askedAt);

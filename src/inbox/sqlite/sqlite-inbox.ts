@@ -1,7 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
+import { wallTime } from '../../host/real-timers.ts';
 import { positive } from '../../number-option.ts';
 import type { Inbox } from '../contract.ts';
 import type { StoredEvent } from '../event.ts';
@@ -31,6 +32,7 @@ import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
+import { backups } from './operator/transfer/backup.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
@@ -78,7 +80,7 @@ export function sqliteInbox(
   assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
@@ -100,9 +102,10 @@ export function sqliteInbox(
   };
 
   /** Operators' functions on this thread; beside a writer they ask it for the lock. */
-  const here = sqliteOperations(
-    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
+  const access = accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () =>
+    borrow(),
   );
+  const here = { ...sqliteOperations(access), ...backups(access) };
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
   if (thread && !inMemory) {
@@ -218,7 +221,7 @@ export function sqliteInbox(
       return (await read('list', after, limit)).map(withBuffers);
     },
     async claim(request, limit, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       let freshUpTo: ClaimProgress['freshUpTo'] = null;
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
@@ -230,7 +233,7 @@ export function sqliteInbox(
       });
     },
     async claimOne(key, request, tell = () => {}) {
-      const askedAt = Date.now();
+      const askedAt = wallTime();
       return unheard.claim(request, tell, async (numbered, tell) => {
         for (;;) {
           const { step, crashed } = await move('claimOne', key, numbered, askedAt);
@@ -239,25 +242,25 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, Date.now());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },
     settle: (lease, settlement, now) =>
-      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, Date.now())),
+      unheard.settle(lease, (again) => move('settle', lease, settlement, now, again, wallTime())),
     transaction: (lease, work, attempt) => effectTransaction(connection, lease, work, attempt, borrow),
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
-      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, Date.now());
+      const { sweep, ignored, more } = await move('announce', scope, now, ignoreBefore, from, processor, wallTime());
       sweeps.set(whose, sweep);
       return { ignored, more };
     },
     leave: (processor) => move('leave', processor),
     processors: (now) => read('processors', now),
     async rerun(key, content, now, readFrom) {
-      const moved = await move('rerun', key, content, now, readFrom, Date.now());
+      const moved = await move('rerun', key, content, now, readFrom, wallTime());
       if (moved) notify();
       return moved;
     },

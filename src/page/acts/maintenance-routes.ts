@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { clearTimeout, setTimeout } from '../../host/real-timers.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { parseInstant } from '../../events/instant.ts';
 import type { By } from '../../inbox/operator/acts.ts';

@@ -1,4 +1,5 @@
 import { hostServer, type HostServer } from './host-server.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../host/real-timers.ts';
 
 /** Looks whether something has changed, for as long as there are listeners. */
 export interface Changes<Standing extends object> {

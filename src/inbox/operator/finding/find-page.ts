@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../../../host/real-timers.ts';
 import { retryPrintOf } from '../../rules/retry-groups.ts';
 import { termsOf } from '../../rules/search-words.ts';
 import type { Steps } from '../../rules/steps.ts';

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../../host/real-timers.ts';
 import { isInstance } from '../../../errors.ts';
 import { CLOCK, type ServerClock } from '../database-time.ts';
 import type { PostgresNotice } from './client.ts';

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
 
 /** A connection in the hands of the merchant's function. */
@@ -38,7 +38,7 @@ export function lent(connection: PostgresConnection): LentConnection {
 
 /** `pg` calls back in the context in which the connection was opened. */
 function inContext(given: unknown): unknown {
-  return typeof given === 'function' ? AsyncLocalStorage.bind(given as () => unknown) : given;
+  return typeof given === 'function' ? boundToHere(given as () => unknown) : given;
 }
 
 const KEPT =

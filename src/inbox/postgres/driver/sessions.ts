@@ -1,3 +1,4 @@
+import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, isInstance } from '../../../errors.ts';
 import { answerOf, LATE } from './answer-of.ts';
 import type { PostgresConnection } from './client.ts';

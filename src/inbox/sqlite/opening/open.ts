@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { performance } from '../../../host/real-timers.ts';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
 import { createForOwner } from '../../../host/owner-only.ts';
 import { whyHidden, whyNoAccess } from './access.ts';
