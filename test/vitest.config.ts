@@ -10,6 +10,7 @@ export const POSTGRES_ON_DEMAND = 'test/helpers/postgres-on-demand.ts';
 
 /** In `npm run test:long` alone, as CI has fifteen minutes. The dearest come first. */
 export const LONGEST: readonly string[] = [
+  'test/hosts/next-webpack.test.ts',
   'test/inbox/postgres/processes/*.test.ts',
   'test/inbox/postgres/{erasing,through-pgbouncer,one-connection,operator-plans}.test.ts',
   'test/inbox/postgres/{transfer,search,search-page,search-index,search-bounds,search-plans}.test.ts',

@@ -124,7 +124,7 @@ export interface AttemptError {
   readonly stack: string | null;
 }
 
-/** An attempt whose lease ran out without a word, as whoever has freed it tells. */
+/** An attempt whose lease ran out, as whoever has freed it tells. */
 export interface CrashedEvent extends EventKey {
   readonly type: string | null;
   readonly attempt: number;
@@ -134,6 +134,8 @@ export interface CrashedEvent extends EventKey {
   readonly dueAt: number | null;
   /** `null` unless its handler has committed a transaction by itself */
   readonly error: AttemptError | null;
+  /** its processor had said that it closes: it was interrupted and runs again, and has not crashed; absent where it has */
+  readonly wasClosing?: true;
 }
 
 /** Told of the attempts that a claim has found crashed, once that is durable. */
@@ -194,8 +196,12 @@ export interface WorkQueue<Database = DefaultDatabase> {
    * when there is nothing to run, or its type is paused. Frees no other leases than these two, when they ran out.
    */
   claimOne(key: EventKey, request: ClaimRequest, tell?: TellCrashed): Promise<ClaimedEvent | 'busy' | 'settled'>;
-  /** Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over. */
-  renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<readonly Lease[]>;
+  /**
+   * Extends leases; resolves with those that are still held: one that has run out is, until the event is taken over.
+   *
+   * @param isClosing - their processor closes: where one of them runs out, its attempt was interrupted and has not crashed
+   */
+  renew(leases: readonly Lease[], now: number, leaseMs: number, isClosing?: boolean): Promise<readonly Lease[]>;
   /**
    * Ends an attempt and its lease, however late: its event is still held under its fence as long as nobody has taken it over.
    * `false` when somebody has, and nothing was changed; `committed alone` when it has ended otherwise than asked for, as the

@@ -1,3 +1,4 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { EntityOf } from '../events/entity.ts';
 import type { NamedInbox } from '../host/shell-words.ts';
@@ -50,7 +51,7 @@ export interface Screen {
   readonly title: string;
   /** what the tab says, where that is more than the title: what it is about comes first, as tabs are narrow */
   readonly tab?: string;
-  readonly status?: 200 | 404;
+  readonly status?: ContentfulStatusCode;
   /** the path in the navigation that is marked as current, such as `/events` */
   readonly current: string;
   readonly content: HtmlEscapedString | Promise<HtmlEscapedString>;

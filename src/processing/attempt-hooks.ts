@@ -99,7 +99,9 @@ export function attemptHooks(options: AttemptHookOptions): AttemptHookCalls {
       }
     },
     crashed(crashed) {
-      for (const { endpoint, id, type, attempt, deadReason, dueAt, error } of crashed) {
+      for (const { endpoint, id, type, attempt, deadReason, dueAt, error, wasClosing } of crashed) {
+        // It has not failed.
+        if (wasClosing === true) continue;
         const facts = { endpoint, id, type, attempt, error: told(error), durationMs: null };
         if (deadReason !== null) calls.call('onDead', onDead, { ...facts, reason: deadReason });
         else calls.call('onFailed', onFailed, { ...facts, dueAt: dueAt === null ? null : new Date(dueAt) });

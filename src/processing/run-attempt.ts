@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../host/own-context.ts';
 import { performance } from '../host/real-timers.ts';
 import { isInstance, isPermanent, waitAskedFor } from '../errors.ts';
 import type { HandledEvent, UnknownEvent, WebhookEvent } from '../events/webhook-event.ts';
@@ -53,6 +53,8 @@ export interface RunningAttempt {
 export interface LoggedAttempt extends RunningAttempt {
   /** of its event; `null` where the body says none any more */
   readonly type: string | null;
+  /** its handler has ended, or nobody waits for it any more */
+  isOver(): boolean;
   about(): EndedAttempt;
 }
 
@@ -68,7 +70,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
     const message = parsed.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     const end = invalid(message);
     const about = (): EndedAttempt => ({ ...factsOf(claimed, null), durationMs: 0 });
-    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, about };
+    return { type: null, ended: Promise.resolve(end), abort() {}, abandon: () => end, isOver: () => true, about };
   }
 
   const facts = factsOf(claimed, parsed.event.type);
@@ -84,7 +86,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
   };
 
   /** Each attempt has a context of its own: what its handler puts into it for good is not there for the next one. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   const controller = new AbortController();
   let stopped: 'timeout' | 'lost' | 'closing' | null = null;
   let isChecking = false;
@@ -237,6 +239,7 @@ export function runAttempt(claimed: ClaimedEvent, options: AttemptOptions): Logg
       span?.end(spanEnd(end, log.logErrors));
       return end;
     },
+    isOver: () => over,
     about,
   };
 }

@@ -179,7 +179,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       // An inbox gives up by itself at the deadline; the wait here is bounded for one that hangs.
       const acceptance = await withinDeadline(inbox.accept(incoming(verified, trace), deadline.at), deadline);
       if (acceptance === LATE) return verifier.refuse('deadline', { told });
-      log.oddities(verified, acceptance);
+      log.oddities(verified, acceptance, clock.now());
       hooks.accepted(verified, acceptance);
 
       const { id } = verified;
@@ -243,8 +243,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     upkeep.stop();
     // By then all are answered, but for those whose host has stopped their code because the client had gone.
     const limit = verifier.startDeadline({});
-    await Promise.all([withinDeadline(underWay.none(), limit).finally(() => limit.met()), processor.close()]);
-    await Promise.all([inline.close(), hooks.close()]);
+    const answered = withinDeadline(underWay.none(), limit).finally(() => limit.met());
+    await Promise.all([answered, processor.close(), inline.close()]);
+    await hooks.close();
     const lastChance = startDeadline(LAST_STATISTICS_MS);
     await withinDeadline(Promise.all([statistics.flush(), release.end()]), lastChance).finally(() => lastChance.met());
   }

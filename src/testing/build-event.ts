@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { didYouMean } from '../nearest.ts';
 import { checkedAtOnce } from '../events/own-data.ts';
 import {
   howToDeclare,
@@ -11,7 +12,7 @@ import { eventTypes, isEventType, type EventType } from '../events/event-types.t
 import { markChecked } from '../events/known-event.ts';
 import type { SentEventOf, UnknownEvent } from '../events/webhook-event.ts';
 import { assertOptions, type KnownOptions } from '../known-options.ts';
-import { fixture } from './fixtures.ts';
+import { EVENT_BODIES } from './event-bodies.ts';
 
 /** Any part of an event: objects are merged, lists and values take the place of the fixture's, `undefined` removes. */
 export type EventOverrides<T extends HandledType> = Merged<Omit<SentEventOf<T>, 'type'>>;
@@ -28,8 +29,6 @@ type Merged<Value> = { readonly [Key in keyof Value]?: Replacement<Value[Key]> |
 type Replacement<Value> = Value extends readonly unknown[] ? Value : Value extends object ? Merged<Value> : Value;
 
 type Json = Record<string, unknown>;
-
-const texts = new Map<EventType, string>();
 
 /**
  * Makes a valid event of a type, as the service might send it: that of `fixtures/<type>.json` under an id of its own,
@@ -70,7 +69,7 @@ export function buildEvent(type: string, overrides: object = {}, options: BuildE
 }
 
 function fromFixture(type: EventType): Json {
-  const event = JSON.parse(fixtureText(type)) as Json;
+  const event = JSON.parse(EVENT_BODIES[type]) as Json;
   makeItsOwn(event);
   return event;
 }
@@ -83,7 +82,8 @@ export function newEvent(type: string): Json {
 function ownEvent(type: string, isDeclared: boolean): Json {
   if (isDeclared) return newEvent(type);
   throw new TypeError(
-    `${JSON.stringify(type)} is no event type. Use one of: ${eventTypes.join(', ')}. ${howToDeclare(type)}`,
+    `${JSON.stringify(type)} is no event type. ${didYouMean(type, eventTypes) ?? 'It is like none.'} Use one of: ${eventTypes.join(', ')}. ` +
+      howToDeclare(type),
   );
 }
 
@@ -96,14 +96,6 @@ export function makeItsOwn(event: object): void {
   Object.assign(event, { id: newId('evt'), created: new Date().toISOString() });
   const entity = 'id' in data ? 'id' : 'product_id';
   data[entity] = newId((data[entity] ?? '').replace(/_.*$/, ''));
-}
-
-function fixtureText(type: EventType): string {
-  const known = texts.get(type);
-  if (known !== undefined) return known;
-  const text = fixture(type).toString();
-  texts.set(type, text);
-  return text;
 }
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

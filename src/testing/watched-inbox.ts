@@ -45,8 +45,8 @@ export function watchedInbox<Database>(inner: Inbox<Database>, patienceMs: numbe
       watch(inner.claimOne(key, request, tell), (claimed) => {
         if (typeof claimed === 'object') begin(claimed);
       }),
-    renew: (leases, now, leaseMs) =>
-      watch(inner.renew(leases, now, leaseMs), (held) => {
+    renew: (leases, ...more) =>
+      watch(inner.renew(leases, ...more), (held) => {
         const kept = new Set(held.map(keyOf));
         for (const lease of leases) if (!kept.has(keyOf(lease))) end(lease);
       }),

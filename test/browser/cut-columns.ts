@@ -35,7 +35,8 @@ const FIND = String.raw`(() => {
       if (!isSeen(cell)) continue;
       const column = (table.id || table.closest('[id]').id) + '/' + (cell.dataset.col ?? cell.dataset.label ?? cell.textContent.trim());
       const box = cell.getBoundingClientRect();
-      if (box.left < main.left - 1 || box.right > main.right + 1) faults.add(column + ': lies outside of the page');
+      const scrolls = /auto|scroll/.test(getComputedStyle(table).overflowX);
+      if (!scrolls && (box.left < main.left - 1 || box.right > main.right + 1)) faults.add(column + ': lies outside of the page');
       const texts = new Map();
       const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
       while (walk.nextNode()) {
@@ -44,6 +45,15 @@ const FIND = String.raw`(() => {
         if (text.data.trim() === '' || !isSeen(element) || element.closest('button, .unseen')) continue;
         const range = document.createRange();
         range.selectNodeContents(text);
+        // Where a word is as long as words are, no line ends within it.
+        for (const { index, 0: { length } } of text.data.matchAll(/[\p{L}\p{N}.,:]{1,18}(?![\p{L}\p{N}.,:_/@-])/gu)) {
+          if (index > 0 && /[\p{L}\p{N}.,:_/@-]/u.test(text.data[index - 1])) continue;
+          const word = document.createRange();
+          word.setStart(text, index);
+          word.setEnd(text, index + length);
+          const at = [...word.getClientRects()].map(({ top }) => top);
+          if (Math.max(...at) - Math.min(...at) > 8) faults.add(column + ': a word is broken: ' + word.toString());
+        }
         // Of a text of several lines none is cut.
         const tops = [...range.getClientRects()].map(({ top }) => top);
         if (Math.max(...tops) - Math.min(...tops) > 8) continue;

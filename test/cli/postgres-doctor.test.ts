@@ -78,6 +78,46 @@ describe('hookbox doctor on Postgres', () => {
     });
   });
 
+  it('finds a sequence that is behind what is stored, and says the line that mends it', async () => {
+    await there.makeInbox();
+    const t = tablesIn(there.schema);
+    await using inbox = postgresInbox(there.url, { schema: there.schema, listen: false });
+    for (const id of ['a', 'b', 'c']) await inbox.accept(incoming({ id }), later());
+    expect((await examine()).find('sequences')).toMatchObject({ status: 'ok' });
+    await there.pool.query(`SELECT setval(pg_get_serial_sequence($1, 'seq'), 1)`, [t.events]);
+    const finding = (await examine()).find('sequences');
+    expect(finding).toMatchObject({
+      status: 'problem',
+      what: expect.stringMatching(/go on from 2, and \d is stored/),
+    });
+    const line = /^Run: (.*)$/.exec(finding?.advice ?? '')?.[1] ?? '';
+    // What is refused, and what asks whether it is ready, says the same.
+    const said = { message: expect.stringContaining(`events_pkey): its sequence is behind`) };
+    await expect(inbox.accept(incoming({ id: 'd' }), later())).rejects.toMatchObject(said);
+    await there.pool.query(`SELECT setval(pg_get_serial_sequence($1, 'seq'), 1)`, [t.events]);
+    await expect(inbox.operations?.ping()).rejects.toMatchObject({ message: expect.stringContaining(line) });
+    await there.pool.query(line);
+    await inbox.operations?.ping();
+    expect(await inbox.accept(incoming({ id: 'd' }), later())).toMatchObject({ result: 'stored' });
+    expect((await examine()).find('sequences')).toMatchObject({ status: 'ok' });
+    expect((await inbox.list()).at(-1)?.id).toBe('d');
+  });
+
+  it('says of a role that only works that it may not look at sequences', async () => {
+    const role = await there.scratchRole();
+    await there.makeInbox();
+    await there.pool.query(
+      `GRANT USAGE ON SCHEMA ${quoted(there.schema)} TO ${role};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted(there.schema)} TO ${role}`,
+    );
+    expect((await examine(there.urlOf(role))).find('sequences')).toMatchObject({
+      status: 'ok',
+      what: expect.stringContaining('may not look at them'),
+    });
+    await using inbox = postgresInbox(there.urlOf(role), { schema: there.schema, listen: false });
+    await inbox.operations?.ping();
+  });
+
   it('says what a role is to be granted', async () => {
     const role = await there.scratchRole();
     const at = (check: string) => async (): Promise<Finding | undefined> =>

@@ -2,7 +2,7 @@
 // It takes signed deliveries and writes each id to its output as soon as it was answered 200, in the same turn of the event
 // loop; and each id that it ended with unanswered, with the groups under way, right before its end.
 import { writeSync } from 'node:fs';
-import { createRequire, flushCompileCache } from 'node:module';
+import { createRequire, flushCompileCache, syncBuiltinESMExports } from 'node:module';
 import type { Transferable, Worker } from 'node:worker_threads';
 import { sqliteInbox } from '../../src/inbox/sqlite/sqlite-inbox.ts';
 import { createReceiver } from '../../src/receive/receiver.ts';
@@ -44,6 +44,7 @@ workerThreads.Worker = class extends workerThreads.Worker {
     if (groups.size === 2 && sentGroups > 5 + (Number(round) % 7)) endNow();
   }
 };
+syncBuiltinESMExports();
 
 function endNow(): void {
   for (const giveUpAt = performance.now() + lingerMs; performance.now() < giveUpAt;);

@@ -5,20 +5,19 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const SOURCE = new URL('../../src/', import.meta.url);
-const THREADS = ['writer-thread', 'operators-thread'];
+const THREAD = fileURLToPath(new URL('inbox/sqlite/threads/hookbox-thread.ts', SOURCE));
 /** Below node_modules, so that what is not bundled is found. */
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/hookbox-bundled/', import.meta.url));
 
 /**
- * A script of these tests with what it imports in a few files, and the threads of an inbox beside it: what is started
+ * A script of these tests with what it imports in a few files, and what the threads of an inbox begin with beside it: what is started
  * dozens of times should not load hundreds of modules each time.
  *
  * @returns the path to start
  */
 export async function bundledScript(script: URL): Promise<string> {
-  const threads = THREADS.map((name) => [name, fileURLToPath(new URL(`inbox/sqlite/threads/${name}.ts`, SOURCE))]);
   const bundle = await rolldown({
-    input: { script: fileURLToPath(script), ...Object.fromEntries(threads) },
+    input: { script: fileURLToPath(script), 'hookbox-thread': THREAD },
     platform: 'node',
     external: ['better-sqlite3', 'pg'],
     logLevel: 'silent',

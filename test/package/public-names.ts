@@ -24,6 +24,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'verifySignature',
   ],
   'hookbox/sqlite': ['sqliteInbox'],
+  'hookbox/sqlite/thread': [],
   'hookbox/postgres': ['postgresInbox'],
   'hookbox/memory': ['memoryInbox'],
   'hookbox/ops': [

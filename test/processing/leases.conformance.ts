@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Inbox } from '../../src/inbox/contract.ts';
-import { EVERYTHING, type ClaimedEvent, type ClaimRequest, type Lease } from '../../src/inbox/work.ts';
+import {
+  EVERYTHING,
+  type ClaimedEvent,
+  type ClaimRequest,
+  type CrashedEvent,
+  type Lease,
+} from '../../src/inbox/work.ts';
 import { createProcessor } from '../../src/processing/processor.ts';
 import { incoming, later } from '../helpers/incoming-event.ts';
 import { orderEvent, store } from '../helpers/order-event.ts';
@@ -77,9 +83,11 @@ export function testLeases(name: string, open: () => Inbox): void {
       expect(await inbox.settle(lease, { outcome: 'processed' }, now)).toBe(false);
       expect(await inbox.settle(lease, { outcome: 'retry', error: ERROR, dueAt: now }, now)).toBe(false);
       expect(await inbox.settle(lease, { outcome: 'interrupted' }, now)).toBe(false);
-      await expect(inbox.transaction(lease, () => {}, { now: () => now, signal })).rejects.toMatchObject({
+      const work = vi.fn();
+      await expect(inbox.transaction(lease, work, { now: () => now, signal })).rejects.toMatchObject({
         code: 'LEASE_LOST',
       });
+      expect(work).not.toHaveBeenCalled();
       expect(await standing(inbox, 'first')).toEqual(['processed', 'processed']);
       expect(await ids(inbox, now)).toEqual([]);
     });
@@ -111,6 +119,68 @@ export function testLeases(name: string, open: () => Inbox): void {
       expect(await ids(inbox, now)).toEqual([]);
       expect(await inbox.renew([lease], now + 500, LEASE_MS)).toEqual([lease]);
       expect(await ids(inbox, now + 500 + LEASE_MS)).toEqual(['next']);
+    });
+  });
+
+  describe(`${name}: an attempt whose processor has said that it closes`, () => {
+    /** A processor has begun to close, and its process is killed. */
+    async function killed(times = 1): Promise<{ inbox: Inbox; told: CrashedEvent[]; now: number }> {
+      const inbox = open();
+      await inbox.announce(EVERYTHING, START, null);
+      await inbox.accept(incoming({ id: 'first', receivedAt: START }), later());
+      const told: CrashedEvent[] = [];
+      let now = START;
+      for (let n = 0; n < times; n += 1) {
+        const [claimed] = await inbox.claim(request(now), 1, (found) => void told.push(...found));
+        expect(await inbox.renew([leaseOf(claimed)], now, LEASE_MS, true)).toEqual([leaseOf(claimed)]);
+        now += LEASE_MS;
+      }
+      return { inbox, told, now };
+    }
+
+    it('is interrupted where its lease runs out: neither a failure nor a crash, however often', async () => {
+      const { inbox, told, now } = await killed(5);
+      await using _ = inbox;
+      const [claimed] = await inbox.claim(request(now), 1, (found) => void told.push(...found));
+      expect(claimed).toMatchObject({ id: 'first', attempt: 6, failures: 0 });
+      expect(await standing(inbox, 'first')).toEqual(['processing', ...Array<string>(5).fill('interrupted')]);
+      const about = { endpoint: 'default', id: 'first', type: 'order.created', error: null, wasClosing: true };
+      expect(told).toEqual(
+        [1, 2, 3, 4, 5].map((n) => ({ ...about, attempt: n, deadReason: null, dueAt: START + n * LEASE_MS })),
+      );
+    });
+
+    it('is interrupted too where the next delivery finds it', async () => {
+      const { inbox, now } = await killed();
+      await using _ = inbox;
+      const key = { endpoint: 'default', id: 'first' };
+      expect(await inbox.claimOne(key, request(now))).toMatchObject({ attempt: 2 });
+      expect(await standing(inbox, 'first')).toEqual(['processing', 'interrupted']);
+    });
+
+    it('leaves no suspect: others run beside it', async () => {
+      const { inbox, now } = await killed();
+      await using _ = inbox;
+      await inbox.accept(incoming({ id: 'other', entity: 'other', receivedAt: START }), later());
+      expect(await ids(inbox, now)).toEqual(['other', 'first']);
+    });
+
+    it('has crashed where a later claim of its event has said nothing of the kind', async () => {
+      const { inbox, now } = await killed();
+      await using _ = inbox;
+      expect(await ids(inbox, now)).toEqual(['first']);
+      expect(await ids(inbox, now + LEASE_MS)).toEqual(['first']);
+      expect(await standing(inbox, 'first')).toEqual(['processing', 'interrupted', 'crashed']);
+    });
+
+    it('ends as it ends where it is not killed', async () => {
+      const inbox = open();
+      await using _ = inbox;
+      await inbox.accept(incoming({ id: 'first', receivedAt: START }), later());
+      const [claimed] = await claim(inbox, START);
+      await inbox.renew([leaseOf(claimed)], START, LEASE_MS, true);
+      expect(await inbox.settle(leaseOf(claimed), { outcome: 'processed' }, START)).toBe(true);
+      expect(await standing(inbox, 'first')).toEqual(['processed', 'processed']);
     });
   });
 

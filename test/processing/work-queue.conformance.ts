@@ -780,6 +780,30 @@ export function testWorkQueue(name: string, open: () => Inbox): void {
         expect(await claim(inbox, START + 10)).toMatchObject([{ id: 'older', superseded: false }]);
       });
 
+      it.each([
+        ['settled', async (inbox: Inbox, lease: Lease) => void (await inbox.settle(lease, PROCESSED, START))],
+        [
+          'by its transaction',
+          async (inbox: Inbox, lease: Lease) => {
+            await inbox.transaction(lease, () => {}, { now: () => START, signal: new AbortController().signal });
+            await inbox.settle(lease, { outcome: 'committed' }, START);
+          },
+        ],
+      ])('not by one that was created more than a day ahead, %s, but by one that says less', async (_, end) => {
+        const day = 86_400_000;
+        for (const [ahead, superseded] of [
+          [10 * 365 * day, false],
+          [day + 1, false],
+          [day, true],
+        ] as const) {
+          await using inbox = await holding({ id: 'ahead', created: { ms: START + ahead, ns: 0 } });
+          const [claimed] = await claim(inbox, START);
+          await end(inbox, leaseOf(claimed));
+          await store(inbox, { id: 'later', created: { ms: START + 5, ns: 0 } });
+          expect(await claim(inbox, START + 10)).toMatchObject([{ id: 'later', superseded }]);
+        }
+      });
+
       it('never when it has no entity', async () => {
         await using inbox = await holding({ id: 'newer', entity: null, created: at(2) });
         await settleNext(inbox, START, PROCESSED);

@@ -470,6 +470,21 @@ describe('the deadline', () => {
   });
 });
 
+it.each([
+  ['more than a day', 25, 1],
+  ['less than a day', 23, 0],
+])('an event that was created %s ahead is stored, and named in the log so often: %i h, %i', async (_, hours, times) => {
+  const receiver = receiving();
+  const created = new Date(Date.now() + hours * 3_600_000).toISOString();
+  const body = utf8.encode(JSON.stringify({ id: 'evt_1', type: 'order.ready', created, data: { id: 'ord_1' } }));
+  expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'stored' });
+  expect(await receiver.receive(signed(body))).toMatchObject({ kind: 'duplicate' });
+  const told = lines.filter(({ message }) => message.startsWith('created is more than a day ahead'));
+  expect(told.map(({ level, facts }) => [level, facts['id'], facts['created']])).toEqual(
+    Array.from({ length: times }, () => ['warn', 'evt_1', created]),
+  );
+});
+
 describe('the entity of an event', () => {
   it('is what the entity option says', async () => {
     const receiver = receiving({ entity: (event) => `all:${event.type}` });

@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 
 /** A thread that was started, and when it has ended. */
 export interface StartedThread {
   readonly worker: Worker;
-  /** the name of its file */
+  /** its name among those of hookbox */
   readonly entry: string;
   readonly exited: Promise<void>;
 }
@@ -18,8 +18,9 @@ export function startedThreads(): StartedThread[] {
       super(entry, options);
       const { promise: exited, resolve } = Promise.withResolvers<void>();
       this.on('exit', () => resolve());
-      started.push({ worker: this, entry: String(entry).replace(/^.*\/|\.\w+$/g, ''), exited });
+      started.push({ worker: this, entry: String(options?.name).replace('hookbox ', ''), exited });
     }
   };
+  syncBuiltinESMExports();
   return started;
 }

@@ -213,6 +213,42 @@ describe('what comes out of order', () => {
     }
   });
 
+  it('a key without a name is told by its id', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const made = await user.send(await user.open('/keys'), 'Make a key', { name: '  ' });
+    const { id = '' } = sandbox.keys.list().at(-1) ?? {};
+    expect(made.text).toContain(`The key ${id}. Copy it now: it is not shown again.`);
+  });
+
+  it('a form that was refused is shown as it was filled in, but for a secret', async () => {
+    await using sandbox = createSandbox();
+    const user = new FormUser(sandbox);
+    const filled: readonly (readonly [string, string, Record<string, string | string[]>])[] = [
+      ['/keys', 'Make a key', { name: 'my "key"', permissions: ['carts:read', 'orders:write'], expires: 'soon' }],
+      ['/webhooks', 'Register an endpoint', { url: 'http://shop.example/', events: ['order.ready'], signing: 'none' }],
+      ['/clock', 'Move the clock by a time of your own', { by: 'tomorrow' }],
+      ['/faults', 'Have an operation go wrong', { kind: 'slow', operation: 'getCart', times: '3', status: '503' }],
+      ['/faults', 'Have deliveries go wrong', { kind: 'burst', times: '0' }],
+    ];
+    const fieldsOf = (...read: Parameters<typeof readForm>) =>
+      readForm(...read)
+        .body.filter(([name]) => name !== 'sight')
+        .toSorted(([one], [other]) => one.localeCompare(other));
+    for (const [path, form, fields] of filled) {
+      const sight = await user.open(path);
+      const sent = fieldsOf(sight.html, form, fields);
+      const answer = await user.send(sight, form, fields);
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('Nothing was done.')]);
+      expect(fieldsOf(answer.html, form)).toEqual(sent);
+      // And it can be sent from there.
+      expect((await user.send(answer, form, fields)).status).toBe(400);
+    }
+    const secret = { url: 'https://a.example', secret: 'a secret of mine' };
+    const refused = await user.send(await user.open('/webhooks'), 'Register an endpoint', secret);
+    expect([refused.status, refused.html.includes('a secret of mine')]).toEqual([400, false]);
+  });
+
   it('a form that is out of date moves nothing: the order has moved meanwhile', async () => {
     await using service = new Service();
     const { orders } = service.sandbox;

@@ -8,7 +8,7 @@ import { missingMigrations, NEWEST } from '../../inbox/postgres/opening/migrate.
 import { onServer } from '../../inbox/postgres/opening/on-server.ts';
 import { askedRights } from '../../inbox/postgres/opening/rights.ts';
 import { askedServer, faultsOf, versionText, type Server } from '../../inbox/postgres/opening/server.ts';
-import { missingRows, tableFaults } from '../../inbox/postgres/opening/table-faults.ts';
+import { missingRows, sequenceFaults, tableFaults } from '../../inbox/postgres/opening/table-faults.ts';
 import { tablesIn } from '../../inbox/postgres/sql/tables.ts';
 import { USUAL_SCHEMA } from '../../host/postgres-url.ts';
 import { shownInbox, type DbOptions } from '../shared/db-option.ts';
@@ -99,8 +99,15 @@ async function checkContents(session: Session, schema: string): Promise<readonly
   while (!found.isOver && performance.now() < until) found = await lookForLost(session, tables, found, LOOKED_AT);
   const lost = wordsOfLost(tables, found);
   const upTo = found.isOver ? '' : ` up to number ${found.behind}; processors look at all of them once a day`;
-  if (lost !== null) return [...missing, problem('events', lost.what, lost.advice)];
-  return [...missing, ok('events', `each is waiting, dead, ignored or known to be processed${upTo}`)];
+  const others = [...missing, ...judgeSequences(await sequenceFaults(session, tables))];
+  if (lost !== null) return [...others, problem('events', lost.what, lost.advice)];
+  return [...others, ok('events', `each is waiting, dead, ignored or known to be processed${upTo}`)];
+}
+
+function judgeSequences(faults: Awaited<ReturnType<typeof sequenceFaults>>): readonly Finding[] {
+  if (faults === null) return [ok('sequences', 'this role may not look at them; the one that owns the tables may')];
+  if (faults.length === 0) return [ok('sequences', 'they are ahead of what is stored')];
+  return faults.map(({ what, advice }) => problem('sequences', what, advice));
 }
 
 /** What the tables of the schema are to this hookbox. */

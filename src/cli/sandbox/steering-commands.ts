@@ -47,7 +47,7 @@ export interface SendOptions extends SteeringOptions {
 
 function send(): Command {
   const made = command('send', 'send an event that no operation makes, such as one of a type of your own', [
-    'hookbox sandbox send loyalty.earned --events events.mjs --override data.points=5',
+    'hookbox sandbox send loyalty.earned --events events.mjs --override data.account=a --override data.points=5',
     'hookbox sandbox send order.created --override data.gift_note=hello',
     'hookbox sandbox send event.json',
   ])

@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { delay, performance } from '../../host/real-timers.ts';
 import { webhookHandler } from '../../../adapters/node.ts';
 import { PermanentError } from '../../errors.ts';

@@ -1,5 +1,4 @@
 import { performance } from '../../host/real-timers.ts';
-import { TransactionError } from '../../errors.ts';
 import type { Inbox } from '../../inbox/contract.ts';
 import { COMMITTED_ALONE } from '../../inbox/rules/committed-alone.ts';
 import type { Acceptance, IncomingEvent } from '../../inbox/event.ts';
@@ -60,8 +59,8 @@ export function observedInbox(inbox: Inbox, observer: Observer): Inbox {
       }
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases, now, leaseMs);
+    async renew(leases, ...more) {
+      const held = await inbox.renew(leases, ...more);
       for (const lease of leases) if (!held.includes(lease)) tellLost(lease);
       return held;
     },

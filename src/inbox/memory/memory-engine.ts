@@ -63,6 +63,7 @@ function arrivals(entries: Entries): Omit<Arrivals, 'counts' | keyof EntityQueue
         claimedAt: 0,
         leaseUntil: 0,
         isLeased: false,
+        isClosing: false,
         trigger: 'auto',
         attempts: [],
         attemptCount: 0,

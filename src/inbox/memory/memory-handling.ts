@@ -77,6 +77,7 @@ export function memoryHandling(
           claimedAt: now,
           leaseUntil: until,
           isLeased: true,
+          isClosing: false,
         });
         const told = { lease, endpoint, id, body: body ?? new Uint8Array(), verified, receivedAt, attempt, failures };
         return { ...told, ...(trace !== null && { trace }) };
@@ -87,10 +88,11 @@ export function memoryHandling(
     claimedUnder: () => answer([]),
     foundBy: () => answer([]),
     outcomeUnder: () => answer(undefined),
-    renew({ seq, fence }, until) {
+    renew({ seq, fence }, until, isClosing) {
       const entry = entries.all[seq - 1];
       if (entry?.isLeased !== true || entry.fence !== fence) return answer(false);
       entry.leaseUntil = until;
+      entry.isClosing = isClosing;
       return answer(true);
     },
     ranOut(by, limit, key) {
@@ -195,9 +197,21 @@ export function memoryEntityQueue(entries: Entries): Omit<EntityQueue, 'timeSlic
 }
 
 function runningOf(entry: Entry): RunningEvent {
-  const { seq, fence, endpoint, type, entity, created, attemptCount: attempt, trigger, claimedAt, state } = entry;
+  const {
+    seq,
+    fence,
+    endpoint,
+    type,
+    entity,
+    created,
+    attemptCount: attempt,
+    trigger,
+    claimedAt,
+    state,
+    isClosing,
+  } = entry;
   const isProcessed = state === 'processed';
-  return { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt, isProcessed };
+  return { seq, fence, endpoint, type, entity, created, attempt, trigger, claimedAt, isProcessed, isClosing };
 }
 
 function isLeased(entry: Entry): boolean {

@@ -45,7 +45,7 @@ export function memoryQueue(entries: Entries, engine: Engine): { queue: WorkQueu
         return step;
       }
     },
-    renew: async (leases, now, leaseMs) => atOnce(renewLeases(engine, leases, now, leaseMs)),
+    renew: async (leases, now, leaseMs, isClosing) => atOnce(renewLeases(engine, leases, now, leaseMs, isClosing)),
     settle: async (lease, settlement, now) => atOnce(settle(engine, lease, settlement, now)),
     async transaction(lease, work, { now, signal, skipped }) {
       refuseAsyncFunction(work);

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, performance } from '../../host/real-timers.ts';
 import type { Inbox } from '../contract.ts';
 import { lookForLost, NONE_LOST, wordsOfLost, type LostFound } from './lost-events.ts';
-import { missingRows, tableFaults } from './opening/table-faults.ts';
+import { missingRows, sequenceFaults, tableFaults } from './opening/table-faults.ts';
 import type { Store } from './store.ts';
 
 type Upkeep = Parameters<NonNullable<Inbox['upkeep']>>[0];
@@ -43,6 +43,7 @@ export function dailyLook(store: Store, schema: string): (how: Upkeep) => Promis
     const faults = await database.read(async (session) => [
       ...(await tableFaults(session, schema)),
       ...(await missingRows(session, { schema, tables: t })),
+      ...((await sequenceFaults(session, t)) ?? []),
     ]);
     for (const fault of faults) report(fault);
   }

@@ -83,7 +83,7 @@ async function runOnce<T>(
 ): Promise<Ended<T>> {
   let abandoned: Marked | null = null;
   const ended = await store.database.lend<Ended<T>>(async (session, spoil) => {
-    await store.writeAt(session, now());
+    await store.writeAt(session, now(), store.time.asked());
     await session.exec(BEGIN);
     const marked = await mark(store, session, lease);
     if (marked === null || signal.aborted) {
@@ -97,7 +97,7 @@ async function runOnce<T>(
       return { thrown: new TransactionError('GIVEN_UP', `${GIVEN_UP} ${ended.stuckOn}.`) };
     }
     if ('result' in ended) {
-      if (await endProcessed(store, session, lease, processedBy(skipped), now())) {
+      if (await endProcessed(store, session, lease, processedBy(skipped), store.time.toDatabase(now()))) {
         ended = await commit(session, ended.result, marked.id);
       } else {
         await session.exec('ROLLBACK');
@@ -126,7 +126,7 @@ interface Marked {
 async function mark({ t }: Store, session: Session, { seq, fence }: Lease): Promise<Marked | null> {
   const marked = await session.row<Marked>(
     `INSERT INTO ${t.effects} (seq, fence)
-     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL
+     SELECT seq, fence FROM ${t.queue} WHERE seq = $1 AND fence = $2 AND lease_until_ms IS NOT NULL AND NOT processed
      ON CONFLICT DO NOTHING
      RETURNING pg_current_xact_id()::text AS id, pg_backend_pid() AS pid`,
     [seq, fence],
@@ -239,7 +239,7 @@ async function endProcessed(
 
 /** Without the marker, which goes with it; `false` when the lease is lost. */
 async function endAttempt(
-  { scene, time }: Store,
+  { scene }: Store,
   session: Session,
   lease: Lease,
   settlement: ReturnType<typeof processedBy>,
@@ -247,7 +247,7 @@ async function endAttempt(
 ): Promise<boolean> {
   const place = scene(session, { ordered: false, exclusive: false });
   await place.locks.takeOf([lease.seq]);
-  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, time.toDatabase(now)));
+  return carriedOut(place, (engine) => settleInTransaction(engine, lease, settlement, now));
 }
 
 /** What a constraint that is deferred says is thrown as it is: it is the merchant's own. */

@@ -144,7 +144,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
 
   const settle: Inbox['settle'] = (lease, settlement, now) =>
     unheard.settle(lease, (again) => {
-      const job: SettlementJob = { lease, settlement, now, again };
+      const job: SettlementJob = { lease, settlement, now, times: store.time.asked(), again };
       return settlements.submitMove(job) as Promise<Settled>; // what settleGroup answers with
     });
 
@@ -152,7 +152,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     schema: settings.schema,
     transactionsAtOnce: database.mostLent,
     async accept(event, deadline) {
-      const arrival: Arrival = { event, receivedAt: null, isUnsure: false };
+      const arrival: Arrival = { event, times: store.time.asked(), receivedAt: null, isUnsure: false };
       const accepted = arrivals.submit(arrival, event.body.byteLength + OVERHEAD_BYTES, deadline);
       const acceptance = (await accepted) as Acceptance; // what acceptGroup answers with
       if (acceptance.result === 'stored' || acceptance.replaced) stored();
@@ -164,7 +164,7 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
       claiming(request, tell, (numbered, tell) => claimDue(store, numbered, limit, tell)),
     claimOne: (key, request, tell = () => {}) =>
       claiming(request, tell, (numbered, tell) => claimByKey(store, key, numbered, tell)),
-    renew: (leases, now, leaseMs) => asked(() => queue.renew(leases, now, leaseMs)),
+    renew: (...given) => asked(() => queue.renew(...given)),
     settle,
     transaction: <T>(
       lease: Parameters<Inbox['transaction']>[0],
@@ -193,6 +193,8 @@ export function inboxOnPostgres<Connection extends PostgresConnection>(
     },
     operations,
     async upkeep(how) {
+      const deaf = how.report && wakeUp?.problem();
+      if (deaf) how.report?.(deaf);
       await asked(() => look(how));
       await keepHandy(operations, how);
     },

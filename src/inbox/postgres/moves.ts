@@ -63,6 +63,8 @@ export function movesOf(t: Tables) {
         INSERT INTO ${t.shelf} (seq, state, dead_reason, endpoint, type, settled_ms, due_ms)
         SELECT seq, 'dead', 'invalid', endpoint, type_key, received_ms, received_ms FROM about WHERE NOT valid
         RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), counted AS (
         INSERT INTO ${t.counts} (minute_ms, what, detail, count)
         SELECT $15::bigint, what, counted, count(*)
@@ -117,14 +119,14 @@ export function movesOf(t: Tables) {
       WITH claimed AS (
         UPDATE ${t.queue}
         SET claimed_ms = $2, lease_until_ms = $3, fence = ${NEXT_FENCE}, attempts = attempts + 1, parked = false,
-          fresh = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
+          fresh = false, closing = false, leased_entity = CASE WHEN $4::boolean THEN entity END,
           leased_suspect = CASE WHEN $5::boolean AND crashes > 0 THEN true END
         WHERE seq = ANY($1::bigint[]) AND lease_until_ms IS NULL
         RETURNING seq, fence, attempts, failures
       )
       SELECT claimed.*, events.endpoint, events.id, events.body, events.verified, events.received_ms, events.trace
       FROM claimed CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = claimed.seq')}`,
-    renew: `UPDATE ${t.queue} SET lease_until_ms = $3 WHERE ${HELD}`,
+    renew: `UPDATE ${t.queue} SET lease_until_ms = $3, closing = $4 WHERE ${HELD}`,
     /** Also where it is the end of a lease of what was processed before. */
     toProcessed: `DELETE FROM ${t.queue} WHERE seq = ANY($1::bigint[])`,
     processedUnderLease: `UPDATE ${t.queue} SET processed = true WHERE seq = $1`,
@@ -252,6 +254,8 @@ export function movesOf(t: Tables) {
         SELECT seq, endpoint, settled_ms, due_ms, attempts, failures, crashes, trigger, body IS NOT NULL
         FROM about WHERE state = 'processed'
         RETURNING seq
+      ), noted AS (
+        INSERT INTO ${t.unindexed} (first, count, seqs) SELECT min(seq), count(*), array_agg(seq) FROM stored HAVING count(*) > 0
       ), placed AS (SELECT seq FROM queued UNION ALL SELECT seq FROM shelved UNION ALL SELECT seq FROM brought)
       SELECT seq, (SELECT count(*) FROM placed) AS placed FROM about ORDER BY place`,
 

@@ -1,4 +1,3 @@
-import { performance } from '../../host/real-timers.ts';
 import { announce, WHOLE_SWEEP, type Sweep } from '../rules/announce.ts';
 import type { Engine } from '../rules/engine.ts';
 import { renewLeases } from '../rules/leases.ts';
@@ -39,17 +38,17 @@ export function workQueue(store: Store): Part {
   const sweeps = new Map<string, Sweep>();
 
   return {
-    async renew(leases, now, leaseMs) {
+    async renew(leases, now, leaseMs, isClosing) {
       if (leases.length === 0) return [];
-      const askedAt = performance.now();
+      const times = time.asked();
       return database.transaction({
-        before: (session) => writeAt(session, now),
+        before: (session) => writeAt(session, now, times),
         async work(session) {
           const place = scene(session, NO_LEASES);
           // As settlements do, so that none waits for a renewal that waits for it.
           await place.locks.takeOf(leases.map(({ seq }) => seq));
           // From when it is granted, as with claims.
-          return carriedOut(place, (engine) => renewLeases(engine, leases, time.toDatabase(now, askedAt), leaseMs));
+          return carriedOut(place, (engine) => renewLeases(engine, leases, times.granted(now), leaseMs, isClosing));
         },
       });
     },
@@ -57,12 +56,13 @@ export function workQueue(store: Store): Part {
     async announce(scope, now, ignoreBefore, processor) {
       const whose = JSON.stringify(scope);
       const from = sweeps.get(whose) ?? WHOLE_SWEEP;
+      const times = time.asked();
       const { sweep, ignored, more } = await database.transaction({
-        before: (session) => writeAt(session, now),
+        before: (session) => writeAt(session, now, times),
         work(session) {
-          const before = ignoreBefore === null ? null : time.toDatabase(ignoreBefore);
-          const who = processor && { ...processor, startedAt: time.toDatabase(processor.startedAt) };
-          const rule = (engine: Engine) => announce(engine, scope, time.toDatabase(now), before, from, who);
+          const before = ignoreBefore === null ? null : times.toDatabase(ignoreBefore);
+          const who = processor && { ...processor, startedAt: times.toDatabase(processor.startedAt) };
+          const rule = (engine: Engine) => announce(engine, scope, times.toDatabase(now), before, from, who);
           return carriedOut(scene(session, NO_LEASES), rule);
         },
       });
@@ -106,14 +106,16 @@ export function workQueue(store: Store): Part {
         return carriedOut(scene(session, NO_LEASES), (engine) => ignoredTypes(engine, scope, from, until));
       }),
     attempts: (key) => attemptsOf(store, key),
-    rerun: (key, content, now, readFrom) =>
-      database.transaction({
-        before: (session) => writeAt(session, now),
+    rerun(key, content, now, readFrom) {
+      const times = time.asked();
+      return database.transaction({
+        before: (session) => writeAt(session, now, times),
         work: (session) =>
           carriedOut(scene(session, NO_LEASES), (engine) =>
-            rerunEvent(engine, key, content, time.toDatabase(now), readFrom),
+            rerunEvent(engine, key, content, times.toDatabase(now), readFrom),
           ),
-      }),
+      });
+    },
     prune: (endpoints, processedBefore, limit) =>
       database.transaction({
         before: (session) => time.follow(session),

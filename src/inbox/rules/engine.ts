@@ -30,8 +30,7 @@ export interface Engine
 export interface Counting {
   readonly counts: {
     count(what: Counted, detail: string): void;
-    /** @param times - once unless given; negative takes back what the same transaction has counted */
-    countType(what: Counted, type: string | null, times?: number): void;
+    countType(what: Counted, type: string | null): void;
     /** How long a handler ran, of all types and of its own. */
     countMs(what: 'handler-ms', ms: number, type: string | null): void;
   };
@@ -220,6 +219,8 @@ export interface RunningEvent extends QueuedEvent, Lease {
   readonly hasEffect?: boolean;
   /** its handler's transaction was committed with the end of the attempt; only the lease is left. No unless set */
   readonly isProcessed?: boolean;
+  /** its processor has said that it closes; no unless set */
+  readonly isClosing?: boolean;
 }
 
 /** An event whose lease has run out. */
@@ -235,8 +236,8 @@ export interface Leases extends Endings {
   foundBy(number: number): Steps<readonly CrashedEvent[]>;
   /** The events in processing under a claim of this number. */
   claimedUnder(number: number): Steps<readonly RunningEvent[]>;
-  /** Extends a lease whose fence still stands. */
-  renew(lease: Lease, until: number): Steps<boolean>;
+  /** Extends a lease whose fence still stands; notes whether its processor closes. */
+  renew(lease: Lease, until: number, isClosing: boolean): Steps<boolean>;
   /**
    * The events whose lease ended by then.
    *

@@ -1,3 +1,4 @@
+import { isFarAhead } from '../../events/far-ahead.ts';
 import type { AttemptError, Lease, Settled, Settlement } from '../work.ts';
 import { endingOf, type Ending, type EndOfAttempt } from './attempt-end.ts';
 import { COMMITTED_ALONE } from './committed-alone.ts';
@@ -100,6 +101,11 @@ export function* endAttempt(
   return ending;
 }
 
+/** Whether older events of its entity are superseded by it. */
+function raisesMark({ entity, created }: RunningEvent, now: number): boolean {
+  return entity !== null && created !== null && !isFarAhead(created, now);
+}
+
 function* noteEnding(
   engine: Endings,
   event: RunningEvent,
@@ -107,6 +113,6 @@ function* noteEnding(
   now: number,
 ): Steps<void> {
   if (ending.counted !== null) engine.counts.countType(ending.counted, event.type);
-  if (ending.state === 'processed' && event.entity !== null) yield* engine.raiseHighWater(event);
+  if (ending.state === 'processed' && raisesMark(event, now)) yield* engine.raiseHighWater(event);
   yield* engine.addAttempt(event, ending, now);
 }

@@ -35,8 +35,14 @@ const moves = {
     return { step: atOnce(claimOne(engine, key, claimedLater(request, waitedSince(askedAt)), crashed)), crashed };
   },
 
-  renew: ({ engine }: Statements, leases: readonly Lease[], now: number, leaseMs: number, askedAt: number) =>
-    atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs)),
+  renew: (
+    { engine }: Statements,
+    leases: readonly Lease[],
+    now: number,
+    leaseMs: number,
+    isClosing: boolean,
+    askedAt: number,
+  ) => atOnce(renewLeases(engine, leases, now + waitedSince(askedAt), leaseMs, isClosing)),
 
   settle({ engine }: Statements, lease: Lease, settlement: Settlement, now: number, again: boolean, askedAt: number) {
     const ms = waitedSince(askedAt);

@@ -12,8 +12,7 @@ export const BYTES = 'ifnull(length(body), 0) AS bytes';
 /** What must be true for the holder of a lease to change anything: nobody has taken the event over, however late it is. */
 export const HELD = 'seq = :seq AND fence = :fence AND lease_until_ms IS NOT NULL';
 
-/** What goes with the end of a lease. */
-const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL, effect = 0';
+const NO_LEASE = 'claimed_ms = NULL, lease_until_ms = NULL';
 
 /** What was claimed by the claim of a number and is not settled: the lower 32 bits of a fence are the number of its claim. */
 export const CLAIMED_UNDER = "lease_until_ms IS NOT NULL AND state = 'processing' AND fence & 4294967295 = :number";
@@ -51,11 +50,12 @@ export function prepareMoves(database: SqliteDatabase) {
     claim: prepare(`
       UPDATE hookbox_events
       SET state = 'processing', dead_reason = NULL, fingerprint = NULL, settled_ms = NULL, parked = 0,
-          fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until
+          fence = (((fence >> 32) + 1) << 32) | :number, attempts = attempts + 1, claimed_ms = :now, lease_until_ms = :until,
+          effect = 0, closing = 0
       WHERE seq = :seq AND state != 'processing'
       RETURNING seq, fence, endpoint, id, body, verified, received_ms, attempts, failures, trace
     `),
-    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until WHERE ${HELD}`),
+    renew: prepare(`UPDATE hookbox_events SET lease_until_ms = :until, closing = :closing WHERE ${HELD}`),
     toProcessed: prepare(`
       UPDATE hookbox_events
       SET state = 'processed', settled_ms = :now, ${NO_LEASE}, trigger = 'auto', yields = 0
@@ -66,7 +66,7 @@ export function prepareMoves(database: SqliteDatabase) {
       UPDATE hookbox_events SET effect = 1 WHERE ${HELD} AND state = 'processing' AND effect = 0
     `),
     processedUnderLease: prepare(`
-      UPDATE hookbox_events SET state = 'processed', settled_ms = :now, effect = 0, trigger = 'auto', yields = 0
+      UPDATE hookbox_events SET state = 'processed', settled_ms = :now, trigger = 'auto', yields = 0
       WHERE seq = :seq
     `),
     endLease: prepare(`UPDATE hookbox_events SET ${NO_LEASE} WHERE seq = :seq AND state = 'processed'`),

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../host/own-context.ts';
 import { assertLasting } from '../../host/ephemeral-host.ts';
 import { loggerOf } from '../../host/logger.ts';
 import { messageOf } from '../../errors.ts';
@@ -32,6 +32,7 @@ import { absolutePath, whyTemporaryDataFails } from './opening/open.ts';
 import { assertGiven, type SqliteInboxOptions } from './opening/given.ts';
 import { accessOf } from './operator/access.ts';
 import { sqliteOperations } from './operator/operations.ts';
+import { backups } from './operator/transfer/backup.ts';
 import { SEARCH_INDEX } from './operator/search/search-words.ts';
 import type { Statements } from './statements.ts';
 import { InboxThreads } from './threads/inbox-threads.ts';
@@ -79,7 +80,7 @@ export function sqliteInbox(
   assertGiven(source, options);
   const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES, ephemeral = false, thread = true } = options;
   const logger = loggerOf(options.logger);
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   positive('maxWaiting', maxWaiting);
   positive('maxWaitingBytes', maxWaitingBytes);
   assertLasting('sqliteInbox', ephemeral);
@@ -101,9 +102,10 @@ export function sqliteInbox(
   };
 
   /** Operators' functions on this thread; beside a writer they ask it for the lock. */
-  const here = sqliteOperations(
-    accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () => borrow()),
+  const access = accessOf(connection, { submitMove: (work) => hereOrBorrowed().submitMove(work) }, notify, () =>
+    borrow(),
   );
+  const here = { ...sqliteOperations(access), ...backups(access) };
   const newest = (): number => newestSeq(connection.statements().database);
   const path = isAdopted ? fileOf(source.database) : absolutePath(source);
   if (thread && !inMemory) {
@@ -240,8 +242,8 @@ export function sqliteInbox(
         }
       });
     },
-    async renew(leases, now, leaseMs) {
-      const held = await move('renew', leases, now, leaseMs, wallTime());
+    async renew(leases, now, leaseMs, isClosing = false) {
+      const held = await move('renew', leases, now, leaseMs, isClosing, wallTime());
       // A thread answers with copies, and whoever asks tells its leases by what they are.
       return leases.filter((lease) => held.some(({ seq, fence }) => seq === lease.seq && fence === lease.fence));
     },

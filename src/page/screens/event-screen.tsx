@@ -1,3 +1,4 @@
+import { isFarAhead } from '../../events/far-ahead.ts';
 import type { Child } from 'hono/jsx';
 import type { EventKey } from '../../inbox/event.ts';
 import type { Act as ActName } from '../../inbox/operator/acts.ts';
@@ -149,7 +150,11 @@ function Facts({
           {event.created === null ? (
             <span class="muted">not known</span>
           ) : (
-            <Time at={new Date(event.created.ms)} now={now} />
+            <>
+              <Time at={new Date(event.created.ms)} now={now} />
+              {isFarAhead(event.created, (settledAt ?? now).getTime()) &&
+                ', more than a day ahead: older events are not superseded by this one'}
+            </>
           )}
         </Fact>
         <Fact name="received">

@@ -2,7 +2,7 @@ import type { ZodOpenApiPathsObject, ZodOpenApiSchemaObject } from 'zod-openapi'
 import { EVENT_MEANINGS } from '../../events/event-meanings.ts';
 import { eventTypes, type EventType } from '../../events/event-types.ts';
 import { jsonSchema } from '../../events/json-schemas.ts';
-import { fixture } from '../../testing/fixtures.ts';
+import { EVENT_BODIES } from '../../testing/event-bodies.ts';
 import type { AssumptionId } from '../assumptions.ts';
 import type { Marks } from './assumption-marks.ts';
 
@@ -34,7 +34,7 @@ function deliveryOf(type: EventType, marks: Marks): NonNullable<ZodOpenApiPathsO
       content: {
         'application/json': {
           schema: schema as ZodOpenApiSchemaObject,
-          example: JSON.parse(fixture(type).toString()) as unknown,
+          example: JSON.parse(EVENT_BODIES[type]) as unknown,
         },
       },
     },

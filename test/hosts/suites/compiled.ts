@@ -1,12 +1,13 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsole } from '../console.ts';
 import { expectConsumed, expectForgeryRefused, expectStores, forged, send, signedOrder } from '../deliveries.ts';
 import { changed, example } from '../page.ts';
 import { ROOT, type Project } from '../project.ts';
-import { expectNoThread, expectThread, tellingOfThreads } from '../ready-threads.ts';
+import { expectThread, tellingOfThreads } from '../ready-threads.ts';
 import { run, startServer, type RunningServer } from '../server.ts';
+import { expectStandalone } from './bundled.ts';
 import { expectOps, OPS_PASSWORD, orderEvent, read } from './shops.ts';
 
 /** What a project made by Nest's own command has in it. */
@@ -74,6 +75,8 @@ const SLOW = [
 ] as const;
 /** The packages lie outside of this project's folder; and nothing is built twice, so nothing is kept for a second time. */
 const NEXT_CONFIG = `export default {
+  output: 'standalone',
+  outputFileTracingRoot: ${JSON.stringify(ROOT)},
   turbopack: { root: ${JSON.stringify(ROOT)} },
   experimental: { turbopackFileSystemCacheForBuild: false },
 };`;
@@ -94,6 +97,7 @@ export function next(project: () => Project): void {
     const parsed = changed(example(ROUTE_HANDLER), ['export function POST(request) {', reads]);
     project().write('nextjs/app/parsed/route.js', parsed);
     project().write('nextjs/next.config.js', NEXT_CONFIG);
+    project().write('nextjs/package.json', '{ "type": "module" }');
     project().write('nextjs/jsconfig.json', '{}'); // or it goes by hookbox's own, whose JSX is not React's
     const env = { NEXT_TELEMETRY_DISABLED: '1', SIGNING_SECRET: undefined, HOOKBOX_DB: '/no such folder/hookbox.db' };
     const built = await run([...cli, 'build'], folder(), env);
@@ -146,16 +150,7 @@ export function next(project: () => Project): void {
     expect(server.output()).not.toMatch(/SQLite|thread/); // its pages read the file beside the inbox
   });
 
-  it('stores on the event loop where hookbox was bundled and the file of the thread is not there', async () => {
-    const threads = join(project().folder, 'node_modules/hookbox/dist/src/inbox/sqlite/threads');
-    renameSync(threads, `${threads}.away`);
-    try {
-      await using server = await start('/webhooks', tellingOfThreads(project()));
-      await expectNoThread(server, 2); // one of the routes, one of the handlers beside them
-    } finally {
-      renameSync(`${threads}.away`, threads);
-    }
-  });
+  it('runs as `output: standalone` where nothing of its project is', () => expectStandalone(project(), folder()));
 
   it.each([
     { by: 'Next.js', env: {}, finishes: false },

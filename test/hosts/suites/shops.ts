@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -12,6 +13,7 @@ import type { Project } from '../project.ts';
 import { SECRET } from '../secret.ts';
 import { startServer, type RunningServer } from '../server.ts';
 
+const ASSETS = new URL('../../../src/page/assets/', import.meta.url);
 const PASSWORD = 'a password of the operators';
 export const OPERATOR = { authorization: `Basic ${Buffer.from(`operator:${PASSWORD}`).toString('base64')}` };
 export const OPS_PASSWORD = { OPS_PASSWORD: PASSWORD };
@@ -38,7 +40,11 @@ export async function expectOps(server: RunningServer): Promise<void> {
   const links = [...overview.matchAll(/ (?:href|src)="(\/[^"]*)"/g)].map(([, to = '']) => to);
   expect(links).toEqual(expect.arrayContaining(['/ops/events', '/ops/assets/page.css', '/ops/assets/page.js']));
   expect(links.filter((to) => to !== '/ops' && !to.startsWith('/ops/'))).toEqual([]);
-  for (const to of links) await read(server, to);
+  for (const to of links) {
+    const shown = await read(server, to);
+    const [, asset] = /^\/ops\/assets\/(.+)$/.exec(to) ?? [];
+    if (asset !== undefined) expect(shown).toBe(readFileSync(new URL(asset, ASSETS), 'utf8'));
+  }
   const previewed = await act(server, '/ops/bulks', { act: 'rerun', state: 'dead' });
   expect([previewed.status, previewed.headers.get('location')]).toEqual([
     303,

@@ -138,7 +138,10 @@ it('a standby is refused at opening, and says where to go', async () => {
   expect(refusal).toMatchObject({ code: 'READ_ONLY', message: expect.stringContaining('Connect to its primary.') });
 });
 
-it('a commit whose wait for a standby is cancelled acknowledges nothing, until a standby has it', async () => {
+it.each([
+  ['cancelled', 'pg_cancel_backend', /^Postgres: canceling wait for synchronous replication/],
+  ['ended', 'pg_terminate_backend', /./],
+])('a commit whose wait for a standby is %s acknowledges nothing, until a standby has it', async (_, end, message) => {
   const stored = async (): Promise<readonly string[]> => {
     const client = new Client({ connectionString: primary.url() });
     await client.connect();
@@ -152,14 +155,14 @@ it('a commit whose wait for a standby is cancelled acknowledges nothing, until a
   await inbox.list();
   await standby.stop('immediate');
   const cancelled = setInterval(() => {
-    const text = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    const text = `SELECT ${end}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
     void ask(primary, text);
   }, 50);
   const event = orderEvent('evt_waiting');
   const deadline = performance.now() + 60_000;
   await expect(inbox.accept(event, deadline)).rejects.toMatchObject({
     code: 'FAILED',
-    message: expect.stringMatching(/^Postgres: canceling wait for synchronous replication/),
+    message: expect.stringMatching(message),
   });
   // It is there, and would not be after a fail-over: neither does its redelivery count as taken in.
   expect(await stored()).toEqual([event.id]);

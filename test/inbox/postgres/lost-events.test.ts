@@ -85,6 +85,24 @@ describe('an event whose row was taken away', () => {
     ]);
   });
 
+  it('holds nobody back: what waited for it goes on with the next announcement', async () => {
+    const inbox = await emptied();
+    const [first, second] = [1, 2].map((n) => orderEvent(`evt_${n}`, { order: 'ord_1', createdAt: n }));
+    if (first === undefined || second === undefined) throw new Error('two events');
+    const request = { ...EVERYTHING, leaseMs: 60_000, ordered: true };
+    await inbox.announce(EVERYTHING, START, null);
+    for (const event of [first, second]) await inbox.accept(event, later());
+    const [claimed] = await inbox.claim({ ...request, now: START }, 10);
+    if (claimed === undefined) throw new Error('nothing was claimed');
+    const error = { name: 'Error', message: 'no', stack: null };
+    await inbox.settle(claimed.lease, { outcome: 'retry', error, dueAt: START + 3_600_000 }, START + 1);
+    expect(await inbox.claim({ ...request, now: START + 2 }, 10)).toEqual([]);
+    await schema().pool.query(`DELETE FROM ${schema().t.queue} WHERE seq = 1`);
+    await inbox.announce(EVERYTHING, START + 300_000, null);
+    const next = await inbox.claim({ ...request, now: START + 300_001 }, 10);
+    expect(next.map(({ id }) => id)).toEqual(['evt_2']);
+  });
+
   it('runs at the next delivery in inline mode', async () => {
     const inbox = await emptied();
     await inbox.accept(orderEvent('evt_1'), later());

@@ -1,6 +1,6 @@
 /** What a role, a database or a pool may have set for its sessions changes nothing of what an inbox does. */
 import { Pool, type PoolClient } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Inbox } from '../../../src/inbox/contract.ts';
 import { inboxOnPostgres } from '../../../src/inbox/postgres/inbox-on-postgres.ts';
 import { quoted, tablesIn } from '../../../src/inbox/postgres/sql/tables.ts';
@@ -131,6 +131,21 @@ async function lifeWith(set: readonly (readonly [name: string, value: string])[]
 function quotedValue(name: string, value: string): string {
   return name === 'search_path' ? value : `'${value}'`;
 }
+
+it('an inbox is opened and made of what Postgres has, whatever lies in the way of its names', async () => {
+  const [own, inWay] = [schemaName(), schemaName()];
+  await pool.query(
+    `CREATE SCHEMA ${quoted(inWay)}; CREATE DOMAIN ${quoted(inWay)}.text AS pg_catalog.text CHECK (false)`,
+  );
+  const theirs = new Pool({ connectionString: url, options: `-c search_path=${inWay},pg_catalog` });
+  onTestFinished(async () => {
+    await theirs.end();
+    await dropSchema(pool, own);
+    await dropSchema(pool, inWay);
+  });
+  await using inbox = inboxOnPostgres<PoolClient>({ pool: theirs }, { ...SETTINGS, schema: own });
+  expect(await inbox.accept(orderEvent('evt_1'), later())).toMatchObject({ result: 'stored' });
+});
 
 it('all of them at once', async () => {
   expect(await lifeWith(settings)).toEqual(await life(pool));

@@ -398,8 +398,8 @@ it('what a thread finds out late about the file is done on the event loop: it wa
       const result = moves?.map(() => (asked === 1 ? 'busy' : { failure }));
       parentPort.postMessage({ kind: 'answer', id, result });
     });`;
-  const threads = seenThreads((entry) =>
-    entry.includes('writer')
+  const threads = seenThreads((entry, thread) =>
+    thread === 'writer-thread'
       ? new URL(`data:text/javascript,${encodeURIComponent(asModule(busyThenUnreadable))}`)
       : entry,
   );
@@ -428,7 +428,7 @@ it('a thread that does not come up is not waited for beyond the deadline of a de
 });
 
 it('operators without a thread take nothing from a writer that is there', async () => {
-  const threads = seenThreads((entry) => entry.replace('operators-thread', 'no-such-thread'));
+  const threads = seenThreads(withoutOperators);
   const log = recordedLog();
   await using inbox = sqliteInbox(scratchFile(), { logger: log.logger });
   await inbox.accept(incoming(), later());
@@ -456,7 +456,7 @@ it('a lock at the first delivery is waited for, and no reason to do without a th
 });
 
 it('threads that were given up end with the inbox, too', async () => {
-  const threads = seenThreads((entry) => entry.replace('operators-thread', 'no-such-thread'));
+  const threads = seenThreads(withoutOperators);
   const inbox = sqliteInbox(scratchFile(), { logger: recordedLog().logger });
   await inbox.accept(incoming(), later());
   await inbox.operations?.search({}, {});
@@ -554,6 +554,10 @@ describe('the lock that the writer lends', () => {
     await expect.poll(() => lender.isLent).toBe(false);
   });
 });
+
+function withoutOperators(entry: string, thread: string): string {
+  return thread === 'operators-thread' ? entry.replace('hookbox-thread', 'no-such-thread') : entry;
+}
 
 function asModule(script: string): string {
   return `import { createRequire } from 'node:module'; const require = createRequire('/'); ${script}`;

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import type { MoveName } from '../../../src/inbox/sqlite/jobs.ts';
@@ -45,8 +45,10 @@ export function lostAnswers(): LostAnswers {
         })) as typeof this.on;
     }
   };
+  syncBuiltinESMExports();
   onTestFinished(() => {
     workerThreads.Worker = Original;
+    syncBuiltinESMExports();
   });
   return { lost, loseNext: (name) => (next = name) };
 }

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 
@@ -21,17 +21,20 @@ export interface SeenThread {
 /**
  * The threads that are started in the running test.
  *
- * @param entryOf - which file one is started with, in place of its own; or throws
+ * @param entryOf - which file a thread of that name is started with, in place of its own; or throws
  */
-export function seenThreads(entryOf: (entry: string) => URL | string = (entry) => entry): readonly SeenThread[] {
+export function seenThreads(
+  entryOf: (entry: string, thread: string) => URL | string = (entry) => entry,
+): readonly SeenThread[] {
   const seen: SeenThread[] = [];
   const { Worker: Original } = workerThreads;
   workerThreads.Worker = class extends Original {
     constructor(entry: URL | string, options?: WorkerOptions) {
-      super(new URL(entryOf(String(entry))), options);
+      const thread = String(options?.name).replace('hookbox ', '');
+      super(new URL(entryOf(String(entry), thread)), options);
       const sent: Sent[] = [];
       const heard: { readonly kind: string }[] = [];
-      seen.push({ worker: this, entry: String(entry).replace(/^.*\/|\.\w+$/g, ''), sent, heard });
+      seen.push({ worker: this, entry: thread, sent, heard });
       const post = this.postMessage.bind(this);
       this.postMessage = (message: { readonly kind: string; readonly bodies?: ArrayBuffer }, transfer) => {
         sent.push({ kind: message.kind, bytes: message.bodies?.byteLength ?? 0 });
@@ -41,8 +44,10 @@ export function seenThreads(entryOf: (entry: string) => URL | string = (entry) =
       this.on('message', (message: { readonly kind: string }) => heard.push(message));
     }
   };
+  syncBuiltinESMExports();
   onTestFinished(() => {
     workerThreads.Worker = Original;
+    syncBuiltinESMExports();
   });
   return seen;
 }

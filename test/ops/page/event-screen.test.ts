@@ -47,6 +47,17 @@ describe('what has happened', () => {
     expect(partOf(page, 'stack-1')).toMatch(/^<details id="stack-1"><summary>/);
   });
 
+  test.for([
+    [25, true],
+    [23, false],
+  ] as const)('says that it was created far ahead, which is %i h: %s', async ([hours, isSaid]) => {
+    const { inbox, html } = openedPage();
+    const event = orderEvent('evt_1', { createdAt: hours * 3_600 });
+    await handled(inbox, { outcome: 'processed' }, event);
+    const text = textOf(await html(EVENT));
+    expect(text.includes('more than a day ahead: older events are not superseded by this one')).toBe(isSaid);
+  });
+
   test('says of an event that was never tried that its first attempt has not begun', async () => {
     const { inbox, html } = openedPage();
     await store(inbox, orderEvent('evt_1'));

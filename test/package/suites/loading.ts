@@ -13,8 +13,8 @@ interface Loaded {
 
 /** Which files an import loads. */
 export function loadingSuite(installed: () => Installed): void {
-  const load = async (folder: string, args: readonly string[]): Promise<Loaded> => {
-    const { stdout } = await succeed(process.execPath, ['run/loaded-files.mjs', ...args], folder);
+  const load = async (folder: string, path: string): Promise<Loaded> => {
+    const { stdout } = await succeed(process.execPath, ['run/loaded-files.mjs', path], folder);
     const urls = JSON.parse(stdout) as string[];
     const inModules = urls.flatMap((url) => url.split('/node_modules/').slice(1).slice(-1));
     const packages = new Set(inModules.map((path) => path.split('/')[0] ?? ''));
@@ -22,17 +22,18 @@ export function loadingSuite(installed: () => Installed): void {
     return { packages: [...packages].toSorted(), files };
   };
   const known = new Map<string, Promise<Loaded>>();
-  const loadedBy = (folder: string, ...args: string[]): Promise<Loaded> => {
-    const key = [folder, ...args].join('\n');
-    const loading = known.get(key) ?? load(folder, args);
+  const loadedBy = (folder: string, path: string): Promise<Loaded> => {
+    const key = `${folder}\n${path}`;
+    const loading = known.get(key) ?? load(folder, path);
     known.set(key, loading);
     return loading;
   };
   const plain = (): string => installed().plain.folder;
 
   const onHono = ['hookbox/ops/page', 'hookbox/sandbox', 'hookbox/sandbox/page'];
+  const onSqlite = ['hookbox/sqlite', 'hookbox/sandbox'];
 
-  it.each(Object.keys(PUBLIC_NAMES).filter((path) => !onHono.includes(path)))(
+  it.each(Object.keys(PUBLIC_NAMES).filter((path) => ![...onHono, ...onSqlite].includes(path)))(
     '%s loads zod and no other package',
     async (path) => {
       const { packages } = await loadedBy(plain(), path);
@@ -40,10 +41,18 @@ export function loadingSuite(installed: () => Installed): void {
     },
   );
 
-  it.each(onHono)('%s loads what it is made with, and no SQLite', async (path) => {
+  it.each(onHono)('%s loads what it is made with', async (path) => {
     const { packages } = await loadedBy(plain(), path);
     expect(packages).toContain('hono');
-    expect(packages).not.toContain('better-sqlite3');
+    expect(packages.includes('better-sqlite3')).toBe(onSqlite.includes(path));
+  });
+
+  it('hookbox/sqlite loads zod and better-sqlite3, whose native part waits until an inbox is opened', async () => {
+    const { packages } = await loadedBy(plain(), 'hookbox/sqlite');
+    expect(packages).toEqual(['better-sqlite3', 'hookbox', 'zod']);
+    const loads = "await import('hookbox/sqlite'); console.log(process.report.getReport().sharedObjects.join());";
+    const libraries = await succeed(process.execPath, ['--input-type=module', '-e', loads], plain());
+    expect(libraries.stdout).not.toMatch(/better[-_]sqlite3/);
   });
 
   it('hookbox loads nothing of the inboxes for SQLite, Postgres and memory', async () => {
@@ -66,9 +75,13 @@ export function loadingSuite(installed: () => Installed): void {
   });
 
   describe('what shows that these tests would notice', () => {
-    it('opening an inbox loads better-sqlite3', async () => {
-      const { packages } = await loadedBy(plain(), 'hookbox/sqlite', join(plain(), 'loading.db'));
-      expect(packages).toContain('better-sqlite3');
+    it('opening an inbox loads the native part of better-sqlite3', async () => {
+      const opens = `
+        const { sqliteInbox } = await import('hookbox/sqlite');
+        await sqliteInbox('loading.db').close();
+        console.log(process.report.getReport().sharedObjects.join());`;
+      const libraries = await succeed(process.execPath, ['--input-type=module', '-e', opens], plain());
+      expect(libraries.stdout).toMatch(/better[-_]sqlite3/);
     });
 
     it('a copy of hookbox that imports better-sqlite3 loads it', async () => {

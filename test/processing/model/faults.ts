@@ -20,8 +20,8 @@ export function noFence(): Mutation {
       for (const { lease } of claimed) fences.set(lease.seq, lease.fence);
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases.map(present), now, leaseMs);
+    async renew(leases, ...given) {
+      const held = await inbox.renew(leases.map(present), ...given);
       return leases.filter(({ seq }) => held.some((lease) => lease.seq === seq));
     },
     settle: (lease, settlement, now) => inbox.settle(present(lease), settlement, now),
@@ -39,6 +39,11 @@ export function freeOnceCommitted(): Mutation {
       return result;
     },
   });
+}
+
+/** A processor closes, and says so to nobody. */
+export function closesUnsaid(): Mutation {
+  return (inbox) => ({ ...inbox, renew: (leases, now, leaseMs) => inbox.renew(leases, now, leaseMs) });
 }
 
 /** Several events of one entity run at once. */
@@ -231,8 +236,8 @@ export function tooLateToSettle(): Mutation {
       for (const { lease } of claimed) untils.set(nameOf(lease), request.now + request.leaseMs);
       return claimed;
     },
-    async renew(leases, now, leaseMs) {
-      const held = await inbox.renew(leases, now, leaseMs);
+    async renew(leases, now, leaseMs, closing) {
+      const held = await inbox.renew(leases, now, leaseMs, closing);
       for (const lease of held) untils.set(nameOf(lease), now + leaseMs);
       return held;
     },

@@ -18,7 +18,7 @@ import { Waiting, type Claim, type Clocks } from './waiting.ts';
 
 const CRASHES_TO_DIE = 3;
 
-type Rows = readonly { readonly state: string; readonly leased: boolean | null }[];
+type Rows = readonly { readonly seq: number; readonly state: string; readonly leased: boolean | null }[];
 
 /**
  * What becomes of events, said as simply as possible (docs/states.md) and sharing no code with the source. It is told of
@@ -30,6 +30,8 @@ export class InboxModel {
   readonly effects = new Map<string, number>();
   readonly #count: (move: Move) => void;
   readonly #byName = new Map<string, ModelEvent>();
+  readonly #bySeq = new Map<number, ModelEvent>();
+  #nextSeq = 1;
   readonly waiting: Waiting;
   readonly #newestProcessed = new Map<string, ModelEvent['created']>();
 
@@ -42,9 +44,31 @@ export class InboxModel {
     return this.#byName.get(nameOf(key));
   }
 
+  /** The event that was stored under a number. */
+  numbered(seq: number): ModelEvent | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  /** Events are numbered from there on, whatever is stored. */
+  numbersGoOnFrom(seq: number): void {
+    this.#nextSeq = seq;
+  }
+
+  /** Somebody has taken away the row that says where it stands: nobody handles it until an operator acts. */
+  vanished(event: ModelEvent): void {
+    Object.assign(event, {
+      state: 'dead',
+      deadReason: 'crashed',
+      failures: 0,
+      crashes: 0,
+      yields: false,
+      hasVanished: true,
+    });
+  }
+
   /** The event that a lease was given on. */
   of({ seq, fence }: Lease): ModelEvent | undefined {
-    const event = this.events[seq - 1];
+    const event = this.numbered(seq);
     return event?.fence === fence ? event : undefined;
   }
 
@@ -58,7 +82,7 @@ export class InboxModel {
         endpoint: event.endpoint,
         id: event.id,
         name: nameOf(event),
-        seq: this.events.length + 1,
+        seq: this.#nextSeq,
         dueAt: event.receivedAt,
         failures: 0,
         yields: false,
@@ -66,14 +90,18 @@ export class InboxModel {
         fence: 0,
         leaseUntil: 0,
         hold: null,
+        closing: false,
         settledAt: 0,
         pruned: false,
         disturbed: false,
         setBackAt: this.waiting.written(event.receivedAt),
         trigger: 'auto',
         historyFrom: 0,
+        hasVanished: false,
         attempts: [],
       };
+      this.#nextSeq += 1;
+      this.#bySeq.set(stored.seq, stored);
       this.events.push(stored);
       this.#byName.set(stored.name, stored);
       this.#count(event.valid ? 'stored → pending' : 'stored → dead(invalid)');
@@ -110,17 +138,18 @@ export class InboxModel {
     const claim = { ...by, now: asked.now };
     this.waiting.claims();
     const ranOutBy = Math.min(asked.now, asked.ranOutBy ?? asked.now);
+    const bySeq = new Map(rows.map((row) => [row.seq, row]));
     for (const event of this.events) {
       if (event.hold !== null) {
         const isOwn = asked.holds?.some((lease) => this.of(lease) === event) === true;
-        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: rows[event.seq - 1]?.leased ?? null, disturbed });
+        this.#lookAtHold(event, asked, { ranOutBy, isOwn, leased: bySeq.get(event.seq)?.leased ?? null, disturbed });
       }
       if (event.state !== 'processing') continue;
       const isFreed =
-        rows[event.seq - 1]?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
+        bySeq.get(event.seq)?.state !== 'processing' || claimed.some(({ lease }) => lease.seq === event.seq);
       if (isFreed) this.#ranOut(event, asked.now, ranOutBy, disturbed);
       else if (event.leaseUntil <= ranOutBy && asked.holds?.some((lease) => this.of(lease) === event)) {
-        event.leaseUntil = asked.now + asked.leaseMs;
+        Object.assign(event, { leaseUntil: asked.now + asked.leaseMs, closing: false });
       }
     }
     for (const one of claimed) this.#claim(claim, asked.leaseMs, one, disturbed);
@@ -130,7 +159,7 @@ export class InboxModel {
     must(left === undefined, 'nothing stuck', () => `${left?.name} was due and was not claimed`);
   }
 
-  renewed(leases: readonly Lease[], now: number, leaseMs: number, held: readonly Lease[]): void {
+  renewed(leases: readonly Lease[], now: number, leaseMs: number, closing: boolean, held: readonly Lease[]): void {
     const setBackAt = this.waiting.written(now);
     for (const lease of leases) {
       const event = this.of(lease);
@@ -145,7 +174,7 @@ export class InboxModel {
     );
     for (const lease of held) {
       const event = this.#leased(lease);
-      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt });
+      if (event !== undefined) Object.assign(event, { leaseUntil: now + leaseMs, setBackAt, closing });
     }
   }
 
@@ -236,7 +265,7 @@ export class InboxModel {
     this.#count(
       event.state === 'ignored' ? 'ignored → pending, rerun' : `dead(${event.deadReason ?? 'failed'}) → pending, rerun`,
     );
-    Object.assign(event, { ...facts, deadReason: null, failures: 0, yields: false, crashes: 0 });
+    Object.assign(event, { ...facts, deadReason: null, hasVanished: false, failures: 0, yields: false, crashes: 0 });
     this.#due(event, now, now);
     event.trigger = 'manual';
     event.historyFrom = event.attempts.length;
@@ -269,6 +298,7 @@ export class InboxModel {
       fence: lease.fence,
       leaseUntil: claim.now + leaseMs,
       setBackAt: null,
+      closing: false,
       disturbed,
     });
     this.#count('pending → processing');
@@ -309,6 +339,10 @@ export class InboxModel {
 
   #ranOut(event: ModelEvent, now: number, ranOutBy: number, disturbed: boolean): void {
     this.#mayBeLost(event, ranOutBy, disturbed);
+    if (event.closing) {
+      this.#count('processing → pending, killed while closing');
+      return this.#toPending(event, 'interrupted', now, now);
+    }
     event.crashes += 1;
     if (event.crashes >= CRASHES_TO_DIE) {
       this.#count('processing → dead(crashed)');
@@ -362,6 +396,6 @@ export class InboxModel {
   }
 
   #name({ seq, fence }: Lease): string {
-    return `${this.events[seq - 1]?.name ?? `no. ${seq}`} under fence ${fence}`;
+    return `${this.numbered(seq)?.name ?? `no. ${seq}`} under fence ${fence}`;
   }
 }

@@ -35,6 +35,8 @@ export interface ModelEvent extends EventKey {
   leaseUntil: number;
   /** its transaction has committed and its handler runs on under its lease; `unsure` where the store does not say whether that ran out */
   hold: 'held' | 'unsure' | null;
+  /** its holder has said that it closes */
+  closing: boolean;
   settledAt: number;
   /** only a tombstone is left */
   pruned: boolean;
@@ -45,6 +47,8 @@ export interface ModelEvent extends EventKey {
   trigger: Attempt['trigger'];
   /** the first attempt that still counts, since it was rerun or got another body */
   historyFrom: number;
+  /** its row was taken away */
+  hasVanished: boolean;
   readonly attempts: Pick<Attempt, 'trigger' | 'outcome'>[];
 }
 

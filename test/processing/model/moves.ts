@@ -11,6 +11,7 @@ export const moves = [
   'processing → pending, retry',
   'processing → pending, interrupted',
   'processing → pending, crashed',
+  'processing → pending, killed while closing',
   'processing → dead(failed)',
   'processing → dead(crashed)',
   'processing → dead(invalid)',

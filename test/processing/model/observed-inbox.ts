@@ -93,11 +93,11 @@ export class Observer {
           (claimed, rows) => model.claimed(by, request, limit, claimed, rows, this.isSlow || request.now !== asked.now),
         );
       },
-      renew: (leases, now, leaseMs) =>
+      renew: (leases, now, leaseMs, closing) =>
         call(
           'renew',
-          () => base.renew(leases, now, leaseMs),
-          (held) => model.renewed(leases, now, leaseMs, held),
+          () => base.renew(leases, now, leaseMs, closing),
+          (held) => model.renewed(leases, now, leaseMs, closing === true, held),
         ),
       settle: (lease, settlement, now) => {
         return call(

@@ -11,14 +11,15 @@ const NOTICED_MS = 200;
  *
  * @param waitedMs - how long the last call really took: an inbox that had to wait adds that to its times
  */
-export function compareStore({ events }: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
+export function compareStore(model: InboxModel, rows: readonly StoredRow[], waitedMs = 0): void {
+  const { events } = model;
   const counts = () => `${rows.length} stored, ${events.length} accepted`;
   must(rows.length >= events.length, 'stored ⊇ acknowledged', counts);
   must(rows.length === events.length, 'stored once', counts);
   for (const row of rows) {
     const { seq, state, deadReason, entity, createdMs, body, leased, work } = row;
     const id = nameOf(row);
-    const event = events[seq - 1];
+    const event = model.numbered(seq);
     must(event?.name === id, 'stored once', () => `${id} is not the one that was accepted as no. ${seq}`);
     const isMoved = state !== event.state || deadReason !== event.deadReason;
     const isRead = entity === event.entity && createdMs === (event.created?.ms ?? null);

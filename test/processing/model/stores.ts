@@ -39,6 +39,10 @@ export interface Store {
   loseConnection(database: SqliteDatabase): void | Promise<void>;
   /** The ids that were written, doubles included. */
   effects(): Promise<readonly string[]>;
+  /** Takes away the row that says where an event stands, as by hand; absent where the event would go with it. */
+  takeAway?(seq: number): Promise<void>;
+  /** Events are numbered from there on; absent where nobody can have them numbered so. */
+  numbersGoOnFrom?(seq: number): Promise<void>;
 }
 
 /** Updates of events that are left undone where this holds: a condition in the SQL of each, about `OLD` and `NEW`. */
@@ -48,10 +52,17 @@ export interface Undone {
   readonly postgres: string;
 }
 
+/** What is wrong with a store itself. */
+export interface StoreFault {
+  readonly undone?: Undone;
+  /** What the inbox asks of Postgres is asked with another text. */
+  readonly rewritten?: (text: string) => string;
+}
+
 /** The family of stores that the histories run on. */
 export interface StoreKind extends AsyncDisposable {
   /** An empty one; the one before is not used any more. */
-  empty(undone?: Undone): Promise<Store>;
+  empty(fault?: StoreFault): Promise<Store>;
 }
 
 function noConnection(): never {
@@ -132,7 +143,7 @@ function sqliteStores(inboxIn: typeof sqliteInbox): StoreKind {
     });
   }
   return {
-    async empty(undone) {
+    async empty({ undone } = {}) {
       read = null;
       own.exec('DROP TRIGGER IF EXISTS undone');
       own.exec('DELETE FROM effects');

@@ -14,9 +14,7 @@ const PLACES: Readonly<Record<string, string>> = {
   [join(IN_TEST, 'helpers/times.ts')]: here('few-times.ts'),
 };
 const PROCESSES = 'processes';
-const THREADS = Object.fromEntries(
-  ['writer-thread', 'operators-thread'].map((name) => [name, builtOf(`${IN_SOURCE}inbox/sqlite/threads/${name}.ts`)]),
-);
+const THREAD = { 'hookbox-thread': builtOf(`${IN_SOURCE}inbox/sqlite/threads/hookbox-thread.ts`) };
 const OWN_PROCESS = /new URL\('([^']+)\.ts', import\.meta\.url\)/g;
 const OPTIONS = { platform: 'node', transform: { target: 'node22' }, logLevel: 'silent' } as const;
 
@@ -37,7 +35,7 @@ export async function bundleSuites(folder: string): Promise<string> {
   await suites.close();
   const processes = await rolldown({
     ...OPTIONS,
-    input: { ...Object.fromEntries(scripts), ...THREADS },
+    input: { ...Object.fromEntries(scripts), ...THREAD },
     plugins: [places((built) => built)],
   });
   // A thread of an inbox is looked for beside it, under this name.

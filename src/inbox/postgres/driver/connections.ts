@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { ownContext } from '../../../host/own-context.ts';
 import { InboxOpenError, isError } from '../../../errors.ts';
 import type { PostgresConnection, PostgresPool } from './client.ts';
 import { LentShare } from './lent-share.ts';
@@ -35,7 +35,7 @@ export const ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
 export function connectionsOf(source: PostgresSource): Connections {
   const connect = connecting(source);
   /** Of sockets, which call back in the context that has opened them and serve everybody. */
-  const inOwnContext = AsyncLocalStorage.snapshot();
+  const inOwnContext = ownContext();
   const listeners = new WeakMap<PostgresConnection, (failure: Error) => void>();
   return {
     share: shareOf(source),

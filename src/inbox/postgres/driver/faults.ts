@@ -1,6 +1,8 @@
 import { InboxUnavailableError, isError, isInstance } from '../../../errors.ts';
 import { oneLine } from '../../../printable.ts';
 import { TO_BE_ESCAPED } from '../../../host/postgres-url.ts';
+import { sequenceOfKey, wordsOfTaken, type Sequence } from '../sql/sequences.ts';
+import { tablesIn } from '../sql/tables.ts';
 
 /** What a failure of Postgres means for what was asked of it. */
 export type Fault =
@@ -23,9 +25,11 @@ export class DatabaseFailure extends Error {
   /** @param isLogin - no query was sent yet whose values it could quote */
   constructor(cause: unknown, { isLogin = false }: { readonly isLogin?: boolean } = {}) {
     const code = codeOf(cause);
-    super(wordsOf(cause, code, isLogin));
+    const taken = takenNumber(cause, code);
+    super(taken === undefined ? wordsOf(cause, code, isLogin) : `Postgres: ${wordsOfTaken(taken)}`);
     this.code = code;
-    this.fault = faultOf(code);
+    // Asked again, the next number is taken as well.
+    this.fault = taken === undefined ? faultOf(code) : 'refused';
   }
 }
 
@@ -69,6 +73,14 @@ function faultOf(code: string | null): Fault {
   if (code === null || !SQLSTATE.test(code) || LOST.test(code)) return 'lost';
   if (AGAIN.has(code)) return 'again';
   return UNPREPARED.has(code) ? 'unprepared' : 'refused';
+}
+
+/** The sequence that has given out a number which is stored already. */
+function takenNumber(cause: unknown, code: string | null): Sequence | undefined {
+  if (code !== '23505' || typeof cause !== 'object' || cause === null) return undefined;
+  const [schema, constraint]: unknown[] = ['schema', 'constraint'].map((field) => Reflect.get(cause, field));
+  if (typeof schema !== 'string' || typeof constraint !== 'string') return undefined;
+  return sequenceOfKey(tablesIn(schema), constraint);
 }
 
 /** What is said of rights, names, limits and connections quotes no value of a query. */

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { isInstance, TransactionError } from '../../../errors.ts';
+import { boundToHere } from '../../../host/own-context.ts';
 import type { PostgresConnection } from './client.ts';
 import { NestedTransactions } from './nested-transactions.ts';
 
@@ -178,7 +178,7 @@ function givenBack(name: PropertyKey, [callback]: Given): unknown {
 
 /** `pg` calls back in the context in which the connection was opened. */
 function inContext(given: unknown): unknown {
-  return typeof given === 'function' ? AsyncLocalStorage.bind(given as () => unknown) : given;
+  return typeof given === 'function' ? boundToHere(given as () => unknown) : given;
 }
 
 const OVER =

@@ -42,6 +42,7 @@ interface RunningRow extends Omit<CandidateRow, 'crashes' | 'type'> {
   readonly claimed_ms: number;
   readonly has_effect: boolean;
   readonly processed: boolean;
+  readonly closing: boolean;
 }
 
 interface RanOutRow extends RunningRow {
@@ -51,7 +52,7 @@ interface RanOutRow extends RunningRow {
 
 /** Of an event under a lease; with LIMIT, or its marker would be looked for among all that there are. */
 const runningColumns = (t: Tables): string => `
-  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, processed,
+  seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, processed, closing,
   (SELECT true FROM ${t.effects} AS effects WHERE effects.seq = queue.seq AND effects.fence = queue.fence LIMIT 1)
     IS NOT NULL AS has_effect`;
 
@@ -120,8 +121,8 @@ export function handling(scene: Scene): Omit<Claims, keyof Counting | keyof Enti
       const leases = given.under(number);
       return leases.length === 0 ? answer([]) : asked(stillHeld(scene, leases));
     },
-    renew: ({ seq, fence }, until) =>
-      asked(session.run(moves.renew, [seq, fence, until]).then((changes) => changes === 1)),
+    renew: ({ seq, fence }, until, isClosing) =>
+      asked(session.run(moves.renew, [seq, fence, until, isClosing]).then((changes) => changes === 1)),
     ranOut: (by, limit, before) => asked(ranOut(scene, by, limit, before)),
     held(lease) {
       if (facts.running.has(lease.seq)) return answer(facts.held(lease));
@@ -254,10 +255,10 @@ function claimedOf(row: ClaimedRow) {
 /** What a claim has found crashed, and where its event stands by now. */
 async function foundBy({ session, t }: Scene, number: number): Promise<readonly CrashedEvent[]> {
   const rows = await session.rows<FoundCrash & EventKey>(
-    `SELECT endpoint, id, type, attempt, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
+    `SELECT endpoint, id, type, attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms, dead_reason,
        CASE WHEN attempts = attempt THEN state END AS state
      FROM (
-       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.seq, ended.ended_ms, ended.error_name,
+       SELECT events.endpoint, events.id, events.type, ended.number AS attempt, ended.outcome, ended.seq, ended.ended_ms, ended.error_name,
          ended.error_message, ended.error_stack, queue.due_ms, coalesce(queue.attempts, shelf.attempts) AS attempts, ${STATE}
        FROM ${t.attempts} AS ended CROSS JOIN ${rowOf(t.events, 'events', 'found.seq = ended.seq')} ${places(t)}
        WHERE ended.found_by = $1
@@ -309,5 +310,6 @@ function runningOf(row: RunningRow): RunningEvent {
     claimedAt: row.claimed_ms,
     hasEffect: row.has_effect,
     isProcessed: row.processed,
+    isClosing: row.closing,
   };
 }

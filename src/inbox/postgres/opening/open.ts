@@ -18,8 +18,7 @@ export function openSchema(
   session: Session,
   { migrates, ...place }: Place & { readonly migrates: boolean },
 ): Promise<void> {
-  return refusing(session, place.schema, async () => {
-    const missing = await missingMigrations(session, place);
+  return refusing(session, place, async (missing) => {
     if (missing === null || missing.length > 0) {
       if (!migrates) throw notMigrated(place.schema, missing !== null);
       await migrate(session, place);
@@ -34,17 +33,28 @@ export function openSchema(
  * @throws InboxOpenError whose message says what to change
  */
 export function lookAtSchema(session: Session, place: Place): Promise<readonly Migration[] | null> {
-  return refusing(session, place.schema, () => missingMigrations(session, place));
+  return refusing(session, place, async (missing) => missing);
 }
 
-async function refusing<T>(session: Session, schema: string, work: () => Promise<T>): Promise<T> {
+/** Names are Postgres' own while it looks, whatever somebody has put in their way. */
+const BEGIN_LOOK = 'BEGIN; SET LOCAL search_path = pg_catalog, pg_temp';
+
+async function refusing<T>(
+  session: Session,
+  place: Place,
+  work: (missing: readonly Migration[] | null) => Promise<T>,
+): Promise<T> {
+  const { schema } = place;
   let role = 'the role';
   try {
+    await session.exec(BEGIN_LOOK);
     const server = await askedServer(session);
     role = quoted(server.role);
     refuseServer(server);
     refuseFaults(await tableFaults(session, schema));
-    return await work();
+    const missing = await missingMigrations(session, place);
+    await session.exec('COMMIT');
+    return await work(missing);
   } catch (failure) {
     throw isInstance(failure, DatabaseFailure) ? await refusalOf(failure, session, { schema, role }) : failure;
   }

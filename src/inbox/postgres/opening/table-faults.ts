@@ -1,7 +1,8 @@
 import { InboxOpenError } from '../../../errors.ts';
 import type { Session } from '../driver/session.ts';
 import { SLOTS } from '../sql/slots.ts';
-import { literal, quoted, tableNames } from '../sql/tables.ts';
+import { goOnBehind, lastNumber, mayLook, sequencesOf } from '../sql/sequences.ts';
+import { literal, quoted, tableNames, type Tables } from '../sql/tables.ts';
 import type { Place } from './migrate.ts';
 
 /** What makes a table lose or hide rows, so that what is written or read is not what there is, and what to change. */
@@ -31,7 +32,7 @@ const OPEN = `(
       AND (kind NOT IN ('a', 'w') OR coalesce(written, read) = 'true')
   )) AND NOT EXISTS (
     SELECT 1 FROM applied WHERE NOT polpermissive AND (coalesce(read, 'true') <> 'true' OR coalesce(written, 'true') <> 'true')
-  ) FROM unnest(ARRAY['r', 'a', 'w', 'd']::"char"[]) AS kind
+  ) FROM (VALUES ('r'::"char"), ('a'), ('w'), ('d')) AS kinds (kind)
 )`;
 
 const TABLES = `
@@ -40,7 +41,7 @@ const TABLES = `
       WITH applied AS (
         SELECT polpermissive, polcmd, pg_get_expr(polqual, polrelid) AS read, pg_get_expr(polwithcheck, polrelid) AS written
         FROM pg_policy WHERE polrelid = tables.oid AND (
-          0::oid = ANY(polroles) OR EXISTS (SELECT 1 FROM unnest(polroles) AS role WHERE role <> 0 AND pg_has_role(role, 'USAGE'))
+          0::oid = ANY(polroles) OR EXISTS (SELECT 1 FROM pg_roles WHERE oid = ANY(polroles) AND pg_has_role(oid, 'USAGE'))
         )
       ) SELECT ${OPEN}
     ) AS hidden,
@@ -83,7 +84,7 @@ function faultsOfTable({ role, name, unlogged, hidden, trigger, rule }: TableRow
 /** Rows that are there from the start: without them nothing would be locked, and nobody told. */
 export async function missingRows(session: Session, { schema, tables: t }: Place): Promise<readonly TableFault[]> {
   const row = await session.row<Record<'slots' | 'clock' | 'progress', boolean>>(`
-    SELECT (SELECT count(*) FROM ${t.slots}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
+    SELECT (SELECT count(*) FROM ${t.slots} WHERE slot >= 0 AND slot < ${SLOTS}) < ${SLOTS} AS slots, NOT EXISTS (SELECT 1 FROM ${t.clock}) AS clock,
       NOT EXISTS (SELECT 1 FROM ${t.progress} WHERE what = 'terms') AS progress`);
   const fault = (name: 'slots' | 'clock' | 'progress', values: string): TableFault => ({
     code: 'CANNOT_OPEN',
@@ -95,6 +96,32 @@ export async function missingRows(session: Session, { schema, tables: t }: Place
     ...(row?.clock === true ? [fault('clock', '(latest_ms) VALUES (0)')] : []),
     ...(row?.progress === true ? [fault('progress', `VALUES (${literal('terms')}, 0)`)] : []),
   ];
+}
+
+/**
+ * Sequences that are behind what is stored, as after a restore or a replication that leaves them out: what is stored next fails, or
+ * gets a number between others.
+ *
+ * @returns `null` for a role that may not look at them
+ */
+export async function sequenceFaults(
+  session: Session,
+  t: Tables,
+): Promise<readonly Pick<TableFault, 'what' | 'advice'>[] | null> {
+  const faults: Pick<TableFault, 'what' | 'advice'>[] = [];
+  for (const sequence of sequencesOf(t)) {
+    const row = await session.row<{ readable: boolean | null; last: number | null; stored: number }>(
+      `SELECT ${mayLook(sequence)} AS readable, ${lastNumber(sequence)} AS last, ${sequence.stored} AS stored`,
+    );
+    if (row?.readable !== true) return null;
+    const { last, stored } = row;
+    if (stored <= (last ?? 0)) continue;
+    faults.push({
+      what: `The numbers of ${t[sequence.table]} go on from ${(last ?? 0) + 1}, and ${stored} is stored already.`,
+      advice: `Run: ${goOnBehind(sequence)}`,
+    });
+  }
+  return faults;
 }
 
 /** @throws InboxOpenError for the first of them */

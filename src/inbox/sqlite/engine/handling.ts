@@ -48,6 +48,7 @@ interface RunningRow extends Omit<CandidateRow, 'due_ms'>, Lease {
   readonly claimed_ms: number;
   readonly state: EventState;
   readonly effect: 0 | 1;
+  readonly closing: 0 | 1;
 }
 
 interface FoundRow extends FoundCrash, EventKey {}
@@ -85,7 +86,8 @@ export function handling(statements: NamedStatements): Omit<Claims, keyof Counti
     },
     foundBy: (number) => answer((queue.foundBy.all({ number }) as FoundRow[]).map((row) => foundCrash(row))),
     claimedUnder: (number) => answer((queue.claimedUnder.all({ number }) as RunningRow[]).map(runningOf)),
-    renew: ({ seq, fence }, until) => answer(moves.renew.run({ seq, fence, until }).changes === 1),
+    renew: ({ seq, fence }, until, isClosing) =>
+      answer(moves.renew.run({ seq, fence, until, closing: isClosing ? 1 : 0 }).changes === 1),
     ranOut(by, limit, before) {
       const rows =
         before === undefined
@@ -234,6 +236,7 @@ function runningOf(row: RunningRow): RunningEvent {
     claimedAt: row.claimed_ms,
     hasEffect: row.effect === 1,
     isProcessed: row.state === 'processed',
+    isClosing: row.closing === 1,
   };
 }
 

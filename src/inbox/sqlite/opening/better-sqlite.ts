@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
+import Database from 'better-sqlite3';
 import { InboxOpenError, messageOf } from '../../../errors.ts';
 import { nodeTooOld } from '../../../host/node-version.ts';
 import type { SqliteDatabase } from './database.ts';
@@ -13,25 +13,20 @@ interface OpenOptions {
 
 type DatabaseClass = new (path: string, options?: OpenOptions) => SqliteDatabase;
 
-/** Bundled as CommonJS, a module may not know where it lies; then packages are those of the server that it is part of. */
-const here = (import.meta as { readonly url?: string }).url ?? process.argv[1] ?? '';
-
-let loaded: DatabaseClass | undefined;
+let isLoaded = false;
 
 /**
- * Loads better-sqlite3 on first use and by require, so that a Node that is too old gets a sentence instead of a crash.
+ * better-sqlite3 loads its binary with the first connection, so a Node that is too old gets a sentence instead of a crash.
  *
  * @throws InboxOpenError `NODE_TOO_OLD` or `SQLITE_DOES_NOT_LOAD`
  */
 export function loadBetterSqlite(): DatabaseClass {
-  if (loaded !== undefined) return loaded;
+  if (isLoaded) return Database;
   const tooOld = nodeTooOld();
   if (tooOld !== null) throw new InboxOpenError('NODE_TOO_OLD', tooOld);
   try {
-    const Database = createRequire(here)('better-sqlite3') as DatabaseClass; // it exports its class and nothing else
-    // It loads its binary with the first connection.
     new Database(':memory:').close();
-    loaded = Database;
+    isLoaded = true;
     return Database;
   } catch (cause) {
     throw new InboxOpenError('SQLITE_DOES_NOT_LOAD', whyNotLoaded(cause), { cause });
@@ -56,8 +51,7 @@ const TEMPORARY_BYTES = 100_000;
 
 /** Why SQLite can make no temporary file in this process; `null` where it can. A connection of the merchant's may need one. */
 export function whyNoTemporaryFiles(): string | null {
-  const Database = loadBetterSqlite();
-  const temporary = new Database(''); // SQLite's name for a database in a temporary file
+  const temporary = new (loadBetterSqlite())(''); // SQLite's name for a database in a temporary file
   try {
     temporary.pragma('cache_size = 1');
     temporary.exec(`CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(${TEMPORARY_BYTES}))`);

@@ -10,12 +10,12 @@ import { erasing } from './removal/erasing.ts';
 import { pruning } from './removal/pruning.ts';
 import { search } from './search/event-search.ts';
 import { waits } from './search/waits.ts';
-import { backups } from './transfer/backup.ts';
 import { exporting } from './transfer/exporting.ts';
+import { fileSize } from './transfer/file-size.ts';
 import { importing } from './transfer/importing.ts';
 
-/** What operators do, on the tables of a file. */
-export function sqliteOperations(access: Access): Operations {
+/** What operators do on the tables of a file, in any thread. */
+export function sqliteOperations(access: Access): Omit<Operations, 'backup'> {
   return {
     ...search(access),
     ...waits(access),
@@ -27,7 +27,7 @@ export function sqliteOperations(access: Access): Operations {
     ...erasing(access),
     ...exporting(access),
     ...importing(access),
-    ...backups(access),
+    ...fileSize(access),
     ...counts(access),
     ...marks(access),
   };

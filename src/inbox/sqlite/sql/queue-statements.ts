@@ -40,7 +40,7 @@ const HOLDING = `hookbox_events INDEXED BY hookbox_events_holding
         WHERE state = 'pending' AND parked < 2 AND yields = 0 AND entity = +:entity AND endpoint = +:endpoint`;
 
 /** Of an event under a lease. */
-const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, state, effect`;
+const RUNNING = `seq, fence, endpoint, type, entity, created_ms, created_ns, attempts, trigger, claimed_ms, state, effect, closing`;
 
 /** When the next event of a scope is due; one statement, because an idle processor asks every second. */
 function nextDue(endpoints: 'named' | 'every', types: 'named' | 'every'): string {
@@ -165,7 +165,7 @@ export function prepareQueueStatements(database: SqliteDatabase) {
         AND found_by IS NULL
     `),
     foundBy: prepare(`
-      SELECT endpoint, id, type, number AS attempt, ended_ms, error_name, error_message, error_stack, due_ms,
+      SELECT endpoint, id, type, number AS attempt, outcome, ended_ms, error_name, error_message, error_stack, due_ms,
         iif(attempts = number, state, NULL) AS state, dead_reason
       FROM hookbox_attempts AS a INDEXED BY hookbox_attempts_found CROSS JOIN hookbox_events AS e ON e.seq = a.seq
       WHERE found_by = :number ORDER BY ended_ms, a.seq

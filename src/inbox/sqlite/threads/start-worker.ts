@@ -1,32 +1,51 @@
-import { createRequire } from 'node:module';
-import type { Worker, WorkerOptions } from 'node:worker_threads';
+import { pathToFileURL } from 'node:url';
+// Bundlers make a thread of `new Worker(new URL(…, import.meta.url))` if Worker comes from a module of exactly this name.
+import { Worker, type WorkerOptions } from 'worker_threads';
 
-interface WorkerThreads {
-  readonly Worker: new (entry: URL, options: WorkerOptions) => Worker;
+/** What a thread is started with. */
+export interface WorkerStart {
+  readonly thread: 'writer-thread' | 'operators-thread' | 'backup-thread';
+  readonly task: unknown;
 }
 
-/**
- * Starts a thread of hookbox's own.
- *
- * @param beside - the URL of a module in the same folder
- * @param entry - the name of its file, without the ending
- */
-export function startWorker(beside: string, entry: string, workerData: unknown): Worker {
-  // By require: where there are no threads, as on Workers, an inbox must still be able to say why it refuses to open.
-  const { Worker } = createRequire(import.meta.url)('node:worker_threads') as WorkerThreads;
-  const suffix = beside.endsWith('.ts') ? 'ts' : 'js';
-  // Not by `new URL(…, import.meta.url)`: of what that leads to bundlers make assets, which do not run.
-  const worker = new Worker(new URL(beside.replace(/[^/]*$/, `${entry}.${suffix}`)), {
-    name: `hookbox ${entry}`,
-    workerData,
+/** Where browsers find the files that webpack writes. */
+// oxlint-disable-next-line eslint/no-underscore-dangle -- webpack's own name for it
+declare const __webpack_public_path__: unknown;
+
+/** The URL of this file, or of the bundle that holds it; a bundle in CommonJS may have none. */
+const url = (import.meta as { readonly url?: string }).url;
+const here = url ?? pathToFileURL(__filename).href;
+const ending = /\.\w+$/.exec(here)?.[0] ?? '';
+
+/** Starts a thread of hookbox's own. */
+export function startWorker(thread: WorkerStart['thread'], task: unknown): Worker {
+  const options: WorkerOptions = {
+    name: `hookbox ${thread}`,
+    workerData: { thread, task } satisfies WorkerStart,
     stdout: true,
     stderr: true,
     // What the process was started with, such as --input-type or --import, is not for it.
-    ...(suffix === 'js' && { execArgv: [] }),
-  });
+    ...(ending !== '.ts' && { execArgv: [] }),
+  };
+  const elsewhere = otherFile();
+  const worker =
+    elsewhere === null
+      ? new Worker(new URL('./hookbox-thread.js', import.meta.url), options)
+      : new Worker(elsewhere, options);
   // It prints nothing. Node would set the output of the whole process to not block, to pass on what it prints.
   const { stdout, stderr } = worker as Partial<Pick<Worker, 'stdout' | 'stderr'>>;
   stdout?.destroy();
   stderr?.destroy();
   return worker;
+}
+
+/** The file that a thread begins with, where it is not the one that bundlers see; `null` where it is. */
+function otherFile(): URL | string | null {
+  // webpack in Next.js gives servers, too, the paths that browsers ask for. The package is traced, and stays installed.
+  if (typeof __webpack_public_path__ === 'string' && __webpack_public_path__.startsWith('/')) {
+    const { createRequire } = process.getBuiltinModule('node:module');
+    return createRequire(`${process.cwd()}/`).resolve('hookbox/sqlite/thread');
+  }
+  // The sources, and bundles whose files end otherwise, have it beside them with their own ending.
+  return url !== undefined && ending === '.js' ? null : new URL(`./hookbox-thread${ending}`, here);
 }

@@ -1,4 +1,4 @@
-import { noteImported } from '../../../operator/finding/seq-ranges.ts';
+import { noteOutOfOrder } from '../../../operator/finding/seq-ranges.ts';
 import type { ExportedEvent } from '../../../operator/export-format.ts';
 import type { Imports } from '../../../rules/import-events.ts';
 import type { Times } from '../../../rules/occurrences.ts';
@@ -86,7 +86,7 @@ export function importEngine(scene: Scene, known: NotedBodies): Imports & { flus
         ),
       ]);
       const [first] = seqs;
-      if (first !== undefined) await awaited(noteImported(receivedTimes(session, t), first, seqs.at(-1) ?? first));
+      if (first !== undefined) await awaited(noteOutOfOrder(receivedTimes(session, t), first, seqs.at(-1) ?? first));
     },
   };
 }

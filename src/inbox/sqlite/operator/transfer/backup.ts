@@ -13,14 +13,12 @@ import { whyNoPath } from '../../../../host/file-path.ts';
 import { OWNER_ONLY } from '../../../../host/owner-only.ts';
 import type { Transfer } from '../../../operator/transfer.ts';
 import type { Access } from '../access.ts';
-import type { BackupTask } from './backup-worker.ts';
+import type { BackupTask } from './backup-thread.ts';
 
 /** Copies of the live file. */
-export function backups(access: Access): Pick<Transfer, 'bytes' | 'backup'> {
-  return {
-    bytes: async () => bytesOf(access.database()),
-    backup: (file) => backup(access.database(), file),
-  };
+/** Apart from the rest of what operators do: it starts a thread, and so has no place in one. */
+export function backups(access: Access): Pick<Transfer, 'backup'> {
+  return { backup: (file) => backup(access.database(), file) };
 }
 
 /**
@@ -61,12 +59,6 @@ async function backup(database: SqliteDatabase, path: string): Promise<number> {
   }
 }
 
-/** All pages of the database, those in the write-ahead log included. */
-function bytesOf(database: SqliteDatabase): number {
-  const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
-  return pragma('page_count') * pragma('page_size');
-}
-
 function refuseExisting(target: string): void {
   // A link that leads nowhere is something, too.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
@@ -89,7 +81,7 @@ function tablesOf(database: SqliteDatabase): readonly string[] {
 }
 
 function run(task: BackupTask): Promise<void> {
-  const worker = startWorker(import.meta.url, 'backup-worker', task);
+  const worker = startWorker('backup-thread', task);
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
     worker.once('exit', (code) => {

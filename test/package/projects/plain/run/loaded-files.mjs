@@ -1,7 +1,7 @@
-/** Prints the files that are loaded by an import, and by opening the inbox named after it, if one is. */
+/** Prints the files that are loaded by an import. */
 import { registerHooks } from 'node:module';
 
-const [specifier, inbox] = process.argv.slice(2);
+const [specifier] = process.argv.slice(2);
 const loaded = [];
 registerHooks({
   load(url, context, nextLoad) {
@@ -9,6 +9,5 @@ registerHooks({
     return nextLoad(url, context);
   },
 });
-const { sqliteInbox } = await import(specifier);
-if (inbox !== undefined) await sqliteInbox(inbox).close();
+await import(specifier);
 process.stdout.write(JSON.stringify(loaded));

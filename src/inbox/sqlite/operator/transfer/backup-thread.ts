@@ -5,6 +5,7 @@
  */
 import { workerData } from 'node:worker_threads';
 import { openConnection } from '../../opening/better-sqlite.ts';
+import type { WorkerStart } from '../../threads/start-worker.ts';
 
 export interface BackupTask {
   /** `null` where the copy is made already: this thread must not open the file then */
@@ -17,7 +18,7 @@ export interface BackupTask {
 
 const OPTIONS = { fileMustExist: true, timeout: 5_000 };
 
-const { source, copy, tables } = workerData as BackupTask; // given by backup.ts
+const { source, copy, tables } = (workerData as WorkerStart).task as BackupTask; // given by backup.ts
 if (source !== null) copyFrom(source);
 // For writing, although nothing is: SQLite checks no constraints on a connection that only reads.
 const made = openConnection(copy, OPTIONS);

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+
+const text = (name: string): string => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
+
+/** The files that pages are shown with. In the package this module holds their texts itself (`compile-in.ts`). */
+export const ASSETS = {
+  'page.css': text('page.css'),
+  'lists.css': text('lists.css'),
+  'sandbox.css': text('sandbox.css'),
+  'page.js': text('page.js'),
+  'choice.js': text('choice.js'),
+  'keys.js': text('keys.js'),
+  'lists.js': text('lists.js'),
+};
