@@ -55,11 +55,11 @@ export function postgresStores(): StoreKind {
         // What a transaction is given is the pool's connection here.
         writeEffect: async (client: unknown, id) =>
           void (await (client as PoolClient).query(`INSERT INTO ${effects} (id) VALUES ($1)`, [id])),
+        loseConnection: async (client: unknown) =>
+          void (await (client as PoolClient).query('SELECT pg_terminate_backend(pg_backend_pid())')),
         takeAway: (seq) => pool.query(`DELETE FROM ${t.queue} WHERE seq = $1`, [seq]).then(() => {}),
         numbersGoOnFrom: (seq) =>
           pool.query(`ALTER TABLE ${t.events} ALTER COLUMN seq RESTART WITH ${seq}`).then(() => {}),
-        loseConnection: async (client: unknown) =>
-          void (await (client as PoolClient).query('SELECT pg_terminate_backend(pg_backend_pid())')),
         effects: async () => (await pool.query<{ id: string }>(`SELECT id FROM ${effects}`)).rows.map(({ id }) => id),
       };
       return store;
